@@ -48,9 +48,10 @@ def test_a_test_that_ends_its_worker_is_one_failure_and_the_rest_runs(tmp_path: 
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    half_precision\n    slow\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *make_options(), "-q", "-rs", "-p", "conftest", "-p", "dying_cpu",
-         "-p", "no:schemathesis", "-p", "no:cacheprovider", "."],
+         "-p", "xdist.plugin", "-p", "no:cacheprovider", "."],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=300,

@@ -23,7 +23,7 @@ import numpy as np
 from accredit import defaults
 from accredit.arena.contest import METRICS, ORACLE, RANDOM, RowResult
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
-from accredit.core.statistics import holm
+from accredit.core.statistics import alike, holm
 from accredit.evaluate.agreement import spearman_square
 from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 
@@ -225,7 +225,7 @@ def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Esti
         return None
     drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
     drawn = drawn[np.isfinite(drawn)]
-    if drawn.min() == drawn.max():
+    if alike(drawn, size=1.0):
         if name in (ORACLE, RANDOM):
             return Estimate.exact(estimate, "an end of the scale, by definition")
         return Estimate.unknown(estimate, f"{scores.rows} inputs show no spread")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from accredit import defaults
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
 from accredit.core.plain import plain
+from accredit.core.statistics import alike
 
 Verdict = Literal["flagged", "passes", "unclear"]
 
@@ -155,7 +156,7 @@ def interval_of(excess: FloatArray) -> Estimate:
     count, mean = len(excess), float(excess.mean())
     if count == 1:
         return Estimate.exact(mean, "one row stands for itself alone")
-    if excess.min() == excess.max():
+    if alike(excess, size=1.0):
         reach = 1 - ((1 - defaults.LEVEL) / 2) ** (1 / count)
     else:
         reach = float(stdtrit(count - 1, (1 + defaults.LEVEL) / 2) * excess.std(ddof=1) / np.sqrt(count))
@@ -172,7 +173,7 @@ def interval_of_pairs(excess: FloatArray, first: IntArray, second: IntArray, row
     from scipy.special import stdtrit
 
     mean, away = float(excess.mean()), excess - excess.mean()
-    if excess.min() == excess.max():
+    if alike(excess, size=1.0):
         return interval_of(np.full(rows, mean))
     ours, theirs = (float((np.bincount(who, away, rows) ** 2).sum()) for who in (first, second))
     spread = np.sqrt(max(ours + theirs - float((away**2).sum()), ours, theirs) * rows / (rows - 1)) / len(excess)

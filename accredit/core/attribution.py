@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -178,12 +179,9 @@ class Attribution(Drawn):
         """
         if isinstance(which, str):
             return float(self.credit[self.place(which)])
-        if isinstance(which, slice):
-            rows = np.arange(len(self))[which]
-        else:
-            rows = self._rows(which)
+        rows = self._rows(which)
         if len(rows) == 0:
-            raise InvalidInput(f"the part {which!r} of {len(self)} players is empty; give at least one player")
+            raise InvalidInput(f"the part {shown(which)} of {len(self)} players is empty; give at least one player")
         part = self._picked(rows)
         if len(rows) == len(self):
             return part
@@ -194,13 +192,21 @@ class Attribution(Drawn):
         return replace(part, claims=tuple(kept))
 
     def _rows(self, which: Any) -> IntArray:
-        """Positions of the listed players; a list of booleans, one per player, keeps those that are true."""
+        """Positions of the players in a slice or a list; a list of booleans, one per player, keeps those that are true."""
+        everybody = np.arange(len(self))
         try:
-            listed = [self.place(w) if isinstance(w, str) else w for w in which]
-            return np.asarray(np.arange(len(self))[listed])
-        except (TypeError, IndexError):
+            if isinstance(which, slice):
+                return everybody[which]
+            listed = list(which.tolist()) if getattr(which, "ndim", 1) and hasattr(which, "tolist") else list(which)
+            flags = [isinstance(w, bool | np.bool_) for w in listed]
+            if any(flags):
+                return np.asarray(everybody[np.array(listed, dtype=bool if all(flags) else object)])
+            return everybody[[self.place(w) if isinstance(w, str) else index(w) for w in listed]]
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError, IndexError, OverflowError):
             raise InvalidInput(
-                f"{which!r:.60} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "
+                f"{shown(which)} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "
                 f"names, or a list of positions from 0 to {len(self) - 1}"
             ) from None
 

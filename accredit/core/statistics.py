@@ -8,6 +8,10 @@ import numpy.typing as npt
 from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import real_numbers
+from accredit.core.rounding import SINGLE, blur
+
+ALIKE = blur(1.0, SINGLE)  # of the size of numbers: closer than this, single precision cannot tell them apart
+CONSTANT = 16 * float(np.finfo(np.float64).eps)  # the same of columns, which come as they were written
 
 
 def ranks(scores: FloatArray) -> FloatArray:
@@ -68,3 +72,34 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     adjusted = np.empty_like(given)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)))
     return adjusted
+
+
+def alike(numbers: FloatArray, size: float = 0.0) -> bool:
+    """Whether numbers are the same but for rounding, which is relative to the largest of them, or to `size` if that is larger.
+
+    >>> alike(np.array([0.3, 0.1 + 0.2])), alike(np.array([0.0, 1e-17])), alike(np.array([0.0, 1e-17]), size=1.0)
+    (True, False, True)
+    """
+    return float(np.ptp(numbers)) <= ALIKE * max(float(np.abs(numbers).max()), abs(size))
+
+
+def spreads(rows: FloatArray) -> FloatArray:
+    """The standard deviation of every column, (rows, columns) -> (columns,); 0 where a column is constant.
+
+    The mean of a constant column may be one rounding away from it, and a deviation of 1e-17 is not one to divide by.
+
+    >>> spreads(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])).round(3)
+    array([0.   , 0.816])
+    """
+    constant = np.ptp(rows, axis=0) <= CONSTANT * np.abs(rows).max(axis=0)
+    return np.where(constant, 0.0, rows.std(axis=0))
+
+
+def units(rows: FloatArray) -> FloatArray:
+    """What to divide every column by so that it varies by about 1: its standard deviation, or 1 where it is constant.
+
+    >>> units(np.array([[0.1, 1.0], [0.1, 3.0]]))
+    array([1., 1.])
+    """
+    spread = spreads(rows)
+    return np.where(spread > 0, spread, 1.0)

@@ -129,7 +129,7 @@ def check_claims(
 
 
 def _check_players(attribution: Attribution, game: Game) -> None:
-    """Refuse an attribution that is not about this game."""
+    """Refuse an attribution that is not about this game, or that claims to share all of it among some."""
     if not isinstance(attribution, Attribution):
         raise InvalidInput(f"attribution is {attribution!r:.60}; write check_claims(shapley(game), game)")
     others = [player for player in attribution.players if player not in set(game.players)]
@@ -137,6 +137,13 @@ def _check_players(attribution: Attribution, game: Game) -> None:
         raise InvalidInput(
             f"attribution credits {others[0]!r}, who does not play in this game ({', '.join(game.players[:8])}); give the game "
             "that it was computed from"
+        )
+    missing = [player for player in game.players if player not in set(attribution.players)]
+    claimed = attribution.claim("efficiency").holds
+    if missing and claimed not in (Holds.NO, Holds.UNKNOWN):
+        raise ClaimRefuted(
+            f"{attribution.method} claims efficiency {claimed}, but it credits {len(attribution)} of {len(game.players)} "
+            f"players and leaves out {missing[0]!r}; a part, such as shapley(game)[:1], claims nothing about the whole"
         )
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
 from accredit.core.game import checked_groups
+from accredit.core.statistics import spreads
 from accredit.games.batches import MEMORY, spans
 from accredit.models.frames import Rows
 from accredit.models.partition import Partition, partition_of
@@ -299,12 +300,12 @@ def numeric(both: Any, why: str = "conditional answers need numbers: write depen
 
 
 def covariance(numbers: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted covariance of rows, with a touch of each column's own variance so that it can be inverted."""
-    centred = numbers - weights @ numbers
+    """Weighted covariance of rows, with a touch of each column's own variance so that it can be inverted; a constant column
+    goes with no other."""
+    varies = spreads(numbers[weights > 0]) > 0
+    centred = (numbers - weights @ numbers) * varies
     together = (centred * weights[:, None]).T @ centred
-    own = np.diag(together).copy()
-    own[own == 0] = 1.0
-    return np.asarray(together + 1e-6 * np.diag(own))
+    return np.asarray(together + 1e-6 * np.diag(np.where(varies, np.diag(together), 1.0)))
 
 
 def _root(matrix: FloatArray) -> FloatArray:

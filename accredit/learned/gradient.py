@@ -50,7 +50,7 @@ class Gradient:
     def scores(self, x: npt.ArrayLike) -> FloatArray:
         """Size of the slope at every player: (N, n), zero for players that do not exist."""
         rows = self.inputs.check(x)
-        check_precision(self.network)
+        check_precision(self.network.parameters())
         before = self.network.training
         self.network.eval()
         try:

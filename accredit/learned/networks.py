@@ -83,7 +83,7 @@ def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBo
     array([1.])
     """
 
-    check_precision(network)
+    check_precision(network.parameters())
 
     def answer(x: Array) -> Array:
         given = inputs.check(x)

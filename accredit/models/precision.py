@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -79,24 +79,22 @@ def try_precision(dtype: str) -> PrecisionTrial:
     return _trial(dtype, trial_command(dtype))
 
 
-def check_precision(module: torch.nn.Module) -> None:
-    """Refuse a model on the CPU whose half precision would end this process."""
-    for dtype in _half_precisions(module):
+def check_precision(weights: Iterable[torch.Tensor]) -> None:
+    """Refuse a model whose weights are on the CPU, in a half precision that would end this process."""
+    held = {
+        str(dtype).removeprefix("torch.")
+        for dtype, place in {(w.dtype, w.device) for w in weights}
+        if place.type == "cpu"
+    }
+    for dtype in held.intersection(HALVES):
         trial = try_precision(dtype)
         if trial.died:
             cure = f"{trial.remedy} (tried: it helps), or " if trial.cured else ""
             raise InvalidInput(
                 f"model holds {dtype} weights, which this CPU cannot compute with: {trial.operation} was tried in another "
-                f"process and ended it by {trial.signal}. The CPU announces instructions that the system does not grant; "
+                f"process and ended it by {trial.signal}. Most likely it announces instructions that it is not granted; "
                 f"{cure}use float32: model.float(), and for a folder model.float().save_pretrained(folder)"
             )
-
-
-def _half_precisions(module: torch.nn.Module) -> list[str]:
-    """The half precisions among a module's weights on the CPU."""
-    held = {weight.dtype for weight in module.parameters() if weight.device.type == "cpu"}
-    names = {str(dtype).removeprefix("torch.") for dtype in held}
-    return [dtype for dtype in HALVES if dtype in names]
 
 
 def trial_command(dtype: str) -> tuple[str, ...]:

@@ -20,10 +20,11 @@ def still(module: torch.nn.Module) -> Iterator[None]:
     their own operations instead, so that their layers can be read and changed. A precision that would end this process is
     refused.
     """
-    check_precision(module)
+    weights = list(module.parameters())
+    check_precision(weights)
     compiled = [(part, part._compiled_call_impl) for part in module.modules() if part._compiled_call_impl is not None]
     training = [part for part in module.modules() if part.training]
-    learning = [p for p in module.parameters() if p.requires_grad]
+    learning = [p for p in weights if p.requires_grad]
     for part in training:
         part.training = False
     for p in learning:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, Game, InvalidInput, needs, real_numbers
 from accredit.core.coalitions import packed, unpacked
-from accredit.core.predicting import Predicting
+from accredit.core.predicting import Predicting, retrained
 from accredit.core.threads import one_thread_for_good
 
 CONNECT_SECONDS = 10.0
@@ -95,14 +95,14 @@ def _asked(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | 
     count = len(coalitions)
     outputs: FloatArray | None = None
     if isinstance(game, Predicting):
-        values, outputs = game.retrain(coalitions)
+        values, outputs = retrained(game, coalitions)
         if outputs.shape != (count, len(game.targets)):
             raise ValueError(
                 f"outputs have shape {outputs.shape} for {count} coalitions and {len(game.targets)} targets"
             )
     else:
-        values = game.payoff(coalitions)
-    values = real_numbers(values, "payoff", BadPayoff)
+        values = game.payoff(coalitions.copy())  # which it may change, and fail: each is then asked alone
+    values = real_numbers(values, "payoff", BadPayoff, copy=True)
     if values.shape != (count,):
         raise ValueError(f"payoff of {count} coalitions has shape {values.shape}; one number each is needed")
     return values, outputs

@@ -132,7 +132,7 @@ def network(
     if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidInput(f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1")
     kept, left = tracked_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
-    check_precision(model)
+    check_precision(model.parameters())
     return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)
 
 

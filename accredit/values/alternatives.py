@@ -14,7 +14,7 @@ from accredit import defaults
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.values.intervals import Moments
+from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
@@ -95,25 +95,28 @@ def _sampled(game: ChoiceGame, alternative: int, budget: int, seed: int, level: 
         raise InvalidInput(
             f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}"
         )
-    rng, moments, start = np.random.default_rng([seed, alternative]), Moments(n), Moments(1)
+    rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen()
     for _ in range(draws):
-        gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n))
+        gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n), seen)
         moments.add(gains[None])
         start.add(np.array([[nobody]]))
     return mean_of_orders(
         game.players, moments, float(moments.mean.sum()), f"bolger/{game.levels[0][alternative]}/orders={draws}",
-        _claims(Holds.IN_EXPECTATION), baseline=float(start.mean[0]), payoffs=draws * (n + 1), seed=seed, level=level,
+        _claims(Holds.IN_EXPECTATION), baseline=float(start.mean[0]), seen=seen,
+        payoffs=draws * (n + 1), seed=seed, level=level,
     )  # fmt: skip
 
 
-def _gains(game: ChoiceGame, alternative: int, others: IntArray, order: IntArray) -> tuple[FloatArray, float]:
+def _gains(
+    game: ChoiceGame, alternative: int, others: IntArray, order: IntArray, seen: Seen
+) -> tuple[FloatArray, float]:
     """What each player adds by turning to the alternative in this order, and what is earned before anybody does."""
     n = len(order)
     begin = others + (others >= alternative)  # skips the alternative itself
     turned = np.empty(n, dtype=np.int64)
     turned[order] = np.arange(n)
     moments = np.arange(n + 1)[:, None]
-    paid = worths(game, np.where(turned < moments, alternative, begin))
+    paid = seen.look(worths(game, np.where(turned < moments, alternative, begin)))
     gains = np.empty(n)
     gains[order] = np.diff(paid)
     return gains, float(paid[0])

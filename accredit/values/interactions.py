@@ -211,9 +211,8 @@ def dividends_up_to(game: Game, order: int) -> dict[tuple[int, ...], float]:
     found: dict[tuple[int, ...], float] = {}
     for size in range(order + 1):
         who = members_of_size(n, size)
-        coalitions = as_rows(who, n)
         step = max(1, CHUNK_BYTES // n)
-        paid = np.concatenate([payoffs(game, coalitions[a : a + step]) for a in range(0, len(who), step)])
+        paid = np.concatenate([payoffs(game, as_rows(who[a : a + step], n)) for a in range(0, len(who), step)])
         by_rank = np.empty(len(who))
         by_rank[rank[who, np.arange(1, size + 1)].sum(axis=1)] = paid - (earned[0][0] if size else 0.0)
         earned.append(by_rank)

@@ -8,6 +8,8 @@ Every sampled value is a mean of m independent score vectors, one score per play
 * **Rule of three**: something that happened in none of m draws has, with confidence 1 − δ, a chance of at most 1 − δ^(1/m),
   about 3/m at 95 %. It keeps a player whose scores were all alike from being called certain.
 
+Payoffs are rounded, so scores are alike if they differ by no more than rounding may make of them (`blurred`).
+
 Looking at an interval repeatedly until it is narrow enough makes it too narrow. Stopping at a half-width therefore looks only
 at m = 64, 128, 256, … and gives look t the error δ/(t(t+1)); these sum to δ, so by the union bound all looks hold together.
 """
@@ -20,8 +22,38 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import FloatArray, InvalidInput
+from accredit.core.rounding import SINGLE, blur
 
 FIRST_LOOK = 64  # draws before the first look; Student t on fewer is not to be trusted with skewed scores
+
+
+def blurred(low: float, high: float) -> float:
+    """How far apart rounding alone may bring scores that are equal, when payoffs lie between `low` and `high`.
+
+    Payoffs may come from single precision that nobody declared, and beside a large constant differences lose the digits that
+    it hides: both the spread and the size of payoffs count (`accredit.core.rounding`).
+
+    >>> blurred(0.0, 5.0) < 1e-4, blurred(1e12, 1e12 + 5.0) > 0.01
+    (True, True)
+    """
+    return blur(high - low, SINGLE) + blur(max(abs(low), abs(high)))
+
+
+class Seen:
+    """The lowest and the highest payoff so far."""
+
+    def __init__(self) -> None:
+        self.low, self.high = np.inf, -np.inf
+
+    def look(self, paid: FloatArray) -> FloatArray:
+        """The same payoffs, remembered."""
+        self.low, self.high = min(self.low, float(paid.min())), max(self.high, float(paid.max()))
+        return paid
+
+    @property
+    def blur(self) -> float:
+        """What rounding may make of them."""
+        return blurred(self.low, self.high)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from accredit import defaults
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.values.intervals import Moments
+from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_weights
 from accredit.values.shapley import shapley
@@ -277,16 +277,16 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
     orders = (budget - 2) // max(len(units) - 1, 1)
     if orders < 2:
         raise InvalidInput(f"budget={budget} pays for fewer than two orders; give at least budget={2 * len(units)}")
-    rng, moments = np.random.default_rng(seed), Moments(len(units))
-    ends = worths(game, np.stack([np.zeros_like(top), top]))
+    rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), Seen()
+    ends = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     step = max(1, (1 << 20) // (len(units) * len(top)))
     for start in range(0, orders, step):
         drawn = [_order(rng, top, units, rule.name == "vertices") for _ in range(min(step, orders - start))]
-        moments.add(np.array(_gains(game, drawn, ends)))
+        moments.add(_gains(game, drawn, ends, seen))
     return mean_of_orders(
         level_names(game), moments, float(ends[1] - ends[0]), f"multichoice/{rule.name}/orders={orders}",
         rule.claims(Holds.IN_EXPECTATION, along_orders=True), baseline=float(ends[0]),
-        payoffs=2 + orders * (len(units) - 1), seed=seed, level=level,
+        seen=seen, payoffs=2 + orders * (len(units) - 1), seed=seed, level=level,
     )  # fmt: skip
 
 
@@ -298,12 +298,12 @@ def _order(rng: np.random.Generator, top: IntArray, units: IntArray, in_one_go: 
     return np.repeat(who, top[who])
 
 
-def _gains(game: ChoiceGame, orders: list[IntArray], ends: FloatArray) -> FloatArray:
+def _gains(game: ChoiceGame, orders: list[IntArray], ends: FloatArray, seen: Seen) -> FloatArray:
     """What every level adds on arrival: (orders, units), levels in the order of `level_names`."""
     climbs = np.array(orders)  # (orders, units)
     n = len(game.players)
     reached = np.cumsum(np.eye(n, dtype=np.int64)[climbs], axis=1)  # (orders, units, n): levels after each step
-    inner = worths(game, reached[:, :-1].reshape(-1, n)).reshape(len(climbs), -1)
+    inner = seen.look(worths(game, reached[:, :-1].reshape(-1, n))).reshape(len(climbs), -1)
     paid = np.hstack([np.full((len(climbs), 1), ends[0]), inner, np.full((len(climbs), 1), ends[1])])
     first = np.concatenate([[0], np.cumsum(reached[0, -1])[:-1]])  # where each player's levels begin
     levels = np.take_along_axis(reached, climbs[..., None], axis=2)[..., 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accredit import defaults
-from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole, shown
+from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole
 from accredit.core.estimate import checked_level
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
@@ -47,8 +47,6 @@ def shapley(
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())
     if solver is not None:
-        if not hasattr(solver, "solve"):
-            raise InvalidInput(f"solver is {shown(solver)}; give one with a method solve, for example Exact()")
         if not unlimited:
             given = next(name for name, limit in limits.items() if limit is not None)
             raise InvalidInput(

@@ -46,16 +46,16 @@ def test_a_cure_is_named_only_where_it_was_seen_to_help(monkeypatch):
     with pytest.raises(
         InvalidInput, match=r"set ONEDNN_MAX_CPU_ISA=AVX512_CORE before Python starts \(tried: it helps\)"
     ):
-        check_precision(linear())
+        check_precision(linear().parameters())
     child(monkeypatch, DIE)
-    with pytest.raises(InvalidInput, match=r"not grant; use float32: model\.float"):
-        check_precision(linear())
+    with pytest.raises(InvalidInput, match=r"not granted; use float32: model\.float"):
+        check_precision(linear().parameters())
 
 
 def test_a_cpu_with_the_cure_set_is_trusted(monkeypatch):
     monkeypatch.setenv(*CURE)
     child(monkeypatch, DIE_UNCURED.replace("==", " =="))  # another command: answers are remembered by command
-    check_precision(linear())
+    check_precision(linear().parameters())
 
 
 @pytest.mark.parametrize("dtype", HALVES)
@@ -80,14 +80,14 @@ def test_every_door_refuses_before_the_first_pass(monkeypatch, dtype):
 def test_a_model_in_full_precision_or_on_another_device_asks_no_child(monkeypatch):
     monkeypatch.setattr(precision, "try_precision", lambda dtype: pytest.fail(dtype))
     for module in (linear(torch.float32), linear(torch.float64), linear().to("meta"), torch.nn.Flatten()):
-        check_precision(module)
+        check_precision(module.parameters())
 
 
 def test_each_precision_is_tried_once(monkeypatch, tmp_path):
     child(monkeypatch, f"open({str(tmp_path / 'tried')!r}, 'a').write('x')")
     for _ in range(3):
         for dtype in (torch.bfloat16, torch.float16, torch.bfloat16):
-            check_precision(linear(dtype))
+            check_precision(linear(dtype).parameters())
     assert (tmp_path / "tried").read_text() == "xx"
 
 
@@ -105,13 +105,13 @@ def test_what_was_not_learnt_is_said_and_refuses_nothing(monkeypatch, code, why)
     child(monkeypatch, code)
     trial = try_precision("bfloat16")
     assert trial.works is None and str(trial).startswith("bfloat16 could not be tried: ") and why in str(trial)
-    check_precision(linear())
+    check_precision(linear().parameters())
 
 
 def test_an_interpreter_that_cannot_be_started_is_said_and_refuses_nothing(monkeypatch):
     monkeypatch.setattr(precision, "trial_command", lambda dtype: ("no such interpreter",))
     assert "'no such interpreter' cannot be started" in str(try_precision("bfloat16"))
-    check_precision(linear())
+    check_precision(linear().parameters())
 
 
 @pytest.mark.slow
