@@ -290,10 +290,9 @@ class Explainer:
     def _answer_input(self, given: Any, kind: Kind, settings: dict[str, Any]) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
         chosen_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
-        maybe = REQUESTS["picture" if kind == "picture" else "text"]
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
-        if not preparation:
-            requested(maybe, settings)
+        if not preparation and not _names_a_picture(given):
+            requested(REQUESTS[kind], settings)  # and so is a setting
         given, loaded, notes = read_as(given, self._loaded.get(kind, self.model), self.tokenizer, preparation)
         self._loaded[kind] = loaded
         if reads_words(loaded):
@@ -304,6 +303,12 @@ class Explainer:
         if kind not in self._loaded:
             self._loaded[kind] = load()
         return self._loaded[kind]
+
+
+def _names_a_picture(given: Any) -> bool:
+    from accredit.models.pictures import names_a_picture
+
+    return isinstance(given, str) and names_a_picture(given)
 
 
 def _check_names(settings: Mapping[str, Any]) -> None:
@@ -359,7 +364,9 @@ def explain(
 ) -> Explanation: ...
 @overload
 def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any: ...
-def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any:
+def explain(
+    given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any
+) -> Explanation | TableExplanation:
     """Which words of a text, parts of a picture, columns of a table's rows or parts of a prompt earned the model's output.
 
     It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows` and
@@ -371,7 +378,8 @@ def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **setti
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
-    return Explainer(model, tokenizer, **settings)(given)
+    explained: Explanation | TableExplanation = Explainer(model, tokenizer, **settings)(given)
+    return explained
 
 
 # A run followed to its end

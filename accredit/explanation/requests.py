@@ -91,6 +91,9 @@ class TextRequest(ModelRequest):
     games). `removal` is how players leave: "mask", "delete", "attention", "pad" or "zero". `target="all"` explains what
     is predicted and, from the same passes, every other output: see `.of(label)`. A text longer than the model reads is
     refused unless `cut`; `prefix` is what an encoder–decoder has said so far.
+
+    >>> TextRequest(payoff="probability").payoff, TextRequest().seed
+    ('probability', 0)
     """
 
     kind = "text"
@@ -115,6 +118,9 @@ class PictureRequest(ModelRequest):
     W) array with the segment of every pixel. Parts leave by `removal`: "mean" (the default), "blur", "black", "zero", a
     number or another picture. `payoff` is as for texts. `size`, `mean`, `std` or `preprocess` say how a picture is
     prepared for a network that has no image processor: see `as_image_model`.
+
+    >>> PictureRequest(players=(2, 2), size=224).preparation
+    {'size': 224}
     """
 
     kind = "picture"
@@ -150,6 +156,9 @@ class RowRequest(Request):
     gaussian, or cover (trees). `players` groups columns. `interactions` adds those of every two columns. Many rows are
     spread over workers by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was
     stopped goes on.
+
+    >>> RowRequest(dependence="empirical", methods="banzhaf").readings
+    {}
     """
 
     kind = "rows"
@@ -190,6 +199,9 @@ class AnswerRequest(ModelRequest):
     tokens: what has credit of its own; see `.of(name)`. `memory` bounds the bytes of one pass, `batch` its rows.
     `prefix` is what an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps
     every payoff, so that a run that was stopped goes on where it was.
+
+    >>> AnswerRequest(context=["Anna lives in Rome ."], query="Where does Anna live ?", layer=2).readings
+    {'layer': 2}
     """
 
     kind = "answer"
@@ -253,7 +265,6 @@ def requested(request: type[Made], given: Mapping[str, Any]) -> Made:
     Traceback (most recent call last):
         ...
     accredit.core.errors.InvalidInput: dependence belongs to rows of a table, and this question is about a text; ...
-    it out
     """
     known = settings_of(request)
     for name in given:

@@ -37,7 +37,7 @@ def test_every_family_adds_up_under_both_kernels(family):
 def test_agrees_with_captum_on_the_embedding_layer(dtype, baseline):
     model = text_model("bert", dtype=dtype)
     encoded = model.encode(TEXT)
-    ours = integrated_gradients(model, encoded, target=2, baseline=baseline, payoff="logit")
+    ours = integrated_gradients(model, encoded, target=2, baseline=baseline, players="token", payoff="logit")
     ids = torch.from_numpy(encoded.ids)[None]
     away = torch.where(torch.from_numpy(encoded.special), ids, {"mask": 4, "pad": 0}[baseline])
     layer = LayerIntegratedGradients(lambda i: model.model(i).logits[:, 2], model.model.bert.embeddings.word_embeddings)

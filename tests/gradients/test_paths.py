@@ -208,7 +208,7 @@ def test_a_linear_model_shares_the_same_along_any_path():
 
 def test_a_path_through_words_needs_words():
     with pytest.raises(InvalidInput, match="word embeddings of a text"):
-        discretised_integrated_gradients(Cubes(), [1.0, 2.0], players="token", payoff="logit")
+        discretised_integrated_gradients(Cubes(), [1.0, 2.0], payoff="logit")
     with pytest.raises(InvalidInput, match="strategy"):
         discretised_integrated_gradients(text_model("bert"), TEXT, strategy="wander", players="token", payoff="logit")
 
@@ -228,14 +228,14 @@ def test_a_block_chosen_by_number_is_captums_layer(layer):
     encoded = model.encode(TEXT)
     ids, everyone = torch.from_numpy(encoded.ids)[None], [*range(1, len(encoded) - 1), 0, len(encoded) - 1]
     away = torch.where(torch.from_numpy(encoded.special), ids, 4)
-    ours = integrated_gradients(model, encoded, target=2, layer=layer, payoff="logit")
+    ours = integrated_gradients(model, encoded, target=2, layer=layer, players="token", payoff="logit")
     theirs = LayerIntegratedGradients(*_captum_layer(model, layer)).attribute(
         ids, away, n_steps=ours.certificate["steps"]
     )
     assert_allclose(ours.credit, theirs.sum(dim=-1)[0, everyone].detach(), atol=1e-4)
     assert ours.players[-2:] == ("[CLS]", "[SEP]") and abs(ours.unshared) < 1e-6
     theirs = LayerGradientXActivation(*_captum_layer(model, layer)).attribute(ids)
-    ours = input_x_gradient(model, encoded, target=2, layer=layer, payoff="logit")
+    ours = input_x_gradient(model, encoded, target=2, layer=layer, players="token", payoff="logit")
     assert_allclose(ours.credit, theirs.sum(dim=-1)[0, everyone].detach(), atol=1e-4)
 
 
@@ -250,7 +250,7 @@ def test_a_block_may_be_named_by_its_path():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_has_blocks(family):
     model = text_model(family)
-    found = integrated_gradients(model, text_for(family), target=1, layer=1, payoff="logit")
+    found = integrated_gradients(model, text_for(family), target=1, layer=1, players="token", payoff="logit")
     assert len(found.players) == len(model.encode(text_for(family)))
     assert abs(found.unshared) <= 1e-3 * np.abs(found.credit).sum()
     assert not any(part._forward_pre_hooks for part in model.model.modules())
