@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.arena.contest import METRICS, ORACLE, RANDOM, RowResult
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
 from accredit.core.statistics import alike, holm
@@ -105,7 +106,7 @@ def _plain(interval: Estimate | None) -> list[float | None] | None:
     return None if interval is None else [interval.value, interval.low, interval.high]
 
 
-def standings(rows: Sequence[RowResult], *, level: float = 0.95, seed: int = 0) -> Standings:
+def standings(rows: Sequence[RowResult], *, level: float = defaults.LEVEL, seed: int = 0) -> Standings:
     """The table from finished rows; deterministic in them.
 
     >>> from accredit.arena import RowContest, run_row

@@ -17,7 +17,7 @@ EXTRAS = {  # extra -> (packages, what does not work without them)
     "core": (("numpy", "scipy", "click", "jinja2", "threadpoolctl"), "everything"),
     "flow": (("ortools",), "exact cuts and pairwise attention flow"),
     "text": (
-        ("torch", "transformers", "safetensors", "captum", "pillow"),
+        ("torch", "transformers", "safetensors", "pillow"),
         "explaining texts, images and answers; gradients; trained explainers; audit, compare, trace; value --model FOLDER",
     ),
     "data": (("scikit-learn", "pandas"), "wrong labels and values of training data (value); to_pandas()"),

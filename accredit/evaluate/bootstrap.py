@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision, real_numbers
 from accredit.core.arguments import checked_arguments
 from accredit.core.numbers import finite_numbers, real_number
@@ -31,7 +32,7 @@ def bootstrap(
     values: FloatArray,
     statistic: Statistic = _mean,
     *,
-    level: float = 0.95,
+    level: float = defaults.LEVEL,
     count: int = 2000,
     kind: Literal["bca", "percentile"] = "bca",
     seed: int = 0,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import keys
@@ -134,7 +135,7 @@ class AnswerGame:
         """Payoffs and seconds that `budget` coalitions will cost, from timed passes that are not kept."""
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 
-    def whole(self, payoff: str = "log-probability") -> AnswerView:
+    def whole(self, payoff: str = defaults.PAYOFF_OF_ANSWERS) -> AnswerView:
         """The whole answer: log-probability (the sum over tokens), its mean per token, the probability, or its logit.
 
         Where the game compares two answers, the same for this one minus the same for the other.
@@ -161,7 +162,9 @@ class AnswerGame:
             where,
         )
 
-    def targets(self, payoff: str = "log-probability", units: tuple[str, ...] = ("sentence", "token")) -> AnswerViews:
+    def targets(
+        self, payoff: str = defaults.PAYOFF_OF_ANSWERS, units: tuple[str, ...] = ("sentence", "token")
+    ) -> AnswerViews:
         """The whole answer, then each of its sentences, then each of its tokens, paid in the same way: (batch, targets).
 
         A sentence or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two

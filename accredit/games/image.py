@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray
 from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
@@ -109,8 +110,8 @@ def image_game(
     image: Any,
     *,
     players: Players = None,
-    removal: Removal = "mean",
-    payoff: Payoff = "logit",
+    removal: Removal = defaults.REMOVAL_OF_PICTURES,
+    payoff: Payoff | None = None,
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> ImageGame:
@@ -126,6 +127,7 @@ def image_game(
     """
     pixels = model.encode(image)
     outputs = len(model.predict(pixels))
-    check_payoff(payoff, model.law, outputs)
+    paid = payoff or defaults.payoff(model.law)
+    check_payoff(paid, model.law, outputs)
     index = model.target(target, pixels)
-    return ImageGame(model, pixels, pixels.partition(players), removal, payoff, index, memory)
+    return ImageGame(model, pixels, pixels.partition(players), removal, paid, index, memory)

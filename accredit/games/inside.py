@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.games.batches import spans
 from accredit.models.blocks import blocks_of
@@ -93,15 +94,16 @@ def inside_game(
     text: str,
     players: str = "heads",
     *,
-    payoff: Payoff = "log-odds",
+    payoff: Payoff | None = None,
     target: str | int | None = None,
 ) -> InsideGame:
     """The game in which parts of a model earn its output for one text: "layers", "heads", or "neurons:2" (of layer 2, from 0).
 
     `payoff` and `target` are as in `text_game`. Models whose layers, or heads, cannot be found are refused.
     """
-    check_payoff(payoff, model.law, model.classes)
-    return InsideGame(model, text, players, payoff, model.target(target, model.encode(text)))
+    paid = payoff or defaults.payoff(model.law)
+    check_payoff(paid, model.law, model.classes)
+    return InsideGame(model, text, players, paid, model.target(target, model.encode(text)))
 
 
 def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.core.rounding import nearly
@@ -264,17 +265,17 @@ def text_game(
     model: TextModel,
     text: Text | Encoded,
     *,
-    players: str | Mapping[str, Iterable[int]] = "token",
+    players: str | Mapping[str, Iterable[int]] = defaults.PLAYERS_OF_TEXTS,
     removal: str | None = None,
-    payoff: Payoff = "logit",
+    payoff: Payoff | None = None,
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> TextGame:
     """The game in which the parts of a text, or of a pair of texts, earn the model's output for one target.
 
-    `players` are "token", "word", "sentence" or named groups of token positions (the rest play for themselves).
-    `removal` is by default the mask token, or deletion where the tokenizer has none (the pad token where
-    the output is read at a fixed position). `payoff` is one of `accredit.models.payoffs`, of `target`: a label or token, an
+    `players` are "word", "token", "sentence" or named groups of token positions (the rest play for themselves).
+    `removal` is by default the mask token, or deletion where the tokenizer has none (the pad token where the output is read at
+    a fixed position). `payoff` is one of `accredit.models.payoffs`, by default log-odds, of `target`: a label or token, an
     index, or None for what the model predicts; or a function of the model's outputs, (batch, classes) -> (batch,).
     `memory` bounds the bytes of activations in one forward pass.
 
@@ -292,4 +293,5 @@ def text_game(
         removal = "mask" if model.masks else "pad" if stays else "delete"
     if removal not in REMOVALS:
         raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
-    return TextGame(model, encoded, encoded.partition(players), removal, payoff, model.target(target, encoded), memory)
+    paid = payoff or defaults.payoff(model.law)
+    return TextGame(model, encoded, encoded.partition(players), removal, paid, model.target(target, encoded), memory)

@@ -44,7 +44,7 @@ def tcav(
     *,
     layer: str,
     target: str | int,
-    payoff: str = "logit",
+    payoff: str | None = None,
     random_concepts: int = 99,
     negatives: int = 5,
     test: Literal["rank", "t"] = "rank",
@@ -236,7 +236,7 @@ def layer_activations(model: Any, inputs: Sequence[Any], layer: str) -> FloatArr
     return np.stack(rows)
 
 
-def layer_slopes(model: Any, inputs: Sequence[Any], layer: str, target: str | int, payoff: str) -> FloatArray:
+def layer_slopes(model: Any, inputs: Sequence[Any], layer: str, target: str | int, payoff: str | None) -> FloatArray:
     """The slope of each input's payoff when its layer moves, all tokens together: (count, d)."""
     return np.stack([_slope(point(model, given, target=target, payoff=payoff), model, layer) for given in inputs])
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array
 from accredit.core.arguments import checked_arguments
 from accredit.models import attention
@@ -256,14 +257,15 @@ class ImageModel:
         return attention.attention_weights(self.model, lambda **extra: self._forward(batch, **extra), "self")
 
     def attention_gradients(
-        self, pixels: Pixels, target: str | int | None = None, payoff: str = "logit"
+        self, pixels: Pixels, target: str | int | None = None, payoff: str | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(pixels).requires_grad_(True), self.target(target, pixels)
+        paid = payoff or defaults.payoff(self.law)
         return attention.attention_gradients(
             self.model,
             lambda **extra: self._forward(batch, **extra),
-            lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
+            lambda output: payoff_of(finite(output.logits, self.name), index, paid, self.law),
             "self",
         )
 

@@ -78,7 +78,7 @@ class StringModel:
 
     output_tokens = attentions
 
-    def attention_gradients(self, encoded: Encoded, target: Any = None, payoff: str = "logit") -> NoReturn:
+    def attention_gradients(self, encoded: Encoded, target: Any = None, payoff: str | None = None) -> NoReturn:
         """Refused: strings are not attended to."""
         self.attentions(encoded)
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from accredit import defaults
 from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.models import attention
@@ -325,15 +326,16 @@ class TextModel:
             )
 
     def attention_gradients(
-        self, encoded: Encoded, target: str | int | None = None, payoff: str = "logit", part: str | None = None
+        self, encoded: Encoded, target: str | int | None = None, payoff: str | None = None, part: str | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(encoded), self.target(target, encoded)
+        paid = payoff or defaults.payoff(self.law)
         with self.held(), tracked(self.model):
             return attention.attention_gradients(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
-                lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, payoff, self.law),
+                lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, paid, self.law),
                 part or self.attention_part,
             )
 

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
 from accredit.core.arguments import checked_arguments
 from accredit.core.predicting import Predicting, retrained
 from accredit.core.statistics import alike
 from accredit.valuation.subsets import random_subsets
 
-LEVEL = 0.95
 LEAST, MOST = 20, 2000  # subsets; of more than these the first are read, since all pairs of them are looked at
 READING = "harmonics"  # its name among the facts of a datamodel
 
@@ -58,7 +58,7 @@ def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) 
     found = read(kept, seen, fraction)
     shares = {"linear": found.linear, "pairs": found.pairs}
     return {
-        READING: {"fraction": fraction, "subsets": len(kept), "level": LEVEL}
+        READING: {"fraction": fraction, "subsets": len(kept), "level": defaults.LEVEL}
         | {name: [e.value, e.low, e.high] for name, e in shares.items()}
     }
 
@@ -108,6 +108,6 @@ def read(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> Harmoni
         # leaving out subset a takes its row and column away; the mean is that of all, which moves by 1/m
         left_out = (products.sum() - 2 * rows) / ((m - 1) * (m - 2)) / ((squares.sum() - squares) / (m - 2))
         error = np.sqrt((m - 1) / m * ((left_out - left_out.mean()) ** 2).sum())
-        reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
-        shares.append(Estimate(float(share), float(share - reach), float(share + reach), level=LEVEL))
+        reach = NormalDist().inv_cdf((1 + defaults.LEVEL) / 2) * error
+        shares.append(Estimate(float(share), float(share - reach), float(share + reach), level=defaults.LEVEL))
     return Harmonics(fraction, m, float(variance), *shares)

@@ -12,6 +12,7 @@ from math import comb
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Claim,
     Coalition,
@@ -30,7 +31,6 @@ from accredit.core import (
 )
 from accredit.core.coalitions import CHUNK_BYTES, as_rows, members_of_size
 from accredit.core.game import TABLE_LIMIT
-from accredit.methods import DEFAULT_BUDGET, affordable
 from accredit.values.cubes import Cubed, cube_credit, cube_ends, cube_pairs
 from accredit.values.every_output import every_output
 from accredit.values.indices import INDICES, Index, checked_order, index_of
@@ -68,7 +68,7 @@ def interactions(
     *,
     budget: int | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = defaults.LEVEL,
 ) -> Interactions:
     r"""Any interaction index by name: sii, k-sii, stii, fsii, bii, fbii or mobius (see `accredit.values.indices`).
 
@@ -94,17 +94,17 @@ def interactions(
         return _dividends(game, k, budget)
     if isinstance(game, Cubed) and found.name in RULES and k <= 2:
         return _known(game, found, k, _in_closed_form(game, RULES[found.name], k), *cube_ends(game.cubes), 0)
-    if isinstance(game, Tabulated) or affordable(n, budget):
+    if isinstance(game, Tabulated) or defaults.affordable(n, budget):
         v = tabulate(game)
         return _known(game, found, k, _from_table(game.players, v, found, k), float(v[0]), float(v[-1]), v.size)
     from accredit.values.sampled_interactions import sampled_interactions
 
-    return sampled_interactions(game, found, k, DEFAULT_BUDGET if budget is None else budget, seed, level)
+    return sampled_interactions(game, found, k, defaults.BUDGET if budget is None else budget, seed, level)
 
 
 @every_output
 def shapley_interactions(
-    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Interactions:
     r"""Shapley interaction index of every coalition of `order` players (Grabisch and Roubens, 1999).
 
@@ -123,7 +123,7 @@ def shapley_interactions(
 
 @every_output
 def banzhaf_interactions(
-    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Interactions:
     r"""Banzhaf interaction index: the same derivative, every coalition of the others counted alike.
 

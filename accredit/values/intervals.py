@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import FloatArray, InvalidInput
 from accredit.core.rounding import SINGLE, blur, blur_of
 
@@ -68,7 +69,7 @@ class Confidence:
     0.005
     """
 
-    level: float = 0.95
+    level: float = defaults.LEVEL
     simultaneous: bool = False
     certify: bool = False
     payoff_range: tuple[float, float] | None = None  # every payoff is declared to lie in it

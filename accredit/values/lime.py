@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     BoolArray,
@@ -96,7 +97,7 @@ class Lime:
     array([ 3., -1.,  0.])
     """
 
-    budget: int = 1000
+    budget: int = defaults.BUDGET
     features: int | None = None
     law: str = "sizes"
     width: float = 0.25

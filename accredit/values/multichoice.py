@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
 from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_weights
@@ -47,7 +47,7 @@ def multichoice(
     weights: Sequence[float] | None = None,
     budget: int | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = defaults.LEVEL,
 ) -> Attribution:
     """Credit of every level of every player, by one rule (see the module). The result's players are the levels, as in `a: 2`.
 
@@ -61,16 +61,18 @@ def multichoice(
     {'orders': [0.333, 0.0, 0.667], 'dividends': [0.333, 0.333, 0.333], 'vertices': [0.5, 0.0, 0.5]}
     """
     found = _rule(rule, weights, max(shape_of(game)) - 1)
-    checked(Sampled(level=level), DEFAULT_BUDGET if budget is None else budget, seed)
+    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = prod(shape_of(game))
-    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (1 << AUTO_EXACT if budget is None else budget):
+    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
+        1 << defaults.AUTO_EXACT if budget is None else budget
+    ):
         return _exact(game, found)
     if found.sample is None:
         raise InvalidInput(
             f"rule 'weights' is exact only and needs {cells:,} joint choices, more than the budget; write "
             f"multichoice(game, 'weights', weights=…, budget={cells})"
         )
-    return found.sample(game, found, DEFAULT_BUDGET if budget is None else budget, seed, level)
+    return found.sample(game, found, defaults.BUDGET if budget is None else budget, seed, level)
 
 
 @checked_arguments

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Coalition, Game, Interactions, InvalidInput, player_index, tabulate
 from accredit.core.plain import plain, rounded
-from accredit.methods import DEFAULT_BUDGET, find
+from accredit.methods import find
 from accredit.values.interactions import (
     best_subsets,
     payoff_of,
@@ -74,7 +75,7 @@ def report(
         raise InvalidInput(
             f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups"
         )
-    spend = budget or max(DEFAULT_BUDGET, 1 << len(game.players))
+    spend = budget or max(defaults.BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)
     everyone = set(players)

@@ -17,17 +17,19 @@ from math import prod
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
 from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
 
 @checked_arguments
-def roll_calls(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = 0.95) -> Attribution:
+def roll_calls(
+    game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
+) -> Attribution:
     """The credit of every player, whose levels are in order from the lowest to the highest (see the module).
 
     Exact from all joint choices, if these fit the `budget` or, where none is stated, are at most 4,096; otherwise estimated
@@ -39,11 +41,13 @@ def roll_calls(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, le
     >>> (roll_calls(ChoiceTable("abc", v)).credit * 54).round(9).tolist()
     [44.0, 5.0, 5.0]
     """
-    checked(Sampled(level=level), DEFAULT_BUDGET if budget is None else budget, seed)
+    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = prod(shape_of(game))
-    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (1 << AUTO_EXACT if budget is None else budget):
+    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
+        1 << defaults.AUTO_EXACT if budget is None else budget
+    ):
         return _exact(game)
-    return _sampled(game, DEFAULT_BUDGET if budget is None else budget, seed, level)
+    return _sampled(game, defaults.BUDGET if budget is None else budget, seed, level)
 
 
 def open_range(v: FloatArray) -> FloatArray:

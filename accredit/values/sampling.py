@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     BadPayoff,
@@ -61,7 +62,7 @@ class Sampled:
 
     seconds: float | None = None
     half_width: float | None = None
-    level: float = 0.95
+    level: float = defaults.LEVEL
     simultaneous: bool = False
     certify: bool = False
     payoff_range: tuple[float, float] | None = None

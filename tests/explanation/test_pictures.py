@@ -194,7 +194,7 @@ WRONG = {
     "segments of booleans": ({"segments": np.zeros((12, 12), bool)}, "astype"),
     "an unknown removal": ({"removal": "burn"}, "mean, blur, zero, black"),
     "how to prepare what is prepared": ({"size": 4}, "prepared already"),
-    "a setting of tables": ({"dependence": "cover"}, "is for rows of a table"),
+    "a setting of tables": ({"dependence": "cover"}, "^dependence belongs to rows of a table"),
 }
 
 
@@ -208,7 +208,7 @@ def test_settings_that_do_not_fit_a_picture(case):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"segments": 4}, "is for pictures"),
+        ({"segments": 4}, "^segments belongs to a picture"),
         ({"players": "segments"}, "is for pictures"),
         ({"size": 9}, "it reads text"),
         ({"removal": np.zeros((3, 3))}, "for text write"),

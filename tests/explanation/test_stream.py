@@ -17,8 +17,8 @@ import accredit.flow.unique
 from accredit.core import InvalidInput
 from accredit.core.threads import one_torch_thread
 from accredit.explanation import explain
-from accredit.explanation.explainer import subject_of
 from accredit.explanation.graph import graph_of
+from accredit.explanation.loading import subject_of
 from accredit.explanation.stream import Done, Explained, Progress, Refused, Started, answer, attribution_of, events
 from accredit.explanation.subject import Memo
 from accredit.games.wrappers import watched

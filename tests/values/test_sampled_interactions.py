@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, t
 
 import accredit
+from accredit import defaults
 from accredit.core import Holds, InvalidInput, Known, TooManyPlayers
 from accredit.games import FunctionGame, FunctionGames, counted
-from accredit.methods import DEFAULT_BUDGET
 from accredit.values import CubeGame
 from accredit.values import sampled_interactions as sampled_module
 from accredit.values.indices import INDICES
@@ -186,7 +186,7 @@ def test_without_a_budget_many_players_are_estimated_from_the_default():
     ):
         game = counted(FunctionGame([f"p{i}" for i in range(13)], lambda c: c[:, :2].all(axis=1)))
         found = call(game)
-        assert game.payoffs <= DEFAULT_BUDGET and not found.exact
+        assert game.payoffs <= defaults.BUDGET and not found.exact
 
 
 def test_the_budget_is_never_exceeded():

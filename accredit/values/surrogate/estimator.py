@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, Precision, payoffs
 from accredit.core.arguments import check_fields
 from accredit.core.rounding import blur_of
@@ -60,7 +61,7 @@ class Surrogate:
 
     budget: int | None = None
     seed: int = 0
-    level: float = 0.95
+    level: float = defaults.LEVEL
     seconds: float | None = None
     half_width: float | None = None
     centre: Literal["stacked", "debiased"] = "stacked"
