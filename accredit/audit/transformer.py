@@ -188,7 +188,7 @@ def gradient_importance(model: TextModel, encoded: Encoded) -> FloatArray:
 
 def removal_importance(model: TextModel, encoded: Encoded) -> FloatArray:
     """|Δ probability| of the predicted label when a token is deleted: (T,), 0 for special tokens."""
-    game = text_game(model, encoded, removal="delete", payoff="probability")
+    game = text_game(model, encoded, players="token", removal="delete", payoff="probability")
     players = len(game.players)
     worth = game.payoff(np.concatenate([np.ones((1, players), dtype=bool), ~np.eye(players, dtype=bool)]))
     lost = np.zeros(len(encoded))
