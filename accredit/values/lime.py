@@ -155,6 +155,8 @@ def fit_of(earned: FloatArray, line: FloatArray, near: FloatArray) -> float:
     if high - low <= blurred(low, high):
         return 1.0
     spread = float(near @ (earned - np.average(earned, weights=near)) ** 2)
+    if not spread > 0:  # squares of the smallest payoffs are 0
+        return 1.0
     return 1.0 - float(near @ (earned - line) ** 2) / spread
 
 
