@@ -40,7 +40,9 @@ def test_every_encoding_takes_the_text_and_the_json(game, tmp_path, encoding, mo
             with pytest.raises(SystemExit) as ended:
                 main()
         assert not ended.value.code and streams["stderr"].buffer.getvalue() == b""
-        return streams["stdout"].buffer.getvalue().decode("utf-8" if encoding == "ascii" else encoding)  # click's choice
+        return (
+            streams["stdout"].buffer.getvalue().decode("utf-8" if encoding == "ascii" else encoding)
+        )  # click's choice
 
     assert "shapley" in written()
     assert "naïve 😀" in json.dumps(json.loads(written("--json")), ensure_ascii=False)
