@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 from accredit.cli import accredit
-
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
 from accredit.papers import chapter_data
