@@ -16,6 +16,8 @@ from tests.batches import cut_into
 PAGE = "tests/web/"
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# shap, a peer in tests, compiles for seconds what then runs for milliseconds.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 settings.register_profile("accredit", deadline=None, derandomize=True, database=None)
 settings.load_profile("accredit")
