@@ -3,17 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# Worker processes of the tests, one thread each, one more than two cores because some tests wait for servers and browsers; the tests of one file stay together, so that they share what they set up.
+# Worker processes of the tests, one thread each, one more than two cores because some tests wait for servers and browsers. Each takes
+# a third of the tests in their order, so that those of one file share what they set up, and the half of another's rest when it is done.
+# A test that ends its worker is one failure: this way of sharing gives the rest to a new worker, where others repeat that test or stop.
 WORKERS ?= 3
 # What matrix, fuzz and truth find is kept and written into docs/reliability.md, and faults still end make with an error.
 RELIABILITY = --lines benchmarks/results/reliability.jsonl; code=$$?; $(BIN)/python -m tools.reliability_page; exit $$code
-PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --max-worker-restart 1000
 
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean
+.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -86,6 +88,12 @@ truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flow
 
 cpus: $(VENV)/test.done  ## the numeric tests as other CPUs would compute them, and with other sizes of model passes
 	$(BIN)/python -m tools.cpus --workers 2
+
+golden: $(VENV)/test.done  ## results bit by bit: recorded the first time, compared from then on; rm -r out/golden to record anew
+	$(BIN)/python -m tools.golden $(if $(wildcard out/golden/about.json),compare,record) out/golden --jobs 2
+
+house: $(VENV)/test.done  ## size, names, repeats and distances of the code, in one table
+	$(BIN)/python -m tools.house
 
 trace: $(VENV)/test.done  ## plant facts in a language model's texts and find the text behind each answer
 	$(BIN)/python tools/trace_planted_facts.py

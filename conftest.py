@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from accredit.models.precision import try_precision
 from accredit.store.executors import processes_can_run
 from tests import undertaker
 from tests.batches import cut_into
 
-PAGE = "tests/web/"
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # shap, a peer in tests, compiles for seconds what then runs for milliseconds.
@@ -34,25 +33,14 @@ def pytest_configure(config: pytest.Config) -> None:
         cut_into(config.option.batches)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests of one file stay together, and so do all tests of the page: one worker starts one server for them."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByPlace(LoadScopeScheduling):  # type: ignore[misc]
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return PAGE if file.startswith(PAGE) else file
-
-    return ByPlace(config, log) if config.getvalue("dist") == "loadscope" else None
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that ask for a running page or a browser are marked so; `-m` and `--shuffle` see all of them."""
     for item in items:
         for need in {"server", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(need)
+        if item.get_closest_marker("half_precision"):
+            item.add_marker("slow")  # the first in a process tries the CPU in another
         if item.get_closest_marker("processes") and not processes_can_run():
             item.add_marker(
                 pytest.mark.skip(reason="worker processes cannot share locks: there is no /dev/shm to write in")
@@ -63,6 +51,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         random.Random(config.option.shuffle).shuffle(items)
     else:
         _longest_first(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A CPU that cannot run a precision would end this process, and with it the tests that wait for it."""
+    for dtype in (dtype for mark in item.iter_markers("half_precision") for dtype in mark.args):
+        if (trial := try_precision(dtype)).died:
+            pytest.skip(str(trial))
 
 
 def _longest_first(items: list[pytest.Item]) -> None:

@@ -70,7 +70,14 @@ from accredit.values import (
 
 if TYPE_CHECKING:
     from accredit.attention import flow_report, joint_flow, pairwise_flow, rollout
-    from accredit.explanation import explain
+    from accredit.explanation import (
+        Explainer,
+        explain,
+        explain_answer,
+        explain_picture,
+        explain_rows,
+        explain_text,
+    )
 
 
 def _views() -> Any:
@@ -83,7 +90,12 @@ draw_with(_views)
 __getattr__ = lazy(
     __name__,
     {
+        "Explainer": "accredit.explanation",
         "explain": "accredit.explanation",
+        "explain_answer": "accredit.explanation",
+        "explain_picture": "accredit.explanation",
+        "explain_rows": "accredit.explanation",
+        "explain_text": "accredit.explanation",
         "flow_report": "accredit.attention",
         "joint_flow": "accredit.attention",
         "pairwise_flow": "accredit.attention",
@@ -92,10 +104,12 @@ __getattr__ = lazy(
 )
 
 __all__ = [
-    "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "FunctionGame", "FunctionGames",
+    "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "Explainer", "FunctionGame",
+    "FunctionGames",
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
     "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
-    "cached", "check_claims", "counted", "explain", "flow_report", "grouped", "interactions", "joint_flow", "least_core",
+    "cached", "check_claims", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
+    "explain_text", "flow_report", "grouped", "interactions", "joint_flow", "least_core",
     "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
     "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "roll_calls", "rollout", "semivalue",
     "shapley", "shapley_interactions", "value_given",

@@ -20,13 +20,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
+from accredit import defaults
 from accredit.core import needs
 from accredit.core.errors import InvalidInput
 from accredit.core.meant import nearest
-
-AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for by default
-EXACT_LIMIT = 22  # players; 4 million payoffs
-DEFAULT_BUDGET = 2000  # payoffs of one sampled value when no budget is stated
 
 Kind = Literal["game", "gradients", "attention", "learned", "training rows"]
 Place = Literal["game", "explain", "text", "image", "strings", "answer", "training data"]
@@ -50,11 +47,6 @@ SAID: Mapping[Place, str] = {
 }
 
 
-def affordable(players: int, budget: int | None) -> bool:
-    """Whether all 2ⁿ payoffs may be asked: they fit the budget, or, where none is stated, the players are few."""
-    return players <= AUTO_EXACT if budget is None else players <= EXACT_LIMIT and 2**players <= budget
-
-
 @dataclass(frozen=True)
 class Cost:
     """What a method asks: in words, and as the number of payoffs for some players and a budget."""
@@ -63,9 +55,9 @@ class Cost:
     payoffs: Callable[[int, int | None], int] = lambda players, budget: 0
 
 
-EXACT = Cost("2ⁿ payoffs, or the budget", lambda n, b: 2**n if affordable(n, b) else b or DEFAULT_BUDGET)
-BUDGET = Cost("the budget of payoffs", lambda n, b: b or DEFAULT_BUDGET)
-NESTED = Cost("2ⁿ payoffs at most, or the budget", lambda n, b: min(2**n, b or DEFAULT_BUDGET))
+EXACT = Cost("2ⁿ payoffs, or the budget", lambda n, b: 2**n if defaults.affordable(n, b) else b or defaults.BUDGET)
+BUDGET = Cost("the budget of payoffs", lambda n, b: b or defaults.BUDGET)
+NESTED = Cost("2ⁿ payoffs at most, or the budget", lambda n, b: min(2**n, b or defaults.BUDGET))
 WHOLE = Cost("2ⁿ payoffs", lambda n, b: 2**n)
 EACH_ONCE = Cost("n + 2 payoffs", lambda n, b: n + 2)
 
@@ -191,7 +183,7 @@ class Chosen:
                 f"method {self.name!r} needs groups to divide inside; give them with groups=…, in a command with --groups "
                 "(of a game for example 'stem=B+C,web=A', of training data a column)"
             )
-        spend = budget or DEFAULT_BUDGET if self.method.cost is BUDGET else budget
+        spend = budget or defaults.BUDGET if self.method.cost is BUDGET else budget
         settings = {"budget": spend, "seed": seed, "groups": groups}
         return self.load()(**self.parameters, **{name: settings[name] for name in takes})
 
@@ -237,7 +229,7 @@ METHODS = (
            takes=(), needs=TABLES),
     Method("lime", "game", "accredit.values.lime:Lime", "accredit.values.Lime().solve(game)", "any",
            "nothing: a local line", ("linearity",), BUDGET, "ridge fit near the whole input; its R² is reported"),
-    Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso(budget=64).solve(game)", "any",
+    Method("lasso", "game", "accredit.values.ablations:Lasso", "accredit.values.Lasso().solve(game)", "any",
            "nothing: a sparse line", (), BUDGET, "lasso over coalitions drawn by coins; its R² is reported",
            parameters=Parameters(("alpha",), "0.05", default="0.01")),
     Method("surrogate", "game", "accredit.values.surrogate:Surrogate", "accredit.values.Surrogate(budget).solve(game)",

@@ -32,7 +32,7 @@ import torch
 from accredit.arena.examples import sample
 from accredit.core import BoolArray, FloatArray
 from accredit.explanation import explain
-from accredit.explanation.explainer import loaded_model
+from accredit.explanation.loading import loaded_model
 from accredit.games import text_game
 from accredit.models import TextModel
 from accredit.values import shapley

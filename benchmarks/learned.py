@@ -46,7 +46,7 @@ import numpy as np
 import torch
 
 from accredit.core import FloatArray, IntArray
-from accredit.explanation.explainer import builtin_model
+from accredit.explanation.loading import builtin_model
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrated, ranks
 from accredit.learned.families import Family, InputFamily, RowFamily

@@ -48,7 +48,7 @@ def make_tables(model_folder: str, data: Path, tables: Path, wanted: dict[int, i
     model, by_words = load_text_model(model_folder), defaultdict(list)
     for row in rows(data / "sst2.tsv.gz"):
         if row["split"] == "dev":
-            by_words[len(text_game(model, row["text"], players="word").players)].append(row["text"])
+            by_words[len(text_game(model, row["text"], players="word", payoff="logit").players)].append(row["text"])
     rng = np.random.default_rng(5)
     for texts in by_words.values():
         rng.shuffle(texts)

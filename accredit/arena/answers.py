@@ -124,6 +124,6 @@ def _as_contextcite(subject: Any, alpha: float) -> Explained:
 @lru_cache(maxsize=1)
 def answering(model: str) -> Any:
     """The model of a contest, loaded once."""
-    from accredit.explanation.explainer import answering_model
+    from accredit.explanation.loading import answering_model
 
     return answering_model(None if model == BUILTIN else model)

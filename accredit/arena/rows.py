@@ -70,7 +70,7 @@ class RowContest:
 
     def explain(self, method: str, example: Example) -> Explained:
         if method == CLOSED_FORM:
-            from accredit.explanation.tables import explain_rows
+            from accredit.explanation.explainer import explain_rows
 
             model, rows, training = _table()
             row = rows[example.row : example.row + 1]

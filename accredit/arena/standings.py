@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.arena.contest import METRICS, ORACLE, RANDOM, RowResult
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
-from accredit.core.statistics import holm
+from accredit.core.statistics import alike, holm
 from accredit.evaluate.agreement import spearman_square
 from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 
@@ -105,7 +106,7 @@ def _plain(interval: Estimate | None) -> list[float | None] | None:
     return None if interval is None else [interval.value, interval.low, interval.high]
 
 
-def standings(rows: Sequence[RowResult], *, level: float = 0.95, seed: int = 0) -> Standings:
+def standings(rows: Sequence[RowResult], *, level: float = defaults.LEVEL, seed: int = 0) -> Standings:
     """The table from finished rows; deterministic in them.
 
     >>> from accredit.arena import RowContest, run_row
@@ -224,7 +225,7 @@ def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Esti
         return None
     drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
     drawn = drawn[np.isfinite(drawn)]
-    if drawn.min() == drawn.max():
+    if alike(drawn, size=1.0):
         if name in (ORACLE, RANDOM):
             return Estimate.exact(estimate, "an end of the scale, by definition")
         return Estimate.unknown(estimate, f"{scores.rows} inputs show no spread")

@@ -133,7 +133,7 @@ def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribut
 @lru_cache(maxsize=1)
 def loaded(model: str) -> Any:
     """The model of a contest, loaded once."""
-    from accredit.explanation.explainer import loaded_model
+    from accredit.explanation.loading import loaded_model
 
     return loaded_model("", None if model == BUILTIN else model)
 

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from accredit.attention.shapley import LEVEL, FlowShapley, flow_shapley
+from accredit import defaults
+from accredit.attention.shapley import FlowShapley, flow_shapley
 from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.flow.certificate import Flow, conservation
@@ -283,7 +284,7 @@ def _shapley_credit(
         claims=claims,
         stderr=found.stderr,
         interval=found.interval,
-        level=None if exact else LEVEL,
+        level=None if exact else defaults.LEVEL,
         precision=Precision.exact()
         if exact
         else Precision.interval("Student t over random orders, with the minimum over known cuts as control variate"),

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, IntArray, checked_seed, whole_number
 from accredit.flow.game import FlowGame
 from accredit.values.semivalues import shapley_from_table
@@ -29,7 +30,6 @@ PILOT = 12  # orders that collect cuts and are then discarded
 CUTS = 160  # kept for the control variate
 CHEAP_ORDERS = 4_000  # orders of the cut game
 TIGHT = 1e-9  # a bound this near to v, as a share of the max flow, is met
-LEVEL = 0.95
 FEWEST_ORDERS = 60  # with 32, intervals of players with rare differences covered as little as 0.88
 MOST_ORDERS = 1_000_000
 
@@ -215,12 +215,12 @@ def _sampled(game: FlowGame, total: float, orders: int, rng: np.random.Generator
     with np.errstate(divide="ignore", invalid="ignore"):  # Welch–Satterthwaite
         freedom = variance**2 / (parts[0] ** 2 / (len(cheap) - 1) + parts[1] ** 2 / (orders - 1))
     freedom = np.where(variance > 0, freedom, orders - 1)
-    half = stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(variance)
+    half = stats.t.ppf((1 + defaults.LEVEL) / 2, freedom) * np.sqrt(variance)
     # Differences are skewed and rare, so an interval must allow for orders that were not drawn: for one more as bad as the
     # worst seen; where none was seen, for a share of orders by the rule of three, as bad as the worst of any player.
     seen = np.ptp(difference, axis=0)
     unseen = (seen <= TIGHT * total) & (cheap.max(axis=0) > 0)
-    half += np.where(unseen, (1 - (1 - LEVEL) ** (1 / orders)) * np.abs(difference).max(), seen / orders)
+    half += np.where(unseen, (1 - (1 - defaults.LEVEL) ** (1 / orders)) * np.abs(difference).max(), seen / orders)
     null = control.slopes[0] == 0  # a player that can carry nothing alone; what is left of it is rounding
     credit[null], variance[null], half[null] = 0.0, 0.0, 0.0
     interval = np.column_stack([credit - half, credit + half])

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from accredit.audit.finding import Finding, judged
 from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core.statistics import alike
 from accredit.evaluate.agreement import kendall
 
 Answer = Callable[[Tensor], Tensor]
@@ -59,7 +60,7 @@ def rank_agreement(first: FloatArray, second: FloatArray, there: BoolArray) -> F
     NaN where one of the two ranks nothing: fewer than two tokens, or the same score for all of them.
     """
     pairs = ((a[t], b[t]) for a, b, t in zip(first, second, there, strict=True))
-    return np.array([kendall(a, b) if len(np.unique(a)) > 1 < len(np.unique(b)) else np.nan for a, b in pairs])
+    return np.array([np.nan if len(a) < 2 or alike(a) or alike(b) else kendall(a, b) for a, b in pairs])
 
 
 @torch.no_grad()

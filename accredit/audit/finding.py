@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from accredit import defaults
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
 from accredit.core.plain import plain
+from accredit.core.statistics import alike
 
 Verdict = Literal["flagged", "passes", "unclear"]
-LEVEL = 0.95  # of the intervals
 
 
 @dataclass(frozen=True)
@@ -155,11 +156,11 @@ def interval_of(excess: FloatArray) -> Estimate:
     count, mean = len(excess), float(excess.mean())
     if count == 1:
         return Estimate.exact(mean, "one row stands for itself alone")
-    if excess.min() == excess.max():
-        reach = 1 - ((1 - LEVEL) / 2) ** (1 / count)
+    if alike(excess, size=1.0):
+        reach = 1 - ((1 - defaults.LEVEL) / 2) ** (1 / count)
     else:
-        reach = float(stdtrit(count - 1, (1 + LEVEL) / 2) * excess.std(ddof=1) / np.sqrt(count))
-    return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), LEVEL)
+        reach = float(stdtrit(count - 1, (1 + defaults.LEVEL) / 2) * excess.std(ddof=1) / np.sqrt(count))
+    return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), defaults.LEVEL)
 
 
 def interval_of_pairs(excess: FloatArray, first: IntArray, second: IntArray, rows: int) -> Estimate:
@@ -172,12 +173,12 @@ def interval_of_pairs(excess: FloatArray, first: IntArray, second: IntArray, row
     from scipy.special import stdtrit
 
     mean, away = float(excess.mean()), excess - excess.mean()
-    if excess.min() == excess.max():
+    if alike(excess, size=1.0):
         return interval_of(np.full(rows, mean))
     ours, theirs = (float((np.bincount(who, away, rows) ** 2).sum()) for who in (first, second))
     spread = np.sqrt(max(ours + theirs - float((away**2).sum()), ours, theirs) * rows / (rows - 1)) / len(excess)
-    reach = float(stdtrit(rows - 1, (1 + LEVEL) / 2) * spread)
-    return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), LEVEL)
+    reach = float(stdtrit(rows - 1, (1 + defaults.LEVEL) / 2) * spread)
+    return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), defaults.LEVEL)
 
 
 def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:

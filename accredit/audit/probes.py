@@ -10,6 +10,7 @@ from accredit.audit.finding import Finding, judged, right
 from accredit.audit.names import INERT, MARGIN, PROBE, SCORES
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs, real_numbers
 from accredit.core.numbers import truths
+from accredit.core.statistics import ALIKE
 
 ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
 
@@ -115,7 +116,8 @@ def _order_and_size(scores: FloatArray, shown: np.ndarray) -> tuple[FloatArray, 
     mean = np.where(shown, scores, 0.0).sum(axis=1, keepdims=True) / count
     away = np.where(shown, scores - mean, 0.0)
     spread = np.sqrt((away**2).sum(axis=1, keepdims=True) / count)
-    return np.where(shown, rank / count, -1.0), away / np.where(spread > 0, spread, 1.0)
+    varies = spread > ALIKE * np.abs(mean)  # scores that are all the same differ from their mean by rounding
+    return np.where(shown, rank / count, -1.0), np.where(varies, away, 0.0) / np.where(varies, spread, 1.0)
 
 
 def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:

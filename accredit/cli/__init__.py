@@ -88,10 +88,6 @@ def accredit() -> None:
 def main() -> None:
     """Run the command. Errors made on purpose become one line on standard error and exit code 2; whoever stops reading, or
     interrupts, ends it quietly."""
-    if instruction := os.environ.get("_ACCREDIT_COMPLETE"):
-        from accredit.cli.completion import complete
-
-        sys.exit(complete(accredit, instruction))
     open_streams()
     try:
         code = _run()
@@ -111,6 +107,10 @@ def main() -> None:
 
 def _run() -> int:
     """Parse, call, show; the exit code."""
+    if instruction := os.environ.get("_ACCREDIT_COMPLETE"):
+        from accredit.cli.completion import complete
+
+        return complete(accredit, instruction)
     try:
         with accredit.make_context("accredit", sys.argv[1:]) as context:
             accredit.invoke(context)
@@ -167,5 +167,8 @@ def _say(message: str) -> None:
 
 
 def _interrupted() -> int:
-    click.echo("interrupted", err=True)
+    try:
+        click.echo("interrupted", err=True)
+    except OSError:  # nobody reads that either
+        leave_closed_pipe()
     return INTERRUPTED

@@ -1,4 +1,4 @@
-"""`accredit doctor`: what is installed, what would fail without the rest, and what to type to have it."""
+"""`accredit doctor`: what is installed, what would fail without the rest, what to type to have it, and what this CPU runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import click
 
 from accredit.cli.command import Command
 from accredit.core.version import __version__
+from accredit.models.precision import PrecisionTrial, try_precision
 
 EXTRAS = {  # extra -> (packages, what does not work without them)
     "core": (("numpy", "scipy", "click", "jinja2", "threadpoolctl"), "everything"),
     "flow": (("ortools",), "exact cuts and pairwise attention flow"),
     "text": (
-        ("torch", "transformers", "safetensors", "captum", "pillow"),
+        ("torch", "transformers", "safetensors", "pillow"),
         "explaining texts, images and answers; gradients; trained explainers; audit, compare, trace; value --model FOLDER",
     ),
     "data": (("scikit-learn", "pandas"), "wrong labels and values of training data (value); to_pandas()"),
@@ -28,6 +29,7 @@ EXTRAS = {  # extra -> (packages, what does not work without them)
     "serve": (("fastapi", "uvicorn"), "the local page (serve)"),
     "cluster": (("distributed",), "running on a Dask cluster (--executor dask)"),
 }
+MARKS = {True: "✓", False: "✗", None: "?"}
 OTHER = {"xgboost-cpu": ("xgboost",)}  # packages that do as well
 
 
@@ -36,23 +38,38 @@ OTHER = {"xgboost-cpu": ("xgboost",)}  # packages that do as well
 def doctor(as_json: bool) -> None:
     """Show versions, what is installed, what fails without the rest, and what to type to have it.
 
-    Without an extra, games, values and flows of tables work: `accredit game`, `accredit flow`.
+    Without an extra, games, values and flows of tables work: `accredit game`, `accredit flow`. With torch, products in bfloat16
+    are tried in a process of their own, because some virtual machines announce instructions that end it.
     """
     found = {extra: {package: _version(package) for package in packages} for extra, (packages, _) in EXTRAS.items()}
     missing = [extra for extra, packages in found.items() if not all(packages.values())]
     if as_json:
-        told = {"accredit": __version__, "python": platform.python_version(), "extras": found, "missing": missing}
+        trial = _bfloat16(found)
+        told = {
+            "accredit": __version__,
+            "python": platform.python_version(),
+            "extras": found,
+            "missing": missing,
+            "bfloat16": trial and {"works": trial.works, "said": str(trial)},
+        }
         click.echo(json.dumps(told))
         return
     click.echo(f"accredit {__version__}, Python {platform.python_version()} on {sys.platform} {platform.machine()}\n")
     for extra, packages in found.items():
         listed = ", ".join(f"{package} {seen or 'missing'}" for package, seen in packages.items())
-        click.echo(f"{'✓' if all(packages.values()) else '✗'} {extra:8} {listed}")
+        click.echo(f"{MARKS[all(packages.values())]} {extra:8} {listed}")
+    if trial := _bfloat16(found):
+        click.echo(f"{MARKS[trial.works]} {'CPU':8} {trial}")
     click.echo("\nEverything is there." if not missing else "\nWhat fails without the rest:\n")
     for extra in missing:
         click.echo(f"  {EXTRAS[extra][1]}\n      {_installation(extra)}")
     if len(missing) > 1:
         click.echo(f"\nAll of it: {_installation('all')}")
+
+
+def _bfloat16(found: dict[str, dict[str, str | None]]) -> PrecisionTrial | None:
+    """What became of bfloat16 on this CPU; None without torch."""
+    return try_precision("bfloat16") if found["text"]["torch"] else None
 
 
 def _installation(extra: str) -> str:

@@ -239,6 +239,7 @@ def explain(
     settings["baseline"] = removal_of(options["baseline"])
     if segments is not None:
         settings["players"] = _segments(segments, kind, settings["players"])
+    settings = _given(settings)
     if column is not None and kind != "file":
         raise InvalidInput(f"--text is for a FILE of texts, and {subject!r:.40} is one {kind}")
     if kind in ("image", "folder") and pair is not None:
@@ -257,6 +258,15 @@ def _check_fits(unfit: dict[str, Any], why: str) -> None:
     given = next((name for name, value in unfit.items() if value is not None), None)
     if given is not None:
         raise InvalidInput(f"{given} {why}")
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that were typed: an option that was left out is not a setting of anything."""
+    return {
+        name: value
+        for name, value in settings.items()
+        if not (value is None or value is False or (isinstance(value, str) and not value))
+    }
 
 
 def _check_folders(html_file: str | None, out: str | None) -> None:
@@ -290,7 +300,8 @@ def _one(
 def _rows(
     file: str, column: str | None, pair: str | None, out: str | None, model: str | None, settings: dict[str, Any]
 ) -> None:
-    from accredit.explanation.explainer import LONG, loaded_model
+    from accredit.explanation.explainer import LONG
+    from accredit.explanation.loading import loaded_model
     from accredit.explanation.rows import (
         check_settings,
         expected_seconds,

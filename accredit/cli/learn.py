@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from accredit import defaults
 from accredit.cli.command import Commands
 from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
@@ -58,7 +59,7 @@ def learn() -> None:
 @click.option("--removal", help="Texts and pictures: how players leave, as in `accredit explain`.")
 @click.option("--pairs", type=Count(min=1), default=16, show_default=True, help="Of coalitions, per input.")
 @click.option("--calibration", type=Count(min=1), default=100, show_default=True, help="Inputs for intervals.")
-@click.option("--level", type=Amount(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
+@click.option("--level", type=Amount(0, 1, min_open=True, max_open=True), default=defaults.LEVEL, show_default=True)
 @click.option("--per", type=click.Choice(["player", "rank", "drawn player", "row"]), help="What the level speaks of.")
 @click.option("--budget", type=Count(min=4), help="Payoffs per calibration input. Default: exact for few players.")
 @click.option("--width", type=Count(min=1), help="Of the network.")
@@ -281,7 +282,7 @@ def _task(
         _refuse({"--text": column}, "is for texts")
         frame = read_frame(subject)[:limit]
         return lambda like: row_task(frame, model, trusted, like)
-    from accredit.explanation.explainer import loaded_model
+    from accredit.explanation.loading import loaded_model
 
     there = Path(subject).exists() or subject.endswith((".csv", ".tsv", ".txt", ".jsonl"))
     inputs = read_inputs(subject, column)[:limit] if there else [subject]

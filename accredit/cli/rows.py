@@ -113,12 +113,14 @@ def _predicted(folder: str, asked: RowOptions, settings: dict[str, Any]) -> Any:
 
 
 def _builtin(settings: dict[str, Any]) -> Any:
-    from accredit.explanation.tables import explain_rows
+    from accredit.explanation.explainer import explain_rows
     from accredit.models.builtin.table import builtin_table
 
     model, rows, background = builtin_table()
     cover = settings["dependence"] == "cover"
-    return explain_rows(rows, model, None if cover else background, **settings)
+    named = {**settings, "methods": settings["method"]}
+    del named["method"]
+    return explain_rows(rows, model, None if cover else background, **named)
 
 
 def _show(explained: Any, asked: RowOptions) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from accredit import defaults
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write_whole, written
@@ -232,11 +233,10 @@ def _valued(context: click.Context, read: Table, report: DataReport) -> Valuatio
 
 def _steps(given: dict[str, Any], read: Table) -> tuple[str, int]:
     """What is counted while values are found, and how many of it there are."""
-    from accredit.valuation.worth import BUDGET
 
     if not find(given["method"], "training data").method.trains and read.groups is None:
         return "judging by test rows", len(read.data.test_y)
-    return "training", given["budget"] or BUDGET
+    return "training", given["budget"] or defaults.BUDGET
 
 
 def _check_idle(context: click.Context, folder: str | None, only: str | None) -> None:

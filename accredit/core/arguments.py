@@ -76,11 +76,15 @@ def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> An
     kinds = tuple(kind for kind in kinds if kind != "None")
     classes = tuple(known[kind] for kind in kinds if _tells(known.get(kind)) and kind not in PLAIN)
     if classes and isinstance(value, classes):
+        if isinstance(value, type):  # it has the methods of a protocol, but nobody to call them on
+            raise InvalidInput(f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}")
         return value
     choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
     if choices and all(get_origin(known.get(kind)) is Literal for kind in kinds) and not _among(value, choices):
         raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}")
-    kinds = tuple("Callable" if get_origin(known.get(kind)) is Callable else kind for kind in kinds)
+    kinds = tuple(
+        "Callable" if kind not in PLAIN and get_origin(known.get(kind)) is Callable else kind for kind in kinds
+    )
     plain = [kind for kind in kinds if kind in PLAIN]
     if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
         return PLAIN[plain[0]](value, name)
@@ -140,6 +144,29 @@ def _callable(given: Any, name: str) -> Any:
     return given
 
 
+def _method(given: Any, name: str) -> Any:
+    """A function of a game. Solvers are classes with a method that is one."""
+    kind = given if isinstance(given, type) else type(given)
+    if hasattr(kind, "solve"):
+        raise InvalidInput(f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve")
+    if isinstance(given, type):
+        raise InvalidInput(f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley")
+    return _callable(given, name)
+
+
+def made(kind: type) -> str:
+    """How one of a class is made, in a message.
+
+    >>> from accredit.values import Differences, Exact
+    >>> made(Exact), made(Differences)
+    ('Exact()', 'Differences(budget=1000)')
+    """
+    takes = signature(kind).parameters.values()
+    needed = [one.name for one in takes if one.default is one.empty and one.name != "budget"]
+    given = [f"{name}=…" for name in needed] + ["budget=1000"] * any(one.name == "budget" for one in takes)
+    return f"{kind.__name__}({', '.join(given)})"
+
+
 def _several(given: Any, name: str) -> Any:
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InvalidInput(f"{name} is {shown(given)}; give a list")
@@ -195,7 +222,11 @@ def _each(classes: tuple[Any, ...]) -> list[str]:
 
 
 def _a(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "AEIO" else f"a {kind}"
+    example = f", for example {EXAMPLES[kind]}" if kind in EXAMPLES else ""
+    return f"{'an' if kind[0] in 'AEIO' else 'a'} {kind}{example}"
+
+
+EXAMPLES = {"Solver": "Exact() or Differences(budget=1000)"}  # of protocols, which nobody can make
 
 
 PLAIN: dict[str, Callable[[Any, str], Any]] = {
@@ -204,7 +235,7 @@ PLAIN: dict[str, Callable[[Any, str], Any]] = {
     "str": checked_text,
     "bool": _flag,
     "Game": lambda given, name: checked_game(given),
-    "Method": _callable,
+    "Method": _method,
     "Callable": _callable,
     "Statistic": _callable,
     "Iterable": _several,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -27,6 +28,7 @@ from accredit.core.numbers import (
     whole_number,
 )
 from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
+from accredit.core.rounding import SINGLE, blur
 from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class Attribution(Drawn):
     stopped: str = ""  # why sampling ended
     certificate: Mapping[str, Any] = field(default_factory=dict)  # residuals, gaps, iterations: what a check needs
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, data, settings, versions
+    blur: float | None = None  # how far rounding may have moved a payoff (`core.rounding`); None: nobody said
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -79,6 +82,7 @@ class Attribution(Drawn):
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (n, 2), "interval"))
         put(self, "level", checked_level(self.level))
+        put(self, "blur", None if self.blur is None else real_number(self.blur, "blur", 0))
         put(self, "precision", checked_precision(self.precision, self.stderr, self.interval))
         for name in ("certificate", "provenance"):
             put(self, name, plain_mapping(getattr(self, name), name))
@@ -87,6 +91,14 @@ class Attribution(Drawn):
     def unshared(self) -> float | None:
         """Payoff credited to nobody: zero when the credit is efficient."""
         return None if self.total is None else self.total - float(self.credit.sum())
+
+    @property
+    def rounding(self) -> float:
+        """Credits that differ by no more than this are equal: what rounding may have moved; where nobody said, as if the
+        payoffs came from single precision."""
+        sizes = (np.abs(self.credit).max(), self.total or 0.0, self.baseline or 0.0)
+        size = float(max(map(abs, (*sizes, (self.baseline or 0.0) + (self.total or 0.0)))))
+        return blur(size, SINGLE) if self.blur is None else self.blur + blur(size)
 
     @property
     def exact(self) -> bool:
@@ -167,12 +179,9 @@ class Attribution(Drawn):
         """
         if isinstance(which, str):
             return float(self.credit[self.place(which)])
-        if isinstance(which, slice):
-            rows = np.arange(len(self))[which]
-        else:
-            rows = self._rows(which)
+        rows = self._rows(which)
         if len(rows) == 0:
-            raise InvalidInput(f"the part {which!r} of {len(self)} players is empty; give at least one player")
+            raise InvalidInput(f"the part {shown(which)} of {len(self)} players is empty; give at least one player")
         part = self._picked(rows)
         if len(rows) == len(self):
             return part
@@ -183,13 +192,21 @@ class Attribution(Drawn):
         return replace(part, claims=tuple(kept))
 
     def _rows(self, which: Any) -> IntArray:
-        """Positions of the listed players; a list of booleans, one per player, keeps those that are true."""
+        """Positions of the players in a slice or a list; a list of booleans, one per player, keeps those that are true."""
+        everybody = np.arange(len(self))
         try:
-            listed = [self.place(w) if isinstance(w, str) else w for w in which]
-            return np.asarray(np.arange(len(self))[listed])
-        except (TypeError, IndexError):
+            if isinstance(which, slice):
+                return everybody[which]
+            listed = list(which.tolist()) if getattr(which, "ndim", 1) and hasattr(which, "tolist") else list(which)
+            flags = [isinstance(w, bool | np.bool_) for w in listed]
+            if any(flags):
+                return np.asarray(everybody[np.array(listed, dtype=bool if all(flags) else object)])
+            return everybody[[self.place(w) if isinstance(w, str) else index(w) for w in listed]]
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError, IndexError, OverflowError):
             raise InvalidInput(
-                f"{which!r:.60} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "
+                f"{shown(which)} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "
                 f"names, or a list of positions from 0 to {len(self) - 1}"
             ) from None
 
@@ -227,7 +244,7 @@ class Attribution(Drawn):
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
         """An attribution from the object that `to_json` writes."""
-        values = fields_of(cls, data, "attribution", FORMAT)
+        values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",))
         with damaged("attribution"):
             listed(values, "players", "credit", "claims")
             values["claims"] = tuple(Claim.from_plain(claim) for claim in values["claims"])

@@ -82,6 +82,8 @@ class _Named:
 def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     """Payoffs of a batch, checked: one finite number per coalition. The only door through which values ask a game.
 
+    A game may change the coalitions that it is given, and use the array that it returns again: both are copied here.
+
     >>> from accredit.games import FunctionGame
     >>> payoffs(FunctionGame("ab", lambda coalitions: coalitions @ [5, 3]), np.array([[True, False], [True, True]]))
     array([5., 8.])
@@ -90,7 +92,7 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
         ...
     accredit.core.errors.BadPayoff: payoff of coalition {a} is nan; every payoff must be a finite number
     """
-    earned = real_numbers(game.payoff(coalitions), "payoff", BadPayoff)
+    earned = real_numbers(game.payoff(coalitions.copy()), "payoff", BadPayoff, copy=True)
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"

@@ -13,8 +13,9 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, keys, packed
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyOutputs
-from accredit.core.game import Game, Tabulated, check_finite, checked_names, named, payoffs
-from accredit.core.numbers import real_numbers
+from accredit.core.game import Game, Tabulated, as_name, check_finite, checked_names, named, payoffs
+from accredit.core.numbers import real_numbers, shown
+from accredit.core.rounding import blur_of
 
 RECORD_BYTES = 1 << 30  # payoffs kept for all outputs together
 
@@ -44,7 +45,7 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
     """
     players, outputs = games.players, checked_names(games.outputs, "outputs")
     check_room(len(coalitions), len(outputs))
-    earned = real_numbers(games.payoff(coalitions), "payoff", BadPayoff)
+    earned = real_numbers(games.payoff(coalitions.copy()), "payoff", BadPayoff, copy=True)
     if earned.shape != (len(coalitions), len(outputs)):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions in {len(outputs)} outputs returned shape {earned.shape}; it must return "
@@ -80,10 +81,11 @@ def check_room(coalitions: int, outputs: int) -> None:
 
 def output_index(outputs: tuple[str, ...], name: str) -> int:
     """Position of an output, or an error that lists what is paid."""
-    if name not in outputs:
+    wanted = as_name(name)
+    if not isinstance(wanted, str) or wanted not in outputs:
         some = ", ".join(map(repr, outputs[:8])) + (", …" if len(outputs) > 8 else "")
-        raise InvalidInput(f"unknown output {name!r}; the outputs are {some}")
-    return outputs.index(name)
+        raise InvalidInput(f"unknown output {shown(name)}; the outputs are {some}")
+    return outputs.index(wanted)
 
 
 class Record:
@@ -125,7 +127,7 @@ class Record:
         check_room(self.asked + len(coalitions), len(self.outputs))
         batch = packed(coalitions).tobytes()
         earned = every_payoff(self.games, coalitions)
-        self._batches[batch] = earned.copy()  # the game may use its own array again
+        self._batches[batch] = earned
         self._unsorted.append(batch)
         self.asked += len(coalitions)
         return self._batches[batch]
@@ -175,6 +177,10 @@ class _Output:
     @property
     def players(self) -> tuple[str, ...]:
         return self._games.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._games)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self._payoffs(coalitions)[:, self._index].copy()

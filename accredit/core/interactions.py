@@ -82,9 +82,10 @@ class Interactions(Drawn):
 
     def _key(self, who: Iterable[str]) -> Coalition:
         """A coalition as its members in the order of `players`."""
-        if not isinstance(who, Iterable):
+        given = who.tolist() if hasattr(who, "tolist") else who
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, Iterable) or isinstance(names, bytes):
             raise InvalidInput(f"{shown(who)} is not a coalition; write the names of its members, as in ('A', 'B')")
-        names = [who] if isinstance(who, str) else list(who)
         places = {
             self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p)
             for p in names

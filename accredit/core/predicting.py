@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.errors import InvalidInput
 from accredit.core.game import Game
+from accredit.core.rounding import blur_of
 
 
 @runtime_checkable
@@ -19,6 +22,12 @@ class Predicting(Game, Protocol):
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and outputs (batch, targets) from the same trainings."""
         ...
+
+
+def retrained(game: Predicting, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Payoffs and outputs of a batch. A game may change what it is given, and use what it returns again: both are copied."""
+    values, outputs = game.retrain(coalitions.copy())
+    return np.array(values), np.array(outputs)
 
 
 class Predictions:
@@ -35,9 +44,13 @@ class Predictions:
         return self._game.players
 
     @property
+    def blur(self) -> float:
+        return blur_of(self._game)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         return self._game.targets
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition yields for each target: (batch, n) -> (batch, k)."""
-        return self._game.retrain(coalitions)[1]
+        return retrained(self._game, coalitions)[1]

@@ -8,8 +8,10 @@ import numpy.typing as npt
 from accredit.core.coalitions import FloatArray
 from accredit.core.errors import InvalidInput
 from accredit.core.numbers import real_numbers
+from accredit.core.rounding import DOUBLE, SINGLE
 
-ROUNDING = 1e-6  # of a magnitude: what payoffs from single precision may be off
+ALIKE = 8 * SINGLE  # of the size of numbers: closer than this, single precision cannot tell them apart
+CONSTANT = 16 * DOUBLE  # the same of columns, which come as they were written
 
 
 def ranks(scores: FloatArray) -> FloatArray:
@@ -43,18 +45,15 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.clip((x * y).sum(axis=-1) / np.where(scale > 0, scale, 1.0), -1.0, 1.0))
 
 
-def tied(values: FloatArray, scale: float = 0.0) -> FloatArray:
-    """Places 0, 1, … of values in rising order, (n,) -> (n,); those that differ by rounding share one.
+def tied(values: FloatArray, rounding: float) -> FloatArray:
+    """Places 0, 1, … of values in rising order, (n,) -> (n,); those that differ by no more than `rounding` share one.
 
-    A new place begins where the next value is further up than 1e-6 of the largest magnitude, or of `scale` where that is
-    larger: payoffs that come from single precision, and credit computed from them, carry no order below that.
-
-    >>> tied(np.array([2.0, 0.0, 2.0 + 1e-9, -1.0]))
+    >>> tied(np.array([2.0, 0.0, 2.0 + 1e-9, -1.0]), rounding=1e-8)
     array([2., 1., 2., 0.])
     """
     order = np.argsort(values, kind="stable")
     rising = values[order]
-    steps = np.diff(rising) > ROUNDING * np.abs(values).max(initial=abs(scale))
+    steps = np.diff(rising) > rounding
     found = np.empty(len(values))
     found[order] = np.concatenate([[0.0], np.cumsum(steps)])[: len(values)]
     return found
@@ -73,3 +72,34 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     adjusted = np.empty_like(given)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)))
     return adjusted
+
+
+def alike(numbers: FloatArray, size: float = 0.0) -> bool:
+    """Whether numbers are the same but for rounding, which is relative to the largest of them, or to `size` if that is larger.
+
+    >>> alike(np.array([0.3, 0.1 + 0.2])), alike(np.array([0.0, 1e-17])), alike(np.array([0.0, 1e-17]), size=1.0)
+    (True, False, True)
+    """
+    return float(np.ptp(numbers)) <= ALIKE * max(float(np.abs(numbers).max()), abs(size))
+
+
+def spreads(rows: FloatArray) -> FloatArray:
+    """The standard deviation of every column, (rows, columns) -> (columns,); 0 where a column is constant.
+
+    The mean of a constant column may be one rounding away from it, and a deviation of 1e-17 is not one to divide by.
+
+    >>> spreads(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])).round(3)
+    array([0.   , 0.816])
+    """
+    constant = np.ptp(rows, axis=0) <= CONSTANT * np.abs(rows).max(axis=0)
+    return np.where(constant, 0.0, rows.std(axis=0))
+
+
+def units(rows: FloatArray) -> FloatArray:
+    """What to divide every column by so that it varies by about 1: its standard deviation, or 1 where it is constant.
+
+    >>> units(np.array([[0.1, 1.0], [0.1, 3.0]]))
+    array([1., 1.])
+    """
+    spread = spreads(rows)
+    return np.where(spread > 0, spread, 1.0)

@@ -29,10 +29,10 @@ from accredit.core import (
 from accredit.core.arguments import checked_arguments
 from accredit.core.attribution import returned
 from accredit.core.games import Record
+from accredit.core.rounding import blur, blur_of
 from accredit.games import TableGame
 
-TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|
-ROUNDING = 1e-15  # of the largest payoff: no sum of payoffs is more precise than this
+TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|: what solving may lose
 SMALLEST = 1e-318  # no difference below this means anything: doubles end at 5e-324, with one digit left
 WITNESS_LIMIT = 16  # players; finding null and equal players needs the whole table
 SIGMAS = 8.0  # in-expectation claims: a normal error exceeds this with probability 1.2e-15
@@ -129,7 +129,7 @@ def check_claims(
 
 
 def _check_players(attribution: Attribution, game: Game) -> None:
-    """Refuse an attribution that is not about this game."""
+    """Refuse an attribution that is not about this game, or that claims to share all of it among some."""
     if not isinstance(attribution, Attribution):
         raise InvalidInput(f"attribution is {attribution!r:.60}; write check_claims(shapley(game), game)")
     others = [player for player in attribution.players if player not in set(game.players)]
@@ -137,6 +137,13 @@ def _check_players(attribution: Attribution, game: Game) -> None:
         raise InvalidInput(
             f"attribution credits {others[0]!r}, who does not play in this game ({', '.join(game.players[:8])}); give the game "
             "that it was computed from"
+        )
+    missing = [player for player in game.players if player not in set(attribution.players)]
+    claimed = attribution.claim("efficiency").holds
+    if missing and claimed not in (Holds.NO, Holds.UNKNOWN):
+        raise ClaimRefuted(
+            f"{attribution.method} claims efficiency {claimed}, but it credits {len(attribution)} of {len(game.players)} "
+            f"players and leaves out {missing[0]!r}; a part, such as shapley(game)[:1], claims nothing about the whole"
         )
 
 
@@ -196,45 +203,44 @@ def _test(axiom: str, holds: Holds, attribution: Attribution, game: Game, method
     return _symmetry(holds, attribution, game) if axiom == "symmetry" else _null(holds, attribution, game)
 
 
-def _allowed(holds: Holds, attribution: Attribution, scale: float) -> FloatArray | None:
-    """How far each credit may be off; None: a statistical claim cannot be tested without standard errors."""
-    slack = np.full(len(attribution), TOLERANCE * scale)
+def _allowed(holds: Holds, attribution: Attribution, v: FloatArray) -> FloatArray | None:
+    """How far each credit may be off in the payoffs it was made from; None: a statistical claim cannot be tested without
+    standard errors."""
+    slack = np.full(len(attribution), TOLERANCE * float(np.abs(v - v[0]).max()) + SMALLEST)
     if holds is Holds.EXACTLY:
         return slack
     return None if attribution.stderr is None else slack + SIGMAS * attribution.stderr
 
 
-def _scale(v: FloatArray) -> float:
-    """What tolerances are relative to: the largest |v(S) − v(∅)|, and enough to cover the rounding of large and of the
-    smallest payoffs."""
-    return float(np.abs(v - v[0]).max() + ROUNDING / TOLERANCE * np.abs(v).max() + SMALLEST / TOLERANCE)
+def _blur(game: Game, v: FloatArray) -> float:
+    """How far a payoff that is asked now may be from the same one when the credit was made (`accredit.core.rounding`)."""
+    return blur_of(game) + blur(float(np.abs(v).max()))
 
 
 def _efficiency(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     nobody, everybody = endpoints(game)
     off = abs(float(attribution.credit.sum()) - (everybody - nobody))
     if len(game.players) <= WITNESS_LIMIT or isinstance(game, Tabulated):
-        scale = _scale(tabulate(game))
+        v = tabulate(game)
     else:
-        scale = _scale(np.array([nobody, everybody, nobody + float(np.abs(attribution.credit).max())]))
-    allowed = _allowed(holds, attribution, scale)
+        v = np.array([nobody, everybody, nobody + float(np.abs(attribution.credit).max())])
+    allowed = _allowed(holds, attribution, v)
     if allowed is None:
         return Finding("efficiency", holds, "untested", off, "no standard errors to compare with")
-    verdict = "kept" if off <= float(allowed.sum()) else "broken"
+    verdict = "kept" if off <= float(allowed.sum()) + 2 * _blur(game, v) else "broken"  # both ends were asked again
     return Finding("efficiency", holds, verdict, off, f"the credits sum to {attribution.credit.sum():.10g}, v(N) − v(∅) is "
                    f"{everybody - nobody:.10g}")  # fmt: skip
 
 
 def _null(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     v = tabulate(game)
-    scale = _scale(v)
-    allowed = _allowed(holds, attribution, scale)
+    allowed, moved = _allowed(holds, attribution, v), _blur(game, v)
     credit = _by_player(attribution, game, attribution.credit)
-    nulls = [i for i in null_players(v) if not np.isnan(credit[i])]
+    nulls = [i for i in null_players(v, moved) if not np.isnan(credit[i])]
     if allowed is None or not nulls:
         why = "no player is null" if not nulls else "no standard errors to compare with"
         return Finding("null player", holds, "untested", 0.0, why)
-    slack = _by_player(attribution, game, allowed)
+    slack = _by_player(attribution, game, allowed) + 3 * moved  # null now, and both payoffs of a gain may have moved
     worst = max(nulls, key=lambda i: abs(credit[i]) - slack[i])
     off = float(abs(credit[worst]))
     verdict = "kept" if off <= slack[worst] else "broken"
@@ -243,14 +249,13 @@ def _null(holds: Holds, attribution: Attribution, game: Game) -> Finding:
 
 def _symmetry(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     v = tabulate(game)
-    scale = _scale(v)
-    allowed = _allowed(holds, attribution, scale)
+    allowed, moved = _allowed(holds, attribution, v), _blur(game, v)
     c = _by_player(attribution, game, attribution.credit)
-    pairs = [pair for pair in equal_players(v) if not np.isnan(c[list(pair)]).any()]
+    pairs = [pair for pair in equal_players(v, moved) if not np.isnan(c[list(pair)]).any()]
     if allowed is None or not pairs:
         why = "no two players are equal" if not pairs else "no standard errors to compare with"
         return Finding("symmetry", holds, "untested", 0.0, why)
-    slack = _by_player(attribution, game, allowed)
+    slack = _by_player(attribution, game, allowed) + 1.5 * moved  # of each: together as for a null player
     i, j = max(pairs, key=lambda pair: abs(c[pair[0]] - c[pair[1]]) - slack[pair[0]] - slack[pair[1]])
     off = float(abs(c[i] - c[j]))
     verdict = "kept" if off <= slack[i] + slack[j] else "broken"
@@ -280,7 +285,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
     ours = _by_player(attribution, game, attribution.credit)
     off = np.nan_to_num(_credit(method, both) - 2 * ours - _credit(method, second))
     worst = int(np.argmax(np.abs(off)))
-    verdict = "kept" if abs(off[worst]) <= 10 * TOLERANCE * scale else "broken"
+    verdict = "kept" if abs(off[worst]) <= 10 * TOLERANCE * scale + 4 * blur_of(game) else "broken"
     witness = f"{game.players[worst]!r} gets {off[worst]:.3g} more in 2v + w than in its parts, w = normal noise of seed {seed}"
     return Finding("linearity", holds, verdict, float(abs(off[worst])), witness)
 

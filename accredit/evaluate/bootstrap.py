@@ -7,9 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision, real_numbers
 from accredit.core.arguments import checked_arguments
 from accredit.core.numbers import finite_numbers, real_number
+from accredit.core.statistics import ALIKE, alike
 
 Statistic = Callable[[FloatArray], FloatArray]  # (..., examples) -> (...), along the last axis
 EXACT_SIGNS = 12  # differences; up to here every assignment of signs is tried
@@ -30,7 +32,7 @@ def bootstrap(
     values: FloatArray,
     statistic: Statistic = _mean,
     *,
-    level: float = 0.95,
+    level: float = defaults.LEVEL,
     count: int = 2000,
     kind: Literal["bca", "percentile"] = "bca",
     seed: int = 0,
@@ -65,7 +67,7 @@ def bootstrap(
     drawn = finite_numbers(statistic(x[resamples(len(x), count, seed)]), "what statistic returns")
     if drawn.shape != (count,):
         raise InvalidInput(f"statistic returned shape {drawn.shape} for {count} rows; it must work along the last axis")
-    if drawn.min() == drawn.max():
+    if alike(drawn, size=_size(x, within)):
         return _all_at_one_end(x, estimate, statistic, level, within)
     at = tails(level, len(x))
     if kind == "bca" and len(x) > 2:
@@ -81,11 +83,18 @@ def _all_at_one_end(
 ) -> Estimate:
     """What is known of a mean when all examples agree: a bound where they lie at an end of their range, else nothing."""
     because = f"the {len(x)} examples show no spread"
-    if within is None or statistic is not _mean or not (x == x[0]).all() or x[0] not in within:
+    ends = [end for end in within or () if np.abs(x - end).max() <= ALIKE * _size(x, within)]
+    if within is None or statistic is not _mean or not ends:
         return Estimate.unknown(estimate, because)
     reach = (within[1] - within[0]) * (1 - ((1 - level) / 2) ** (1 / len(x)))
-    low, high = (estimate - reach, estimate) if x[0] == within[1] else (estimate, estimate + reach)
+    low, high = (estimate - reach, estimate) if ends[0] == within[1] else (estimate, estimate + reach)
     return Estimate(estimate, low, high, Precision.interval(f"{because} and lie at an end of their range"), level)
+
+
+def _size(x: FloatArray, within: tuple[float, float] | None) -> float:
+    """How large examples are, or can be: what their rounding is relative to."""
+    ends = [abs(end) for end in within or () if np.isfinite(end)]
+    return max(float(np.abs(x).max()), *ends, 0.0)
 
 
 def tails(level: float, examples: int) -> FloatArray:
@@ -153,7 +162,7 @@ def sign_flips(gaps: FloatArray, *, count: int = 10_000, seed: int = 0) -> Float
     array([0.25, 1.  ])
     """
     examples = len(gaps)
-    seen = np.abs(gaps.sum(axis=0)) * (1 - 1e-12)
+    seen = np.abs(gaps.sum(axis=0)) - 1e-12 * np.abs(gaps).sum(axis=0)  # as far, whatever the order of summation
     if examples <= EXACT_SIGNS:
         signs = 1.0 - 2.0 * (np.arange(1 << examples)[:, None] >> np.arange(examples) & 1)
         return np.asarray((np.abs(signs @ gaps) >= seen).mean(axis=0))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     BoolArray,
@@ -26,7 +27,7 @@ RESAMPLES = 300
 
 
 def linear_datamodeling_score(
-    scores: FloatArray, subsets: BoolArray, outputs: FloatArray, *, level: float = 0.95, seed: int = 0
+    scores: FloatArray, subsets: BoolArray, outputs: FloatArray, *, level: float = defaults.LEVEL, seed: int = 0
 ) -> Estimate:
     r"""LDS (Park et al., 2023): do the scores of the rows in a subset predict what a model trained on it will answer?
 
@@ -49,7 +50,9 @@ def linear_datamodeling_score(
     return _rank_agreement(subsets @ scores, outputs, level, seed, "subsets")
 
 
-def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: float = 0.95, seed: int = 0) -> Estimate:
+def retraining_correlation(
+    scores: FloatArray, truth: FloatArray, *, level: float = defaults.LEVEL, seed: int = 0
+) -> Estimate:
     """Mean Spearman correlation, over targets, of scores with true leave-one-out effects; both (N, T). Resamples rows."""
     scores, truth = _columns(scores, "scores"), _columns(truth, "truth")
     if scores.shape != truth.shape:
@@ -78,7 +81,7 @@ def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what:
     return Estimate(centre, min(float(low), centre), max(float(high), centre), Precision.interval(because), level)
 
 
-def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = 0.95) -> Estimate:
+def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = defaults.LEVEL) -> Estimate:
     """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
 
     The interval is DeLong's (1988); there is none where every wrong row lies below every right one.

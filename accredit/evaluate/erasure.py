@@ -22,9 +22,8 @@ from accredit.core import (
     whole_number,
 )
 from accredit.core.arguments import check_fields
-from accredit.core.statistics import ROUNDING
 from accredit.evaluate.chains import best_chain, checked_fractions, ordering, sizes_of, tops
-from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, scores_of
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
 
 EVERY_CHOICE = 2000  # choices of players to remove that are all tried
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
@@ -248,8 +247,8 @@ class AOPC:
 class DropAt:
     r"""What is lost when the k most credited players are removed: v(N) − v(N ∖ top_k); ties by position.
 
-    A loss that is rounding (1e-6 of the largest of these payoffs and v(∅)) counts as none. Of two players who can stand in
-    for each other, removing one loses nothing: compare k = 1 with k = 2.
+    A loss that is rounding counts as none. Of two players who can stand in for each other, removing one loses nothing: compare
+    k = 1 with k = 2.
 
     >>> from accredit.evaluate import measure
     >>> from accredit.games import TableGame
@@ -278,7 +277,7 @@ class DropAt:
 
     def score(self, result: Result, earned: FloatArray) -> float:
         lost = float(earned[0] - earned[1])
-        return lost if abs(lost) > ROUNDING * np.abs(earned).max() else 0.0
+        return lost if abs(lost) > rounding_of(result, earned) else 0.0
 
     def oracle(self, game: Game) -> Attribution:
         """The k players whose removal leaves the least, by trying all up to 2,000 choices, else by the best chain."""

@@ -11,7 +11,7 @@ from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
 from accredit.core.arguments import check_fields
 from accredit.core.statistics import tied
 from accredit.evaluate.erasure import ranked
-from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, scores_of, unit_of
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class HitAt:
         return np.ones((1, n), dtype=bool)
 
     def score(self, result: Result, earned: FloatArray) -> float:
-        places = tied(scores_of(result, self.name), unit_of(result))
+        scores = scores_of(result, self.name)
+        places = tied(scores, rounding_of(result, scores))
         last = np.sort(places)[::-1][min(self.k, len(places)) - 1]
         above, level = places > last, places == last
         chance = above + level * ((self.k - above.sum()) / level.sum())

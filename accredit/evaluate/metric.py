@@ -16,6 +16,7 @@ from accredit.core import AccreditError, Attribution, BoolArray, FloatArray, Gam
 from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import unique
 from accredit.core.numbers import shown
+from accredit.core.rounding import SINGLE, blur
 
 Result = Attribution | Selection
 Better = Literal["higher", "lower"]
@@ -186,6 +187,9 @@ def scores_of(result: Result, metric: str) -> FloatArray:
     return result.scores
 
 
-def unit_of(result: Result) -> float:
-    """What a result divides, as the magnitude that rounding errors of its credit are relative to; 0 where there is none."""
-    return abs(result.total or 0.0) if isinstance(result, Attribution) else 0.0
+def rounding_of(result: Result, numbers: FloatArray) -> float:
+    """How far rounding may have moved payoffs, or sums of credit, of a result; where nobody said, as in single precision."""
+    size = float(np.abs(numbers).max(initial=0.0))
+    if not isinstance(result, Attribution):
+        return blur(size, SINGLE)
+    return blur(max(size, abs(result.total or 0.0)), SINGLE) if result.blur is None else result.blur + blur(size)

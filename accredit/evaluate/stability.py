@@ -14,6 +14,7 @@ from accredit.core.arguments import checked_arguments
 from accredit.core.attribution import returned
 from accredit.core.coalitions import keys
 from accredit.core.game import payoffs
+from accredit.core.rounding import blur_of
 
 if TYPE_CHECKING:
     from accredit.models import TextModel
@@ -30,6 +31,10 @@ class Shaken:
     @property
     def players(self) -> tuple[str, ...]:
         return self._game.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._game)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         salt = self._seed.to_bytes(8, "little")

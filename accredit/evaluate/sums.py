@@ -14,8 +14,9 @@ import numpy as np
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, endpoints, payoffs
 from accredit.core.arguments import check_fields
 from accredit.core.coalitions import from_index
+from accredit.core.rounding import blur, blur_of
 from accredit.core.statistics import rank_correlation, ranks, tied
-from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, unit_of
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of
 
 SAME = 0.01  # totals that differ by more than this share are totals of different things
 FRESH = 0x1D5  # marks the stream of random numbers for coalitions that only measure
@@ -239,16 +240,17 @@ class LinearDatamodelingScore:
         return np.random.default_rng([self.seed, FRESH]).random((self.ablations, n)) < self.keep
 
     def score(self, result: Result, earned: FloatArray) -> float:
-        order = tied(earned)
+        order = tied(earned, rounding_of(result, earned))
         if order.max() == 0:
             raise NotApplicable("lds is undefined here: all coalitions earn the same")
         sums = self.plan(result) @ _credit(result, self.name)
-        return float(rank_correlation(tied(sums, unit_of(result)), order))
+        return float(rank_correlation(tied(sums, rounding_of(result, sums)), order))
 
     def oracle(self, game: Game) -> Attribution:
         """The least-squares credit for the ranks of these very coalitions."""
         kept = self.plan(_shared(game, np.zeros(len(game.players))))
-        order = ranks(tied(payoffs(game, kept)))
+        earned = payoffs(game, kept)
+        order = ranks(tied(earned, blur_of(game) + blur(float(np.abs(earned).max()))))
         return _shared(game, np.linalg.lstsq(kept - kept.mean(axis=0), order - order.mean(), rcond=None)[0])
 
 

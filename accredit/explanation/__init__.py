@@ -1,7 +1,20 @@
 """One input, one output, many methods."""
 
-from accredit.explanation.explainer import explain, explain_answer
+from accredit.explanation.explainer import (
+    Explainer,
+    explain,
+    explain_answer,
+    explain_picture,
+    explain_rows,
+    explain_text,
+    kind_of,
+)
+from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, TextRequest
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
 from accredit.explanation.table import TableExplanation
 
-__all__ = ["Explanation", "FlowPicture", "Picture", "Said", "TableExplanation", "Token", "explain", "explain_answer"]
+__all__ = [
+    "AnswerRequest", "Explainer", "Explanation", "FlowPicture", "Picture", "PictureRequest", "RowRequest", "Said",
+    "TableExplanation", "TextRequest", "Token", "explain", "explain_answer", "explain_picture", "explain_rows", "explain_text",
+    "kind_of",
+]  # fmt: skip

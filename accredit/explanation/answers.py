@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.prompts import nested, shown_prompt
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
-from accredit.methods import affordable
 from accredit.models.partition import with_special
 from accredit.models.prompt import visible
 
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from accredit.methods import Place
     from accredit.models.answering import Answer, AnsweringModel
 
-ANSWERS = {  # settings that only answers have
-    "answer", "generate", "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator",
-    "chat",
-}  # fmt: skip
-TAKEN = (ANSWERS | {"prefix"}) - {"answer", "generate"}
 ALL = "all"
 TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
 EXACT_TARGETS, ESTIMATED_TARGETS = 400, 24  # targets that are solved by default
@@ -234,11 +229,8 @@ def answer_subject(
     **how: Any,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
-    unknown = sorted(set(how) - TAKEN)
-    if unknown:
-        raise InvalidInput(f"{unknown[0]} is not a setting of answers; there are {', '.join(sorted(TAKEN | ANSWERS))}")
     game = _game(model, prompt, answer, generate, players, removal, seed, how)
-    paid = payoff or "log-probability"
+    paid = payoff or defaults.PAYOFF_OF_ANSWERS
     games, notes = _targets(game, paid, target, budget)
     return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
 
@@ -255,7 +247,7 @@ def _targets(
                 "explanation.of(…) for one of them"
             )
         return game.targets(payoff, TARGETS[target]), ()
-    most = EXACT_TARGETS if affordable(len(game.players), budget) else ESTIMATED_TARGETS
+    most = EXACT_TARGETS if defaults.affordable(len(game.players), budget) else ESTIMATED_TARGETS
     for asked in ("tokens", "sentences", "answer"):
         games = game.targets(payoff, TARGETS[asked])
         if len(games.outputs) <= most:

@@ -15,7 +15,7 @@ from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import beside_uniform, flow_options, solved_flow, uniform_flow
 from accredit.explanation.graph import Graph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
-from accredit.flow.maximum import simple_max_flow
+from accredit.flow.solver import simple_max_flow
 from accredit.flow.unique import FlowRule
 
 Explained = Subject | AnswerSubject
@@ -29,7 +29,7 @@ FLOWS = 1_000_000  # (targets × tokens²) up to which every sentence and token 
 
 
 def ready(subject: Explained, tensor: str = "af") -> None:
-    """Read the attention that all these methods share, and where the output is read; for a flow, import its solver. None of
+    """Read the attention that all these methods share, and where the output is read; for a flow, load its solver. None of
     this is a method's own time."""
     graph_of(subject, tensor)
     with suppress(MissingExtra):  # a method that needs it says so itself

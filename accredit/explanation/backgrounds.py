@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, optional_whole, real_numbers
+from accredit.core.statistics import spreads
 from accredit.models.frames import Rows, numbers_or_words, rows_of
 
 OWN = 20  # rows from which a table may serve as its own background
@@ -155,7 +156,7 @@ def _points(given: Rows) -> FloatArray:
     for values in numbers_or_words(given):
         if values.dtype.kind == "f":
             known = np.isfinite(values)
-            spread = values[known].std() if known.any() else 0.0
+            spread = float(spreads(values[known][:, None])[0]) if known.any() else 0.0
             if spread > 0:
                 columns.append(np.where(known, (values - values[known].mean()) / spread, 0.0))
             if not known.all():

@@ -1,139 +1,388 @@
-"""`explain`: one call from an input to every method's answer."""
+"""The doors: `explain` chooses the kind of question and calls; an `Explainer` holds how, and is called with what.
+
+Each kind has a door of its own with a real signature, taken from its request: `explain_text`, `explain_picture`,
+`explain_rows`, `explain_answer`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
-from accredit.core import InvalidInput, checked_seed, needs, optional_whole
-from accredit.core.meant import singular
-from accredit.core.numbers import checked_text, shown
-from accredit.explanation.answers import ANSWERS, answer_subject
+from accredit.core import InvalidInput
+from accredit.explanation.answers import answer_subject
+from accredit.explanation.loading import answering_model, loaded_model, read_as, reads_words, subject_of
+from accredit.explanation.requests import (
+    REQUESTS,
+    Announce,
+    AnswerRequest,
+    Kind,
+    Methods,
+    PictureRequest,
+    Request,
+    RowRequest,
+    TextRequest,
+    only_in,
+    requested,
+    settings_of,
+    text_players,
+)
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
-from accredit.explanation.subject import Subject, image_subject, text_subject
-from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, SETTINGS, Chosen, find_all, settings_for
-from accredit.models.encoded import UNITS
-from accredit.models.pixels import for_pictures
-from accredit.models.strings import StringModel, as_string_model, reads_strings
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all, settings_for
+from accredit.models.strings import StringModel
 from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
-    from accredit.models import ImageModel, TextModel
 
-ROW_SETTINGS = {"target", "players", "payoff", "budget", "seed", "dependence", "weights", "most_background", "background_by",
-                "names", "interactions", "trusted"}  # fmt: skip
 LONG = 5.0  # seconds from which a run is announced
 ENOUGH = 0.5  # seconds of a run after which its length can be told
-PREPARED = ("size", "mean", "std", "preprocess")  # settings that say how a picture is prepared
-Announce = Callable[[str], None]
+P = ParamSpec("P")
+Result = TypeVar("Result", covariant=True)
+
+
+# One question of each kind, answered
+
+
+def _answer_text(text: Any, model: Any, request: TextRequest, notes: tuple[str, ...] = ()) -> Explanation:
+    asked = chosen_methods(request.methods, model)
+    taken = settings_for(asked, request.readings)
+    subject = subject_of(
+        model, text, players=text_players(request), target=request.target, payoff=request.payoff, removal=request.removal,
+        budget=request.budget, seed=request.seed, cut=request.cut, prefix=request.prefix,
+    )  # fmt: skip
+    return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
+
+
+def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tuple[str, ...] = ()) -> Explanation:
+    asked = chosen_methods(request.methods, model)
+    taken = settings_for(asked, request.readings)
+    subject = subject_of(
+        model, picture, players=_parts(request.players, request.segments), target=request.target, payoff=request.payoff,
+        removal=request.removal, budget=request.budget, seed=request.seed,
+    )  # fmt: skip
+    return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
+
+
+def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation:
+    from accredit.explanation.table_run import explain_parts, table_run
+
+    chosen = find_all(("shapley",) if request.methods is None else request.methods, "game")
+    if len(chosen) > 1:
+        raise InvalidInput(
+            f"rows of a table are explained by one method at a time, and {len(chosen)} are named; write "
+            f"methods={chosen[0].name!r}"
+        )
+    if model is None:
+        raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
+    run = table_run(
+        rows, model, request.background, method=chosen[0].name, players=request.players, payoff=request.payoff,
+        budget=request.budget, seed=request.seed, dependence=request.dependence, weights=request.weights,
+        most_background=request.most_background, background_by=request.background_by, names=request.names,
+        interactions=request.interactions, trusted=request.trusted,
+    )  # fmt: skip
+    with progress("explain", len(run.whole.rows)) as bar:
+        where = request.executor or "serial"
+        return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
+
+
+def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
+    asked = find_all(FOR_ANSWERS if request.methods is None else request.methods, "explain")
+    taken = settings_for(asked, request.readings)
+    form = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
+    shared: dict[str, Any] = {
+        "answer": request.answer, "generate": request.generate, "players": request.players, "payoff": request.payoff,
+        "removal": request.removal, "target": request.target, "budget": request.budget, "seed": request.seed, **form,
+    }  # fmt: skip
+    if request.store is None:
+        return explained_by(replace(answer_subject(model, prompt, **shared), settings=taken), asked, request.announce)
+    from accredit.store import Journal
+
+    with closing(Journal(request.store)) as journal:
+        subject = answer_subject(model, prompt, journal=journal, **shared)
+        return explained_by(replace(subject, settings=taken), asked, request.announce)
+
+
+PROMPTED = (
+    "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator", "chat", "prefix",
+)  # fmt: skip
+
+
+def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation:
+    return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
+
+
+def _parts(players: Any, segments: Any) -> Any:
+    """Players, or the segments that were given in their place."""
+    if segments is None:
+        return players
+    if not (players is None or (isinstance(players, str) and players == "segments")):
+        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out")
+    return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
+
+
+# The typed doors
+
+
+class Door(Protocol[P, Result]):
+    """A function of an input, a model and the settings of a request."""
+
+    def __call__(
+        self, given: Any = None, /, model: Any = None, tokenizer: Any = None, *args: P.args, **settings: P.kwargs
+    ) -> Result: ...
+
+
+class RowDoor(Protocol[P, Result]):
+    """The same for rows, whose background may stand behind the model."""
+
+    def __call__(
+        self, rows: Any, /, model: Any, background: Any = None, *args: P.args, **settings: P.kwargs
+    ) -> Result: ...
+
+
+def door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], Door[P, Result]]:
+    """Give a function of some inputs and a request the settings of that request as its signature."""
+    return lambda answer: cast("Any", _opened(answer, cast("type[Request]", request)))
+
+
+def _opened(answer: Callable[..., Any], request: type[Request]) -> Callable[..., Any]:
+    own = [p for p in inspect.signature(answer).parameters.values() if p.name != "request"]
+
+    @wraps(answer)
+    def enter(*args: Any, **settings: Any) -> Any:
+        given = {p.name: settings.pop(p.name) for p in own[len(args) :] if p.name in settings}
+        return answer(*args, **given, request=requested(request, settings))
+
+    named = {p.name for p in own}
+    settings = (p for name, p in inspect.signature(request).parameters.items() if name not in named)
+    enter.__signature__ = inspect.Signature([*own, *settings])  # type: ignore[attr-defined]
+    return enter
+
+
+def row_door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], RowDoor[P, Result]]:
+    """The same for rows."""
+    return lambda answer: cast("Any", _opened(answer, cast("type[Request]", request)))
+
+
+@door(TextRequest)
+def explain_text(text: Any = None, model: Any = None, tokenizer: Any = None, *, request: TextRequest) -> Explanation:
+    """Which words of a text earned the model's output. Settings are those of `TextRequest`.
+
+    A text is a string, or a pair of strings that the model reads together (premise and hypothesis). `model` is None
+    (the built-in one), a folder, a name in the local cache, a transformers model with its `tokenizer` or a pipeline of
+    the two, or anything that reads a list of strings: a scikit-learn pipeline, a function. A method that does not apply
+    to this model is listed in `.refused` with the reason.
+
+    >>> explain_text("A gripping film.", methods="loo").players
+    ('A', 'gripping', 'film', '.')
+    """
+    _check_given(text, "a text")
+    chosen_methods(request.methods)  # an unknown name is refused before a model is loaded
+    return _answer_text(text, loaded_model(text, model, tokenizer), request)
+
+
+@door(PictureRequest)
+def explain_picture(
+    picture: Any = None, model: Any = None, processor: Any = None, *, request: PictureRequest
+) -> Explanation:
+    """Which parts of a picture earned the model's output. Settings are those of `PictureRequest`.
+
+    A picture is a path, a PIL image, an array or a tensor. `model` is None (the built-in one), a folder, a transformers
+    model with its image `processor` or a pipeline of the two, or a torch network that reads pictures.
+
+    >>> import numpy as np
+    >>> explain_picture(np.eye(28), methods="loo", players=(2, 2)).players
+    ('r0c0', 'r0c1', 'r1c0', 'r1c1')
+    """
+    _check_given(picture, "a picture")
+    chosen_methods(request.methods)
+    given = Path(picture) if isinstance(picture, str) else picture
+    return _answer_picture(given, loaded_model(given, model, processor, **request.preparation), request)
+
+
+@row_door(RowRequest)
+def explain_rows(rows: Any, model: Any, background: Any = None, *, request: RowRequest) -> TableExplanation:
+    """Which columns earned the model's outputs, for one row or many, all classes at once. Settings are those of `RowRequest`.
+
+    `rows` are a data frame, a Series or mapping of one row, or an array; `model` is an estimator or pipeline of
+    scikit-learn, a booster of xgboost, lightgbm or catboost, a torch module, a function of rows, or the path of a model
+    file.
+
+    >>> e = explain_rows([[3.0, 4.0]], lambda rows: rows @ [2.0, 1.0], [[1.0, 1.0], [1.0, 3.0]])
+    >>> e.row(0).as_dict(), e.base.tolist()
+    ({'x0': 4.0, 'x1': 2.0}, [4.0])
+    """
+    return _answer_rows(rows, model, request if background is None else replace(request, background=background))
+
+
+@door(AnswerRequest)
+def explain_answer(
+    prompt: Any = None, model: Any = None, tokenizer: Any = None, *, request: AnswerRequest
+) -> Explanation:
+    """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it. Settings
+    are those of `AnswerRequest`.
+
+    The prompt is a text, chat messages, token ids, or `context=[passages], query=…`. `model` is None (the built-in one,
+    which knows facts about a few people), a folder, a transformers model with its `tokenizer` or a pipeline of the two,
+    or a function of (prompts, answer) that returns log-probabilities.
+
+    >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
+    >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
+    >>> e.said.text, e["shapley"].top(1).players, round(e.of("Rome")["shapley"][facts[0]], 1)
+    ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
+    """
+    find_all(FOR_ANSWERS if request.methods is None else request.methods, "explain")
+    return _answer_prompt(prompt, answering_model(model, tokenizer), request)
+
+
+def _check_given(given: Any, what: str) -> None:
+    if given is None:
+        raise InvalidInput(f"nothing is given to explain; give {what}")
+
+
+# The one door for all of them
+
+
+class Explainer:
+    """How to explain, with the model read once; called with what is to be explained, as often as you like.
+
+    `Explainer(model, background=train)(rows)`, `Explainer(model, tokenizer)(text)`, `Explainer(model,
+    tokenizer)(context=passages, query=…)`. The settings are those of `explain`; what belongs to one input (an answer,
+    passages, a query) is given in the call.
+
+    >>> explainer = Explainer(methods="loo")
+    >>> [explainer(text).target for text in ("A gripping film.", "A dull film.")]
+    ['POSITIVE', 'NEGATIVE']
+    """
+
+    def __init__(self, model: Any = None, tokenizer: Any = None, **settings: Any) -> None:
+        _check_names(settings)
+        self.model, self.tokenizer, self.settings = model, tokenizer, settings
+        self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
+
+    def __repr__(self) -> str:
+        named = "the built-in model" if self.model is None else type(self.model).__name__
+        return f"Explainer({', '.join([named, *(f'{k}={v!r:.40}' for k, v in self.settings.items())])})"
+
+    def __call__(self, given: Any = None, **what: Any) -> Any:
+        """Explain one input, or rows."""
+        settings = {**self.settings, **what}
+        kind = kind_of(given, self.model, settings)
+        if kind == "rows":
+            return _answer_rows(given, self.model, requested(RowRequest, settings))
+        if kind == "answer":
+            request = requested(AnswerRequest, settings)
+            return _answer_prompt(
+                given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request
+            )
+        return self._answer_input(given, kind, settings)
+
+    def _answer_input(self, given: Any, kind: Kind, settings: dict[str, Any]) -> Explanation:
+        """A text or a picture. A string that names a picture is one, unless the model reads text."""
+        chosen_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
+        preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
+        if not preparation and not _names_a_picture(given):
+            requested(REQUESTS[kind], settings)  # and so is a setting
+        given, loaded, notes = read_as(given, self._loaded.get(kind, self.model), self.tokenizer, preparation)
+        self._loaded[kind] = loaded
+        if reads_words(loaded):
+            return _answer_text(given, loaded, requested(TextRequest, settings), notes)
+        return _answer_picture(given, loaded, requested(PictureRequest, settings), notes)
+
+    def _model(self, kind: Kind, load: Callable[[], Any]) -> Any:
+        if kind not in self._loaded:
+            self._loaded[kind] = load()
+        return self._loaded[kind]
+
+
+def _names_a_picture(given: Any) -> bool:
+    from accredit.models.pictures import names_a_picture
+
+    return isinstance(given, str) and names_a_picture(given)
+
+
+def _check_names(settings: Mapping[str, Any]) -> None:
+    """Refuse a name that is a setting of no kind of question."""
+    every = {name for request in REQUESTS.values() for name in settings_of(request)}
+    for name in settings:
+        if name not in every:
+            requested(_likeliest(settings), {name: settings[name]})
+
+
+def _likeliest(settings: Mapping[str, Any]) -> type[Request]:
+    """The kind of question that most of the settings belong to."""
+    return max(REQUESTS.values(), key=lambda request: len(set(settings_of(request)) & set(settings)))
+
+
+def kind_of(given: Any, model: Any, settings: Mapping[str, Any]) -> Kind:
+    """What kind of question this is: decided here and nowhere else.
+
+    A setting that only answers have asks for an answer. A background, a frame, a mapping, an estimator, or an array
+    beside a plain function makes rows. A string, or a pair of them, is a text; everything else is a picture.
+
+    >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
+    ('text', 'rows', 'answer')
+    """
+    if only_in("answer") & set(settings):
+        return "answer"
+    if settings.get("background") is not None:
+        return "rows"
+    if given is None:
+        raise InvalidInput(
+            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
+        )
+    if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
+        return "text"
+    if isinstance(given, Path):
+        return "picture"
+    if isinstance(given, Mapping) or hasattr(given, "iloc"):
+        return "rows"
+    from accredit.models.rows import reads_rows
+
+    return "rows" if reads_rows(model) or _table_beside_a_function(given, model) else "picture"
+
+
+def _table_beside_a_function(given: Any, model: Any) -> bool:
+    """An array of rows and a plain function of it: what shap's users write first."""
+    plain = callable(model) and not hasattr(model, "forward") and not hasattr(model, "predict")
+    return plain and isinstance(given, np.ndarray | list) and np.ndim(given) <= 2
 
 
 @overload
 def explain(
-    given: str | tuple[str, str] | Path | None = None, model: Any = None, tokenizer: Any = None, **settings: Any
+    given: str | tuple[str, str] | Path, model: Any = None, tokenizer: Any = None, **settings: Any
 ) -> Explanation: ...
 @overload
 def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any: ...
 def explain(
-    given: Any = None,
-    model: Any = None,
-    tokenizer: Any = None,
-    *,
-    methods: Sequence[str] | str | None = None,
-    target: str | int | None = None,
-    players: Any = None,
-    payoff: Any = None,
-    removal: Any = None,
-    budget: int | None = None,
-    seed: int = 0,
-    cut: bool = False,
-    prefix: str = "",
-    announce: Announce | None = None,
-    background: Any = None,
-    **further: Any,
+    given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any
 ) -> Explanation | TableExplanation:
     """Which words of a text, parts of a picture, columns of a table's rows or parts of a prompt earned the model's output.
 
-    With `answer=`, `generate=` or `context=[passages], query=…`, the question is which parts of a prompt earned an answer:
-    see `explain_answer` for what may be given. Rows of a table (a data frame, a Series or mapping of one row, or an array
-    beside a `background` or an estimator) go to `explain_rows`, which takes further settings. Many rows are spread over workers
-    by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was stopped goes on. Everything
-    else on this page is about texts and pictures.
-
-    A text is a string, or a pair of strings that the model reads together (premise and hypothesis); a picture is a path (also
-    a string that names a picture file), a PIL image, an array or a tensor. `model` is None (the built-in one), a folder, a
-    name in the local cache, a transformers model with its `tokenizer` (for pictures: its image processor) or a pipeline of
-    the two, a torch network that reads pictures, or anything that reads a list of strings: a scikit-learn pipeline, a
-    function. `methods` are names from `accredit methods`; some take parameters after a colon: "flow:agf", "beta:16,1".
-
-    `target` is a label, token or index, by default what the model predicts; "all" explains that one and, from the same
-    passes, every other output: see `.of(label)`. `players` are "word", "token", "sentence" or named groups of token
-    positions; for pictures "patches", "segments", "segments:40", "pixels" or a grid (rows, columns). `payoff` is "log-odds"
-    (the default), "logit", "probability", "margin", "loss", "correctness", "confidence", "entropy", or a function of the
-    outputs (for games); `removal` is how players leave: see `text_game` and `image_game`.
-    `budget` bounds the payoffs that each game method may ask. A text longer than the model reads is refused unless `cut`;
-    `prefix` is what an encoder–decoder has said so far. Gradients take `layer` (credit goes to what enters that block) and
-    `baseline` (mask, pad, zero, mean or vectors; for pictures as `removal`); integrals along a path also take `tolerance` and
-    `most_steps`, GradientSHAP and SmoothGrad `samples` and `noise`, discretised integrated gradients `points`.
-
-    For pictures only: `segments` is an (H, W) array with the segment of every pixel; `size`, `mean`, `std` or `preprocess`
-    say how a picture is prepared for a network that has no image processor: see `as_image_model`.
-
-    Readings of attention (attention, rollout and the flows) follow the mean of a layer's `heads` unless that is "max", the
-    number of one head or a list with one weight for each, and all `layers` unless one or some of them are named.
-
-    On a terminal and in a notebook a long run shows how far it is. `announce` is called once, early in a long run, with
-    what it will cost.
-
-    A method that does not apply to this model is listed in `.refused` with the reason.
+    It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows` and
+    `explain_answer` are the same with real signatures, and `Explainer` is the same for many inputs. `settings` are
+    those of that kind: see `TextRequest`, `PictureRequest`, `RowRequest` and `AnswerRequest`. Most often: `methods`,
+    `target`, `players`, `payoff`, `budget`; for rows `background`; for answers `context`, `query` and `answer`.
 
     >>> explanation = explain("A gripping film.", methods=["leave-one-out"])
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
-    budget, seed, prefix = (
-        optional_whole(budget, "budget", example=1000),
-        checked_seed(seed),
-        checked_text(prefix, "prefix"),
-    )
-    if announce is not None and not callable(announce):
-        raise InvalidInput(f"announce is {shown(announce)}; give a function of one line of text, for example print")
-    shared: dict[str, Any] = {"target": target, "players": players, "payoff": payoff, "budget": budget, "seed": seed}
-    own_settings = {name: further.pop(name) for name in SETTINGS if name in further}
-    if ANSWERS & set(further):
-        own: dict[str, Any] = {
-            "removal": removal,
-            "methods": methods,
-            "announce": announce,
-            "prefix": prefix,
-        } | own_settings
-        return explain_answer(given, model, tokenizer, **shared, **own, **further)
-    if given is None:
-        raise InvalidInput(
-            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
-        )
-    if _are_rows(given, model, background):
-        return _explained_rows(given, model, background, methods, **shared, **further, **settings_for([], own_settings))
-    reading: dict[str, Any] = {name: further.pop(name) for name in PREPARED if name in further}
-    shared["players"] = _chosen(players, further.pop("segments", None))
-    if further:
-        raise InvalidInput(f"{next(iter(further))} is for rows of a table, and a {type(given).__name__} was given")
-    asked_methods(methods)  # an unknown name is refused before a model is loaded
-    given, loaded, notes = _read_as(given, model, tokenizer, reading)
-    asked = asked_methods(methods, loaded)
-    taken = settings_for(asked, own_settings)
-    subject = subject_of(loaded, given, **shared, removal=removal, cut=cut, prefix=prefix)
-    explanation = explained_by(replace(subject, settings=taken), asked, announce)
-    return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
+    explained: Explanation | TableExplanation = Explainer(model, tokenizer, **settings)(given)
+    return explained
+
+
+# A run followed to its end
 
 
 def explained_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
@@ -150,147 +399,7 @@ def explained_by(subject: Asked, asked: list[Chosen], announce: Announce | None 
     return explanation
 
 
-def _chosen(players: Any, segments: Any) -> Any:
-    """Players, or the segments that were given in their place."""
-    if segments is None:
-        return players
-    if not (players is None or (isinstance(players, str) and players == "segments")):
-        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out")
-    return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
-
-
-def _read_as(
-    given: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
-) -> tuple[Any, TextModel | ImageModel | StringModel, tuple[str, ...]]:
-    """The input and its model, and what is said where a string could be a text or the name of a picture.
-
-    A string that names a picture is one, unless its model reads text.
-    """
-    from accredit.models.pictures import is_picture_file, names_a_picture, open_picture
-
-    there = isinstance(given, str) and is_picture_file(given)
-    named = there or (isinstance(given, str) and names_a_picture(given))
-    if named and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
-        if not there and model is None:
-            open_picture(given)  # says that there is no such file
-        loaded = loaded_model(Path(given), model, tokenizer, **reading)
-        if not _reads_words(loaded):
-            said = f"{given!r} names a file, so the picture in it was explained; with a text model its words would be."
-            return Path(given), loaded, (said,) if model is None else ()
-    else:
-        loaded = loaded_model(given, model, tokenizer, **reading)
-    also = f"{given!r} is also the name of a picture file; {loaded.name} reads text, so the words were explained."
-    return given, loaded, (also,) if there and _reads_words(loaded) else ()
-
-
-def _reads_words(model: Any) -> bool:
-    return isinstance(model, StringModel) or _reads_tokens(model)
-
-
-def explain_answer(
-    prompt: Any = None,
-    model: Any = None,
-    tokenizer: Any = None,
-    *,
-    methods: Sequence[str] | str | None = None,
-    announce: Announce | None = None,
-    store: str | Path | None = None,
-    **settings: Any,
-) -> Explanation:
-    """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it.
-
-    The prompt is a text, chat messages, token ids, or `context=[passages], query=…`. `model` is None (the built-in one, which
-    knows facts about a few people), a folder, a transformers model with its `tokenizer` or a pipeline of the two, or a
-    function of (prompts, answer) that returns log-probabilities.
-
-    `answer` is a text or token ids; `generate` is True, a number of new tokens, or settings of `model.generate`: greedy unless
-    they say otherwise. `rather_than` is another answer: then the payoff is this one's minus the other's. `players` are
-    passages, sentences, paragraphs, turns, examples, words, tokens, a list of passages, or names with strings or spans of
-    characters; `fixed` are strings or spans that never play, like the template and special tokens. Parts leave by `removal`:
-    "rebuild" (the default), "attention", or "filler" with `filler='…'`. `payoff` is "log-probability", "mean" (per token) or
-    "probability". `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
-    bytes of one pass, `batch` its rows. `template`, `separator` and `chat` say how a context becomes a prompt. `prefix` is what
-    an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps every payoff, so that a run
-    that was stopped goes on where it was. Settings of gradients and of attention are those of `explain`.
-
-    >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
-    >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
-    >>> e.said.text, e["shapley"].top(1).players, round(e.of("Rome")["shapley"][facts[0]], 1)
-    ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
-    """
-    asked = find_all(FOR_ANSWERS if methods is None else methods, "explain")
-    taken = settings_for(asked, {name: settings.pop(name) for name in SETTINGS if name in settings})
-    if store is None:
-        subject = answer_subject(answering_model(model, tokenizer), prompt, **settings)
-        return explained_by(replace(subject, settings=taken), asked, announce)
-    from accredit.store import Journal
-
-    with closing(Journal(store)) as journal:
-        subject = answer_subject(answering_model(model, tokenizer), prompt, journal=journal, **settings)
-        return explained_by(replace(subject, settings=taken), asked, announce)
-
-
-def answering_model(model: Any, tokenizer: Any = None) -> Any:
-    """The model to ask, from whatever names it; a function of prompts stays as it is."""
-    if tokenizer is None and reads_strings(model):
-        return model
-    with needs("text", "explaining an answer"):
-        import torch  # noqa: F401  what loads and asks models needs it
-    from accredit.models import as_answering_model, load_text_model
-    from accredit.models.builtin import answers_folder
-
-    if tokenizer is None and hasattr(model, "state_dict"):
-        raise InvalidInput(
-            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)"
-        )
-    if model is None:
-        built_in = load_text_model(answers_folder())
-        built_in.name = "built-in answering model"
-        return as_answering_model(built_in)
-    return as_answering_model(load_text_model(model) if isinstance(model, str | Path) else model, tokenizer)
-
-
-def _are_rows(given: Any, model: Any, background: Any) -> bool:
-    """Are these rows of a table? A frame is; an array is where its model reads rows, or other rows come with it."""
-    if background is not None:
-        return True
-    if isinstance(given, str | Path) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
-        return False
-    if isinstance(given, Mapping) or hasattr(given, "iloc"):
-        return True
-    from accredit.models.rows import reads_rows
-
-    return reads_rows(model)
-
-
-def _explained_rows(
-    rows: Any, model: Any, background: Any, methods: Sequence[str] | str | None, executor: str | None = None,
-    out: str | Path | None = None, **settings: Any,
-) -> TableExplanation:  # fmt: skip
-    from accredit.explanation.table_run import explain_parts, table_run
-
-    chosen = find_all(("shapley",) if methods is None else methods, "game")
-    if len(chosen) > 1:
-        raise InvalidInput(
-            f"rows of a table are explained by one method at a time, and {len(chosen)} are named; write "
-            f"methods={chosen[0].name!r}"
-        )
-    if executor is not None and not isinstance(executor, str):
-        raise InvalidInput(
-            f"executor is {executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
-        )
-    if model is None:
-        raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    unknown = next((name for name in settings if name not in ROW_SETTINGS), None)
-    if unknown is not None:
-        raise InvalidInput(f"{unknown} is not a setting of rows; the settings are {', '.join(sorted(ROW_SETTINGS))}")
-    target = settings.pop("target")
-    run = table_run(rows, model, background, method=chosen[0].name, **settings)
-    with progress("explain", len(run.whole.rows)) as bar:
-        return explain_parts(run, target=target, executor=executor or "serial", out=out, watch=bar.update)
-
-
-def asked_methods(methods: Sequence[str] | str | None, model: Any = None) -> list[Chosen]:
+def chosen_methods(methods: Methods | None, model: Any = None) -> list[Chosen]:
     """The methods by their names, each once; or the usual ones for a model."""
     usual = FOR_STRINGS if isinstance(model, StringModel) else DEFAULT
     return find_all(usual if methods is None else methods, "explain")
@@ -319,99 +428,3 @@ def _followed(
         elif isinstance(event, Explained):
             return event.explanation
     raise AssertionError("a stream ends with Explained")
-
-
-def loaded_model(
-    subject: Any, model: Any, tokenizer: Any = None, **reading: Any
-) -> TextModel | ImageModel | StringModel:
-    """The model to explain, from whatever names it. `reading` is how pictures are prepared for it, where it does not say."""
-    found = _loaded_model(subject, model, tokenizer, reading)
-    unread = reading and (_reads_words(found) or isinstance(model, str | Path) or model is None)
-    if unread:
-        name = next(iter(reading))
-        what = "it reads text" if _reads_words(found) else "its image processor says how pictures are prepared"
-        raise InvalidInput(f"{name} is for pictures and networks without an image processor; {found.name}: {what}")
-    return found
-
-
-def _loaded_model(
-    subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
-) -> TextModel | ImageModel | StringModel:
-    text = isinstance(subject, str | tuple)
-    if text and tokenizer is None and reads_strings(model):
-        return as_string_model(model)
-    with needs("text", "explaining a text or a picture"):
-        import torch  # noqa: F401  what loads and asks models needs it
-    from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
-
-    if isinstance(model, TextModel):
-        return model
-    if isinstance(model, ImageModel):
-        return as_image_model(model, **reading)
-    if model is None:
-        if isinstance(subject, tuple):
-            raise InvalidInput(
-                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…"
-            )
-        return builtin_model("text" if isinstance(subject, str) else "image")
-    if isinstance(model, str | Path):
-        return load_text_model(model) if text else load_model(model)
-    looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids" if text else "pixel_values")
-    picture = looks == "pixel_values"
-    return as_image_model(model, tokenizer, **reading) if picture else as_text_model(model, tokenizer)
-
-
-def builtin_model(kind: str) -> TextModel | ImageModel:
-    """The small model that ships with accredit, for texts or for pictures."""
-    from accredit.models import load_image_model, load_text_model
-    from accredit.models.builtin import text_folder, vision_folder
-
-    loaded = load_text_model(text_folder()) if kind == "text" else load_image_model(vision_folder())
-    loaded.name = "built-in sentiment model" if kind == "text" else "built-in clothes model"
-    return loaded
-
-
-def subject_of(
-    model: TextModel | ImageModel | StringModel,
-    given: Any,
-    *,
-    players: Any = None,
-    removal: Any = None,
-    cut: bool = False,
-    prefix: str = "",
-    **settings: Any,
-) -> Subject:
-    """One input of one model, its tokens or pixels dealt out to players. `settings` are target, payoff, budget and seed."""
-    if isinstance(players, str):
-        players = singular(players, UNITS)
-    if isinstance(model, StringModel) or _reads_tokens(model):
-        if not isinstance(given, str | tuple):
-            what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
-            raise InvalidInput(
-                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)"
-            )
-        if for_pictures(players):
-            raise InvalidInput(
-                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'"
-            )
-        if removal is not None and not isinstance(removal, str):
-            raise InvalidInput(f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero")
-        options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}
-        return text_subject(model, given, players=players or "word", **options)
-    if isinstance(given, list | tuple):
-        raise InvalidInput(
-            f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
-            "files into one folder and write accredit explain FOLDER --out rows.jsonl"
-        )
-    if isinstance(players, Mapping) or (isinstance(players, str) and players in UNITS):
-        raise InvalidInput(
-            f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
-            "(rows, columns)"
-        )
-    return image_subject(cast("ImageModel", model), given, players=players, removal=removal, **settings)
-
-
-def _reads_tokens(model: Any) -> TypeGuard[TextModel]:
-    from accredit.models import TextModel
-
-    return isinstance(model, TextModel)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray
-from accredit.core.statistics import rank_correlation
+from accredit.core.statistics import alike, rank_correlation
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.graph import GRADIENTS, Graph, graph_of, uniform_of
 from accredit.explanation.result import FlowPicture
@@ -83,7 +83,7 @@ def beside_uniform(credit: Attribution, even: FloatArray, error: float = 0.0) ->
         return credit
     mine, mask = credit.credit / credit.credit.sum(), even / even.sum()
     found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
-    if np.ptp(mine) > 0 and np.ptp(mask) > 0:
+    if not alike(mine) and not alike(mask):
         found["uniform_rank_correlation"] = float(rank_correlation(mine, mask))
     if error:
         found["uniform_error"] = error

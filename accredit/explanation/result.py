@@ -202,7 +202,7 @@ class Explanation(Drawn):
     picture: Picture | None = None
     flow: FlowPicture | None = None
     unsigned: tuple[str, ...] = ()  # methods whose numbers say how much, not which way
-    payoff: str = "logit"  # what of the target is shared
+    payoff: str = ""  # what of the target is shared
     unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
     notes: tuple[str, ...] = ()  # what the reader must know, for example what was cut off
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again

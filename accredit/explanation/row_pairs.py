@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Claim, Coalition, FloatArray, Game, Holds, Interactions, InvalidInput, Precision
-from accredit.methods import DEFAULT_BUDGET, affordable
 from accredit.values.indices import INDICES
 from accredit.values.interactions import interactions
 
@@ -53,7 +53,7 @@ def pairs_of_game(game: Game, method: str, budget: int | None, seed: int) -> Map
             f"interactions are asked for with the method {method}; where there is no closed form, only shapley and banzhaf "
             "have them: write method='shapley' (--methods shapley in the command)"
         )
-    spend = None if affordable(len(game.players), budget) else budget or DEFAULT_BUDGET
+    spend = None if defaults.affordable(len(game.players), budget) else budget or defaults.BUDGET
     found: Mapping[str, Interactions] = interactions(game, INDEX_OF[method], 2, budget=spend, seed=seed)  # type: ignore[assignment]
     return found
 

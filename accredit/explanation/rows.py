@@ -16,7 +16,8 @@ import numpy as np
 from accredit.core import AccreditError, InvalidInput
 from accredit.core.tables import is_table, read_lines, read_sheet
 from accredit.core.threads import one_torch_thread
-from accredit.explanation.explainer import LONG, asked_methods, explain, subject_of
+from accredit.explanation.explainer import LONG, Explainer, chosen_methods
+from accredit.explanation.loading import subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.methods import SETTINGS, settings_for
@@ -76,7 +77,7 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
 
 def check_settings(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
-    settings_for(asked_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
+    settings_for(chosen_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
     some = next((text for text in texts if _is_fit(text)), None)
     if some is not None:
         _subject(some, model, settings)
@@ -109,7 +110,7 @@ def expected_seconds(texts: Sequence[Given], model: Any, settings: Mapping[str, 
         subject = None
     if subject is None:
         return 0.0
-    methods = asked_methods(settings.get("methods"), model)
+    methods = chosen_methods(settings.get("methods"), model)
     asked = len(texts) * sum(each.payoffs(len(subject.players), subject.budget) for each in methods)
     return _payoff_seconds(subject, asked)
 
@@ -133,11 +134,12 @@ def explained(
     Equal inputs give equal lines: times are left out, no row depends on another, and torch works on one thread, because with
     several the last digits differ from run to run.
     """
+    explainer = Explainer(model, **settings)
     for row in range(start, len(texts)):
         line: dict[str, Any] = {"row": row, "run": run}
         try:
             with one_torch_thread() if "torch" in sys.modules else nullcontext():
-                line |= _kept(explain(texts[row], model, **settings)) | _named(texts[row])
+                line |= _kept(explainer(texts[row])) | _named(texts[row])
         except AccreditError as error:
             line |= _named(texts[row]) | {"error": str(error)}
         yield json.dumps(line, ensure_ascii=False) + "\n"

@@ -134,7 +134,7 @@ def answer(subject: Asked, chosen: Chosen, report: Callable[[int], None] | None 
 def attribution_of(subject: Asked, method: str) -> Attribution:
     """One method's credit for the subject's target, without a stream; a method that does not apply raises.
 
-    >>> from accredit.explanation.explainer import builtin_model
+    >>> from accredit.explanation.loading import builtin_model
     >>> from accredit.explanation.subject import text_subject
     >>> attribution_of(text_subject(builtin_model("text"), "Not good."), "loo").players
     ('Not', 'good', '.')

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
 from accredit.games.parts import PartsGame, PartsGames
 from accredit.games.wrappers import Cached
-from accredit.methods import affordable
 from accredit.models.partition import with_special
 from accredit.models.strings import StringModel
 
@@ -147,7 +147,7 @@ def text_subject(
     model: TextModel | StringModel,
     text: Text,
     *,
-    players: str | Mapping[str, Iterable[int]] = "word",
+    players: str | Mapping[str, Iterable[int]] = defaults.PLAYERS_OF_TEXTS,
     target: str | int | None = None,
     payoff: str | None = None,
     removal: str | None = None,
@@ -163,7 +163,7 @@ def text_subject(
         "removal": removal,
         "target": _first(model) if target == ALL else target,
     }
-    asked["payoff"] = payoff or natural_payoff(model.law)
+    asked["payoff"] = payoff or defaults.payoff(model.law)
     game = _game_of(model, seen, asked)
     partition = game.partition
     names, owner = with_special(partition.players, partition.owner, seen.tokens)
@@ -215,15 +215,19 @@ def image_subject(
 ) -> Subject:
     """A picture, its pixels dealt out to patches, segments or single pixels; a large one gets a smaller budget."""
     from accredit.games import image_game
-    from accredit.models.pixels import BUDGET, SMALL, unit_of
+    from accredit.models.pixels import SMALL, unit_of
 
     seen = model.encode(image)
     part = seen.partition(players)
     notes = [*seen.notes, seen.about(players, part)]
-    if budget is None and np.prod(seen.size) > SMALL and not affordable(len(part.players), BUDGET):
-        budget = BUDGET
+    if (
+        budget is None
+        and np.prod(seen.size) > SMALL
+        and not defaults.affordable(len(part.players), defaults.BUDGET_OF_PICTURES)
+    ):
+        budget = defaults.BUDGET_OF_PICTURES
         notes.append(
-            f"Sampled values ask {BUDGET} payoffs, the default for a picture this large; a larger budget narrows them."
+            f"Sampled values ask {budget} payoffs, the default for a picture this large; a larger budget narrows them."
         )
     seen, memo = replace(seen, notes=tuple(notes)), Memo()
     said(model, seen, memo)  # how many outputs there are decides what may be paid
@@ -231,8 +235,8 @@ def image_subject(
         model,
         seen,
         players=part,
-        removal="mean" if removal is None else removal,
-        payoff=payoff or natural_payoff(model.law),
+        removal=defaults.REMOVAL_OF_PICTURES if removal is None else removal,
+        payoff=payoff or defaults.payoff(model.law),
         target=None if target == ALL else target,
     )
     owner = _patch_tokens(model, seen, part)
@@ -252,11 +256,6 @@ def _patch_tokens(model: ImageModel, seen: Pixels, partition: Partition) -> IntA
     if owners is None or tokens is None:
         return np.zeros(0, dtype=np.int64)
     return np.where(tokens >= 0, owners[tokens], -1)
-
-
-def natural_payoff(law: str) -> str:
-    """Log-odds where outputs are probabilities: unbounded, and free of the constant that all logits may share."""
-    return "logit" if law == "none" else "log-odds"
 
 
 def _nested(seen: Encoded, partition: Partition) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     Claim,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     import pandas
 
 FORMAT = 1
-LEVEL = 0.95
 NAMED = 12  # outputs that a message names
 Cell = str | float | int | bool | None
 
@@ -76,7 +76,7 @@ class TableExplanation(Drawn):
     pairs_index: str = ""  # which interaction index
     pairs_precision: Precision = field(default_factory=Precision.unknown)
     pairs_interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
-    level: float = LEVEL  # of the intervals of the credits
+    level: float = defaults.LEVEL  # of the intervals of the credits
     apart: tuple[
         tuple[int, Precision], ...
     ] = ()  # rows, by position, whose numbers are known in another way than the others'
@@ -115,7 +115,7 @@ class TableExplanation(Drawn):
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
         put(self, "apart", self._checked_apart(count))
-        put(self, "level", checked_level(real_number(self.level, "level", 0, 1, example=LEVEL)))
+        put(self, "level", checked_level(real_number(self.level, "level", 0, 1, example=defaults.LEVEL)))
         put(self, "claims", checked_claims(self.claims))
         put(self, "notes", tuple(checked_text(note, "notes") for note in self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
@@ -219,7 +219,7 @@ class TableExplanation(Drawn):
             index=self.pairs_index,
             means=pair_means(self.pairs_index),
             claims=pair_claims(self.pairs_index, len(self.players), exact),
-            level=None if ends is None else LEVEL,
+            level=None if ends is None else defaults.LEVEL,
             precision=self.pairs_precision,
             total=float(self.prediction[row, k] - self.base[k]),
         )
@@ -235,7 +235,7 @@ class TableExplanation(Drawn):
             index=f"mean |{self.pairs_index}| over {len(sizes)} rows",
             means="how large the interaction is on average, whatever its sign",
             claims=no_division("mean sizes rank pairs, they do not share anything"),
-            level=None if ends is None else LEVEL,
+            level=None if ends is None else defaults.LEVEL,
             precision=precision,
         )
 
@@ -262,7 +262,7 @@ class TableExplanation(Drawn):
             f"mean |credit| over {len(sizes)} rows, {self.method}",
             no_division("mean sizes of credit rank columns, they do not share anything"),
             interval=interval,
-            level=None if interval is None else LEVEL,
+            level=None if interval is None else defaults.LEVEL,
             precision=precision,
         )
 
@@ -323,7 +323,7 @@ def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precis
     count, mean = len(sizes), sizes.mean(axis=0)
     if count == 1:
         return mean, None, Precision.unknown("one row says nothing about others")
-    reach = t.ppf((1 + LEVEL) / 2, count - 1) * sizes.std(axis=0, ddof=1) / np.sqrt(count)
+    reach = t.ppf((1 + defaults.LEVEL) / 2, count - 1) * sizes.std(axis=0, ddof=1) / np.sqrt(count)
     because = f"Student's t over {count} rows, as if they were drawn at random"
     return mean, np.stack([np.maximum(mean - reach, 0.0), mean + reach], axis=-1), Precision.interval(because)
 

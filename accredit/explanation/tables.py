@@ -1,8 +1,8 @@
-"""`explain` for rows of a table: the question, checked, and the result with everything that is needed to read it."""
+"""Rows of a table: the question, checked, and the result with everything that is needed to read it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput, checked_seed, optional_whole
 from accredit.core.version import __version__
 from accredit.explanation.backgrounds import Compared, compared_with
-from accredit.explanation.row_answers import Answer, Asked, answered, are_trees, avoided, part
+from accredit.explanation.row_answers import Answer, Asked, are_trees, avoided, part
 from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
@@ -29,49 +29,6 @@ CHANCE = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches
 COVER = (
     "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 )
-
-
-def explain_rows(
-    rows: Any,
-    model: Any,
-    background: Any = None,
-    *,
-    method: str = "shapley",
-    target: str | int | None = None,
-    payoff: Payoff | None = None,
-    players: Mapping[str, Iterable[str | int]] | None = None,
-    dependence: str | None = None,
-    weights: Any = None,
-    most_background: int | None = None,
-    background_by: str | None = None,
-    names: Iterable[str] | None = None,
-    budget: int | None = None,
-    seed: int = 0,
-    interactions: bool = False,
-    watch: Callable[[int], None] | None = None,
-) -> TableExplanation:
-    """Which columns earned the model's outputs, for one row or many, all classes at once.
-
-    `background` holds the rows that a row is compared with, each counted by `weights`. All of them are used, unless
-    `most_background` says how many, chosen `background_by` "draw" or "medoids" (real rows in the middle of clusters, counted
-    by the rows of each); the result says so. Without a background, 20 rows or more are compared with one another, and a tree
-    ensemble is read by its cover ratios. `payoff` is what is shared: the raw score ("logit"), "log-odds", "probability", a
-    regression's number ("value"); where there are class probabilities also "margin", "loss", "correctness", "confidence" or
-    "entropy"; or a function of the probabilities (else of the outputs), (batch, classes) -> (batch,). `dependence` says what
-    stands in for absent columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups
-    columns. `interactions` adds those of every two columns: exact for trees and sums of columns, else from one game per row,
-    which asks as many coalitions again where they are not all asked.
-
-    >>> e = explain_rows([[3.0, 4.0]], lambda rows: rows @ [2.0, 1.0], [[1.0, 1.0], [1.0, 3.0]])
-    >>> e.row(0).as_dict(), e.base.tolist()
-    ({'x0': 4.0, 'x1': 2.0}, [4.0])
-    """
-    asked = question(
-        rows, model, background, method=method, payoff=payoff, players=players, dependence=dependence, weights=weights,
-        most_background=most_background, background_by=background_by, names=names, budget=budget, seed=seed,
-        interactions=interactions,
-    )  # fmt: skip
-    return explanation_of(asked, answered(asked, watch), target)
 
 
 def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
@@ -125,7 +82,7 @@ def question(
     seed: int = 0,
     interactions: bool = False,
 ) -> Asked:
-    """What `explain_rows` is asked, checked; `background` may have been chosen before."""
+    """What is asked about rows, checked; `background` may have been chosen before."""
     asked_model, named = as_row_model(model).paying(payoff)
     if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
         raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")

@@ -14,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, NotConverged, needs, whole_number
+from accredit.core import BoolArray, FloatArray, IntArray, whole_number
 from accredit.core.arguments import checked_arguments
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
+from accredit.flow.solver import simple_max_flow, solved, solved_each
+
+AT_ONCE = 1 << 18  # capacities that are handed to the solver together
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,23 +91,24 @@ class MaximumFlows:
 
     def values(self, present: BoolArray, layer: int = 0) -> FloatArray:
         """Max flows when only some tokens of one layer may carry flow: (batch, T) -> (batch,)."""
-        tight, tokens = self._tight, self.network.tokens
-        if layer == 0:
-            return np.array([self.value(demand=tight.demand * row) for row in present])
+        tight, heads = self._tight, np.arange(self.network.tokens)
+        arcs, capacities = self._in, tight.demand
         if layer == tight.layers:
-            arcs, capacities, heads = self._out, tight.supply, np.arange(tokens)
-        else:
+            arcs, capacities = self._out, tight.supply
+        elif layer > 0:
             entering = self._where[0] == layer
             arcs, heads = self._arcs[entering], self._where[2][entering]
             capacities = tight.capacity[self._where][entering]
-        flows = np.empty(len(present))
+        self._solver.set_arcs_capacity(self._in, self._units(tight.demand))
+        rows = max(1, AT_ONCE // max(1, len(arcs)))
         try:
-            for k, row in enumerate(present):
-                self._solver.set_arcs_capacity(arcs, self._units(capacities * row[heads]))
-                flows[k] = self.value()
+            parts = [
+                solved_each(self._solver, self._source, self._sink, arcs, self._units(capacities * part[:, heads]))
+                for part in np.split(present, range(rows, len(present), rows))
+            ]
         finally:
             self._solver.set_arcs_capacity(arcs, self._units(capacities))
-        return flows
+        return from_units(np.concatenate(parts), self.shift)
 
     def source_side(self) -> BoolArray:
         """Nodes on the source's side of a minimum cut of the last solve, (L+1, T)."""
@@ -144,21 +148,6 @@ def maximum_flow(network: LayeredNetwork) -> MaximumFlow:
     (2.0, True)
     """
     return MaximumFlows(network).solve()
-
-
-def simple_max_flow() -> Any:
-    """An empty OR-tools solver."""
-    with needs("flow", "exact max flow"):
-        from ortools.graph.python import max_flow
-    return max_flow.SimpleMaxFlow()
-
-
-def solved(solver: Any, source: int, sink: int) -> int:
-    """The optimal flow in integer units."""
-    status = solver.solve(source, sink)
-    if status != solver.OPTIMAL:
-        raise NotConverged(f"OR-tools ended with status {status} instead of an optimal flow; rescale the capacities")
-    return int(solver.optimal_flow())
 
 
 def checked_layer(layer: int, layers: int) -> int:

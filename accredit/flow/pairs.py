@@ -16,8 +16,9 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.numbers import whole_number
-from accredit.flow.maximum import maximum_flow, simple_max_flow, solved
+from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, checked_capacity, from_units, in_units, integer_shift, output_rows
+from accredit.flow.solver import simple_max_flow, solved_each
 
 ROUNDS, CHECK, JOINED = 80, 8, 1e-12  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
 JOIN_FROM = 7  # layers: shallower networks mix too little for the join to succeed
@@ -70,8 +71,8 @@ class PairFlows:
         flows = pair_bounds(self.capacity, i)[columns]
         joined = self._joined(i, columns, flows) if self._worth_joining else flows == 0
         self._worth_joining = bool(joined.any())  # a network that refuses one whole row will refuse the next
-        for k in np.flatnonzero(~joined):
-            flows[k] = min(flows[k], self._solve(i, int(columns[k])))
+        left = np.flatnonzero(~joined)
+        flows[left] = np.minimum(flows[left], self._solve(i, columns[left]))
         return flows
 
     def _joined(self, i: int, inputs: IntArray, bounds: FloatArray) -> BoolArray:
@@ -90,20 +91,23 @@ class PairFlows:
         fits_back = self._fits_back[inputs]
         return np.asarray(fits_back & _sinkhorn_fits(capacity[self._middle], into, outof, bounds) | (bounds == 0))
 
-    def _solve(self, i: int, j: int) -> float:
-        """The max flow of one pair. Inner arcs are built once and shared by all pairs; a flow of few of their units, where
+    def _solve(self, i: int, inputs: IntArray) -> FloatArray:
+        """The max flows of some pairs. Inner arcs are built once and shared by all pairs; a flow of few of their units, where
         capacities are far apart, is solved again in units of its own."""
-        units, shift = self._shared(i, j)
-        return float(from_units(units, shift)) if units >= ENOUGH_UNITS else self._alone(i, j)
+        units, shift = self._shared(i, inputs)
+        flows = from_units(units, shift)
+        for k in np.flatnonzero(units < ENOUGH_UNITS):
+            flows[k] = self._alone(i, int(inputs[k]))
+        return flows
 
     def _alone(self, i: int, j: int) -> float:
         here = np.arange(self.capacity.shape[1])
         network = LayeredNetwork(self.capacity, self._rows[-1] * (here == i), self._columns[0] * (here == j))
         return maximum_flow(network).reached if network.widest() else 0.0
 
-    def _shared(self, i: int, j: int) -> tuple[int, int]:
-        """The max flow of one pair in whole units, and their exponent."""
-        self.solves += 1
+    def _shared(self, i: int, inputs: IntArray) -> tuple[IntArray, int]:
+        """The max flows of some pairs in whole units, and their exponent."""
+        self.solves += len(inputs)
         layers, tokens = self.capacity.shape[:2]
         source, sink = layers * tokens, layers * tokens + 1
         if self._solver is None:
@@ -124,8 +128,7 @@ class PairFlows:
             self._solver = solver, out, into, shift
         solver, out, into, shift = self._solver
         solver.set_arcs_capacity(out, in_units(self.capacity[-1, i], shift))
-        solver.set_arcs_capacity(into, in_units(self.capacity[0, :, j], shift))
-        return solved(solver, source, sink), shift
+        return solved_each(solver, source, sink, into, in_units(self.capacity[0][:, inputs].T, shift)), shift
 
 
 def _spread(flow: FloatArray, capacity: FloatArray, total: FloatArray) -> tuple[FloatArray, BoolArray]:

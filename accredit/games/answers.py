@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import keys
 from accredit.core.game import checked_coalitions
 from accredit.core.meant import singular
 from accredit.core.numbers import shown
+from accredit.core.rounding import power_of_two
 from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.models.prompt import UNITS, WHOLE
 
@@ -30,6 +32,11 @@ class Paying(Protocol):
     def players(self) -> tuple[str, ...]: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def blur(self) -> float:
+        """How far rounding may move the log-probability of a token."""
+        ...
+
     def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
         """(batch, n) -> (batch, tokens of the answer, then of the other answer)."""
         ...
@@ -88,9 +95,22 @@ class AnswerGame:
         """What the payoffs rest on."""
         return self.pays.provenance | {"payoff": "log-probability"}
 
+    @property
+    def blur(self) -> float:
+        """How far rounding may move the log-probability of a token (`accredit.core.rounding`)."""
+        self.asked(np.ones((1, len(self.players)), dtype=bool))
+        return self.pays.blur
+
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return self.pays.fingerprint_parts()
+
+    def blur_of_view(self, worth: Callable[[FloatArray], FloatArray]) -> float:
+        """How far rounding may move what is made of log-probabilities: those of the answer up, those of the other down."""
+        moved = self.blur * np.repeat([1.0, -1.0], [len(self.outputs), self._others])
+        known = np.stack(list(self._known.values()))
+        plain, up, down = (worth(np.minimum(known + sign * moved, 0.0)) for sign in (0, 1, -1))
+        return power_of_two(float(max(np.abs(up - plain).max(), np.abs(down - plain).max())))
 
     def __repr__(self) -> str:
         return f"AnswerGame({len(self.players)} players, {len(self.outputs)} answer tokens)"
@@ -115,7 +135,7 @@ class AnswerGame:
         """Payoffs and seconds that `budget` coalitions will cost, from timed passes that are not kept."""
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 
-    def whole(self, payoff: str = "log-probability") -> AnswerView:
+    def whole(self, payoff: str = defaults.PAYOFF_OF_ANSWERS) -> AnswerView:
         """The whole answer: log-probability (the sum over tokens), its mean per token, the probability, or its logit.
 
         Where the game compares two answers, the same for this one minus the same for the other.
@@ -142,7 +162,9 @@ class AnswerGame:
             where,
         )
 
-    def targets(self, payoff: str = "log-probability", units: tuple[str, ...] = ("sentence", "token")) -> AnswerViews:
+    def targets(
+        self, payoff: str = defaults.PAYOFF_OF_ANSWERS, units: tuple[str, ...] = ("sentence", "token")
+    ) -> AnswerViews:
         """The whole answer, then each of its sentences, then each of its tokens, paid in the same way: (batch, targets).
 
         A sentence or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two
@@ -201,6 +223,11 @@ class AnswerView:
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs, for a journal of them."""
         return {"game": self.game, "payoff": self._payoff, "outputs": getattr(self, "outputs", ())}
+
+    @property
+    def blur(self) -> float:
+        """How far rounding may move a payoff."""
+        return self.game.blur_of_view(self.worth)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""

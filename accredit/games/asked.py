@@ -22,6 +22,7 @@ class FunctionPays:
     """Payoffs from a function that is given prompts and the answer, and returns log-probabilities."""
 
     rows = ROWS
+    blur = 0.0  # nobody says how its log-probabilities are computed
 
     def __init__(self, function: Callable[..., Any], parts: Parts, answers: list[str], filler: str | None) -> None:
         self.function, self.parts, self.answers, self.filler = function, parts, answers, filler

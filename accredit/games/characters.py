@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, Game, InvalidInput, distinct_names
 from accredit.games.table import FunctionGame
-from accredit.models.payoffs import Payoff, check_payoff, payoff_of
+from accredit.models.payoffs import Payoff, check_payoff, payoff_blur, payoff_of
 
 
 def character_game(
-    model: Any, text: str, word: str | None = None, *, payoff: Payoff = "log-odds", target: str | int | None = None
+    model: Any, text: str, word: str | None = None, *, payoff: Payoff | None = None, target: str | int | None = None
 ) -> FunctionGame:
     """The game in which the characters of `text`, or of one `word` in it, earn the output; those who leave are deleted.
 
@@ -20,6 +21,7 @@ def character_game(
     payoff is that of the text with every word deleted.
     """
     encoded = model.encode(text)  # refuses what is not a text
+    paid_for = payoff or defaults.payoff(model.law)
     middle = text if word is None else word
     if not isinstance(middle, str) or not middle or text.count(middle) != 1:
         times = text.count(middle) if isinstance(middle, str) and middle else 0
@@ -28,24 +30,25 @@ def character_game(
             f"word {word!r:.60} is {times or 'not'} {'times ' * (times > 1)}in the text {text!r:.60}{remedy}"
         )
     begin = text.index(middle)
-    check_payoff(payoff, model.law, len(np.asarray(model.predict(encoded))))
+    whole = np.asarray(model.predict(encoded))[None]
+    check_payoff(paid_for, model.law, whole.shape[1])
     index = model.target(target, encoded)
     paid: dict[str, float] = {}
 
     def earned(kept: str) -> float:
         if kept not in paid:
-            paid[kept] = read(kept) if kept.strip() else _without_words(model, text, payoff, index)
+            paid[kept] = read(kept) if kept.strip() else _without_words(model, text, paid_for, index)
         return paid[kept]
 
     def read(kept: str) -> float:
         outputs = np.asarray(model.predict(model.encode(kept)))[None]
-        return float(payoff_of(outputs, index, payoff, model.law)[0])
+        return float(payoff_of(outputs, index, paid_for, model.law)[0])
 
     def payoffs(coalitions: BoolArray) -> FloatArray:
         rows = ("".join(c for c, here in zip(middle, row, strict=True) if here) for row in coalitions.tolist())
         return np.array([earned(text[:begin] + row + text[begin + len(middle) :]) for row in rows])
 
-    return FunctionGame(distinct_names(middle), payoffs)
+    return FunctionGame(distinct_names(middle), payoffs, blur=payoff_blur(whole, paid_for, model.law, model.precision))
 
 
 def _without_words(model: Any, text: str, payoff: Payoff, target: int) -> float:

@@ -7,13 +7,14 @@ from typing import Any, final
 import numpy as np
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray
 from accredit.core.arguments import checked_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, absent_picture
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff
 from accredit.models.pixels import PAINTS, Pixels, Players
 
 Removal = Any  # a name, a number, or a picture: a file, a PIL image or an array
@@ -66,7 +67,7 @@ class ImageGame(PartsGame):
             for part in spans(len(kept), self.rows):
                 stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
-                earned[part] = payoffs_of(outputs.cpu(), targets, self._payoff, self.model.law).numpy()
+                earned[part] = self._paid(outputs.cpu(), kept[part], targets)
         return earned
 
     @property
@@ -109,8 +110,8 @@ def image_game(
     image: Any,
     *,
     players: Players = None,
-    removal: Removal = "mean",
-    payoff: Payoff = "logit",
+    removal: Removal = defaults.REMOVAL_OF_PICTURES,
+    payoff: Payoff | None = None,
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> ImageGame:
@@ -126,6 +127,7 @@ def image_game(
     """
     pixels = model.encode(image)
     outputs = len(model.predict(pixels))
-    check_payoff(payoff, model.law, outputs)
+    paid = payoff or defaults.payoff(model.law)
+    check_payoff(paid, model.law, outputs)
     index = model.target(target, pixels)
-    return ImageGame(model, pixels, pixels.partition(players), removal, payoff, index, memory)
+    return ImageGame(model, pixels, pixels.partition(players), removal, paid, index, memory)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.games.batches import spans
 from accredit.models.blocks import blocks_of
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoff_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoff_blur, payoff_of
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
@@ -68,6 +70,12 @@ class InsideGame:
             ids, None, everywhere, self.model.read(self.encoded, rows), prefix, self.model.types(self.encoded)
         )
 
+    @cached_property
+    def blur(self) -> float:
+        """How far rounding may move a payoff (`accredit.core.rounding`)."""
+        outputs = self.model.predict(self.encoded)[None]
+        return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
+
     @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
@@ -86,15 +94,16 @@ def inside_game(
     text: str,
     players: str = "heads",
     *,
-    payoff: Payoff = "log-odds",
+    payoff: Payoff | None = None,
     target: str | int | None = None,
 ) -> InsideGame:
     """The game in which parts of a model earn its output for one text: "layers", "heads", or "neurons:2" (of layer 2, from 0).
 
     `payoff` and `target` are as in `text_game`. Models whose layers, or heads, cannot be found are refused.
     """
-    check_payoff(payoff, model.law, model.classes)
-    return InsideGame(model, text, players, payoff, model.target(target, model.encode(text)))
+    paid = payoff or defaults.payoff(model.law)
+    check_payoff(paid, model.law, model.classes)
+    return InsideGame(model, text, players, paid, model.target(target, model.encode(text)))
 
 
 def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]:

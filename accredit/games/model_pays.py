@@ -7,10 +7,12 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray
+from accredit.core.rounding import blur
 from accredit.games.assembly import InPlace, Rebuilt
 from accredit.games.passes import Reader
 from accredit.games.said_so_far import WithPrefix
 from accredit.models.answering import Answer, AnsweringModel
+from accredit.models.state import precision_of_module
 
 WAYS = {
     "shared": "common beginnings of prompts once, their keys and values kept",
@@ -52,6 +54,11 @@ class ModelPays:
         found = self.reader.log_probabilities([row for each in rows for row in each])
         count = len(coalitions)
         return np.concatenate([np.stack(found[k * count : (k + 1) * count]) for k in range(len(rows))], axis=1)
+
+    @property
+    def blur(self) -> float:
+        """How far rounding may move the log-probability of one token, by the logits seen."""
+        return 2 * blur(self.reader.largest, precision_of_module(self.model.model))
 
     def fingerprint_parts(self) -> dict[str, Any]:
         """What decides the payoffs: the weights, and the ids that the model reads when each part alone leaves."""

@@ -7,15 +7,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Literal, Protocol, final
 
+import numpy as np
+
 from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
 from accredit.core.coalitions import unique
 from accredit.core.game import checked_coalitions
 from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
+from accredit.models.payoffs import Law, Payoff, payoff_blur, payoffs_of
 
 
 class Model(Protocol):
     """What a game needs to know of a model's outputs."""
+
+    @property
+    def law(self) -> Law: ...
+    @property
+    def precision(self) -> float | None:
+        """The machine epsilon that it computes with; None: to be seen from its outputs."""
+        ...
 
     def predict(self, whole: Any, /) -> FloatArray: ...
     def target(self, target: str | int | None, whole: Any, /) -> int: ...
@@ -29,6 +39,8 @@ class PartsGame(ABC):
     partition: Partition
     target: int  # the output that is paid
     rows: int  # inputs in one call of the model
+    _payoff: Payoff
+    _blur: float | None = None
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -63,6 +75,23 @@ class PartsGame(ABC):
     def estimate(self, budget: int) -> Cost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
+
+    @property
+    def blur(self) -> float:
+        """How far rounding may move a payoff, by the outputs for the whole input (`accredit.core.rounding`)."""
+        if self._blur is None:
+            self._blur = self._blurred(self.model.predict(self._whole)[None])
+        return self._blur
+
+    def _paid(self, outputs: Any, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        """Payoffs of outputs, (batch, outputs) -> (batch, targets); where the whole input is among them, its size is noted."""
+        if self._blur is None and (whole := kept.all(axis=1)).any():
+            one = outputs[int(whole.argmax())]
+            self._blur = self._blurred(np.asarray(one.double() if hasattr(one, "double") else one)[None])
+        return np.asarray(payoffs_of(outputs, targets, self._payoff, self.model.law))
+
+    def _blurred(self, outputs: FloatArray) -> float:
+        return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
 
     @property
     @abstractmethod
@@ -103,6 +132,10 @@ class PartsGames:
     @property
     def rows(self) -> int:
         return self.game.rows
+
+    @property
+    def blur(self) -> float:
+        return self.game.blur
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """One payoff for each coalition and target: (batch, n) -> (batch, k)."""

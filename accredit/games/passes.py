@@ -21,12 +21,12 @@ import numpy as np
 import torch
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, optional_whole
+from accredit.core.rounding import nearly
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, reporting, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
-from accredit.games.roundings import nearly
 from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
-from accredit.models.state import device_of
+from accredit.models.state import device_of, precision_of_module
 
 HOLE = -1  # the position of padding
 WORTH_A_PASS = 32  # tokens before an answer that are read on their own, without the last layer's output
@@ -72,6 +72,7 @@ class Reader:
         self._device = device_of(model.model)
         self._config = model.model.config.get_text_config(decoder=True)
         self.tokens = 0  # tokens given to the model so far, padding included
+        self.largest = 0.0  # magnitude of a logit seen so far
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[FloatArray]:
         """For each row, the log-probability of each token of its answer after those before it: (A,) each."""
@@ -108,7 +109,7 @@ class Reader:
                 found = np.concatenate(self._reading(way, worth=1)(some))
             except AccreditError:
                 return False
-        return nearly(own, found, next(self.model.model.parameters()).dtype)
+        return nearly(own, found, precision_of_module(self.model.model))
 
     # A causal model, common beginnings once
 
@@ -295,6 +296,7 @@ class Reader:
     def _log_probability(self, logits: torch.Tensor, said: IntArray) -> FloatArray:
         """Log-probabilities of the tokens said: (B, A, V), (B, A) -> (B, A)."""
         z = logits if logits.device.type == "mps" else logits.double()
+        self.largest = max(self.largest, float(z.abs().max()))
         chosen = torch.from_numpy(said).to(z.device)[..., None]
         found: FloatArray = (z.gather(-1, chosen)[..., 0] - z.logsumexp(-1)).double().cpu().numpy()
         if not np.isfinite(found).all():

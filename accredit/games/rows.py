@@ -17,6 +17,7 @@ earn much under the others, because it tells something about columns that matter
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
 from accredit.core.game import checked_groups
+from accredit.core.statistics import spreads
 from accredit.games.batches import MEMORY, spans
 from accredit.models.frames import Rows
 from accredit.models.partition import Partition, partition_of
@@ -76,6 +78,12 @@ class RowGame:
             outputs = self.model.outputs(table, self.unit).reshape(*weights.shape, -1)
             earned[part] = np.einsum("bm,bmk->bk", weights, outputs)
         return earned[index]
+
+    @cached_property
+    def blur(self) -> float:
+        """How far rounding may move a payoff, by the outputs where nobody and where everybody plays."""
+        ends = np.repeat([[False], [True]], len(self.partition.owner), axis=1)
+        return self.model.blur(self._completion.complete(ends)[0], self.unit)
 
     def __repr__(self) -> str:
         return f"RowGame({len(self.players)} players, {len(self.outputs)} outputs, {self._completion.size} rows each)"
@@ -292,12 +300,12 @@ def numeric(both: Any, why: str = "conditional answers need numbers: write depen
 
 
 def covariance(numbers: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted covariance of rows, with a touch of each column's own variance so that it can be inverted."""
-    centred = numbers - weights @ numbers
+    """Weighted covariance of rows, with a touch of each column's own variance so that it can be inverted; a constant column
+    goes with no other."""
+    varies = spreads(numbers[weights > 0]) > 0
+    centred = (numbers - weights @ numbers) * varies
     together = (centred * weights[:, None]).T @ centred
-    own = np.diag(together).copy()
-    own[own == 0] = 1.0
-    return np.asarray(together + 1e-6 * np.diag(own))
+    return np.asarray(together + 1e-6 * np.diag(np.where(varies, np.diag(together), 1.0)))
 
 
 def _root(matrix: FloatArray) -> FloatArray:

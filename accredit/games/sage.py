@@ -9,12 +9,14 @@ model that sees none of them. It is an ordinary game, so values, groups, interac
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_seed, real_numbers
 from accredit.core.coalitions import unique
+from accredit.core.rounding import power_of_two
 from accredit.games.rows import CALL_ROWS, columns_as_players
 from accredit.models.frames import aligned, joined, rows_of
 from accredit.models.partition import Partition
@@ -44,6 +46,15 @@ class SageGame:
         """Minus the mean loss of each coalition: (batch, n) -> (batch,). One model row per row and background row."""
         distinct, index = unique(coalitions)
         return np.array([-self._loss(kept) for kept in self.partition.kept(distinct)])[index]
+
+    @cached_property
+    def blur(self) -> float:
+        """How far rounding may move a payoff: that of an output, times the steepest slope of the loss."""
+        outputs = self.model.outputs(self._both, self.unit)
+        moved = self.model.blur(self._both, self.unit)
+        if self.model.classifies:
+            return moved * power_of_two(1 / max(float(outputs.min()), LEAST))
+        return 2 * moved * power_of_two(float(np.abs(outputs).max()) + float(np.abs(self._truth).max()))
 
     def _loss(self, kept: BoolArray) -> float:
         means = [self._mean_output(part, kept) for part in self._parts()]

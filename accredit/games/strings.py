@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.core.numbers import truths
@@ -14,7 +15,7 @@ from accredit.games.batches import spans
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff
 from accredit.models.strings import StringModel
 
 ROWS = 256  # texts in one call
@@ -47,7 +48,7 @@ class StringGame(PartsGame):
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
-            earned[part] = payoffs_of(outputs, targets, self._payoff, self.model.law)
+            earned[part] = self._paid(outputs, kept[part], targets)
         return earned
 
     def left(self, stays: BoolArray) -> str:
@@ -78,9 +79,9 @@ def string_game(
     model: StringModel,
     text: str | Encoded,
     *,
-    players: str | Mapping[str, Iterable[int]] = "word",
+    players: str | Mapping[str, Iterable[int]] = defaults.PLAYERS_OF_TEXTS,
     removal: str | None = None,
-    payoff: Payoff = "logit",
+    payoff: Payoff | None = None,
     target: str | int | None = None,
 ) -> StringGame:
     """The game in which the words of a text earn the output of a model that reads strings.
@@ -95,5 +96,6 @@ def string_game(
     if removal not in (None, "delete"):
         raise InvalidInput(f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'")
     encoded = text if isinstance(text, Encoded) else model.encode(text)
-    check_payoff(payoff, model.law, len(model.predict(encoded)))
-    return StringGame(model, encoded, encoded.partition(players), payoff, model.target(target, encoded))
+    paid = payoff or defaults.payoff(model.law)
+    check_payoff(paid, model.law, len(model.predict(encoded)))
+    return StringGame(model, encoded, encoded.partition(players), paid, model.target(target, encoded))

@@ -156,15 +156,20 @@ def _in_binary_order(values: FloatArray, order: str) -> FloatArray:
 class FunctionGame:
     """A game given by a function of a batch of coalitions: (batch, n) booleans -> (batch,) numbers.
 
+    `blur` says how far rounding inside the function may move a payoff (`accredit.core.rounding`): a network in single precision
+    gives other last digits in another batch.
+
     >>> FunctionGame(("a", "b", "c"), lambda coalitions: coalitions.sum(axis=1) ** 2).payoff(np.ones((1, 3), bool))
     array([9.])
     """
 
-    def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], Any]) -> None:
+    def __init__(
+        self, players: Iterable[str | int], function: Callable[[BoolArray], Any], *, blur: float = 0.0
+    ) -> None:
         self._players = checked_players(players)
         if not callable(function):
             raise InvalidInput(f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame")
-        self._function = function
+        self._function, self.blur = function, real_number(blur, "blur", 0, example=1e-5)
 
     @property
     def players(self) -> tuple[str, ...]:

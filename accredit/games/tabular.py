@@ -52,7 +52,7 @@ class TabularGame(PartsGame):
         memory: float,
         facts: Mapping[str, Any],
     ) -> None:
-        self.model, self.partition, self._formula, self.target = model, partition, payoff, target
+        self.model, self.partition, self._payoff, self.target = model, partition, payoff, target
         self.payoff_name, self._facts = str(facts["payoff"]), facts
         self._row, self._background = row, background
         fits = memory // (8 * max(1, row.shape[1]) * len(background))
@@ -67,7 +67,7 @@ class TabularGame(PartsGame):
         earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs(mixed(self._row, self._background, kept[part]))
-            worth = payoffs_of(outputs, targets, self._formula, self.model.law)
+            worth = self._paid(outputs, np.repeat(kept[part], len(self._background), axis=0), targets)
             by_target = np.ascontiguousarray(worth.T)  # summed along a row, as for one target: the same rounding
             earned[:, part] = by_target.reshape(len(targets), -1, len(self._background)).mean(axis=2)
         return earned.T
@@ -75,7 +75,7 @@ class TabularGame(PartsGame):
     @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
-        prediction = payoffs_of(self.model.outputs(self._row), (self.target,), self._formula, self.model.law)
+        prediction = payoffs_of(self.model.outputs(self._row), (self.target,), self._payoff, self.model.law)
         return {
             "model": self.model.name,
             "target": self.target,

@@ -10,17 +10,18 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
+from accredit.core.rounding import nearly
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
-from accredit.games.roundings import nearly
 from accredit.models.encoded import Encoded
 from accredit.models.encoding import Text
 from accredit.models.first_block import looked_up
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import Payoff, check_payoff, named_payoff
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
@@ -112,7 +113,7 @@ class TextGame(PartsGame):
                 found = self.model.outputs(self._standing(kept, as_places=True) if short.first_block else plain)
         except InvalidInput:  # the blocks are built otherwise than they look
             return False
-        return _nearly(self.model.outputs(plain), found)
+        return self._nearly(self.model.outputs(plain), found)
 
     def _trial(self) -> BoolArray:
         """Which tokens stay in four texts that differ much: (4, T)."""
@@ -183,7 +184,7 @@ class TextGame(PartsGame):
         """Payoffs of texts that keep their length: (batch, T) -> (batch, targets)."""
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
-            earned[part] = self._worth(self._standing(kept[part], self._short.first_block), targets)
+            earned[part] = self._worth(self._standing(kept[part], self._short.first_block), kept[part], targets)
         return earned
 
     def _standing(self, kept: BoolArray, as_places: bool = False) -> TokenBatch:
@@ -213,7 +214,7 @@ class TextGame(PartsGame):
         lengths = np.maximum(kept.sum(axis=1), 1)
         earned = np.empty((len(kept), len(targets)))
         for rows in spans_by_length(lengths, self.rows * len(self.encoded), even=self._padding_matters):
-            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())), targets)
+            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())), kept[rows], targets)
         return earned
 
     @cached_property
@@ -228,7 +229,7 @@ class TextGame(PartsGame):
         kept = self._trial()
         padded = self.model.outputs(self._closed_up(kept, len(self.encoded)))
         alone = torch.cat([self.model.outputs(self._closed_up(k[None], max(int(k.sum()), 1))) for k in kept])
-        return not _nearly(alone, padded)
+        return not self._nearly(alone, padded)
 
     def _closed_up(self, kept: BoolArray, longest: int) -> TokenBatch:
         """The kept tokens of each row moved left, then padding that is masked: (batch, T) -> (batch, longest)."""
@@ -252,13 +253,11 @@ class TextGame(PartsGame):
             return None
         return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
-    def _worth(self, batch: TokenBatch, targets: tuple[int, ...]) -> FloatArray:
-        worth: FloatArray = payoffs_of(self.model.outputs(batch).cpu(), targets, self._payoff, self.model.law).numpy()
-        return worth
+    def _worth(self, batch: TokenBatch, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        return self._paid(self.model.outputs(batch).cpu(), kept, targets)
 
-
-def _nearly(outputs: torch.Tensor, others: torch.Tensor) -> bool:
-    return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), outputs.dtype)
+    def _nearly(self, outputs: torch.Tensor, others: torch.Tensor) -> bool:
+        return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), self.model.precision)
 
 
 @checked_arguments
@@ -266,17 +265,17 @@ def text_game(
     model: TextModel,
     text: Text | Encoded,
     *,
-    players: str | Mapping[str, Iterable[int]] = "token",
+    players: str | Mapping[str, Iterable[int]] = defaults.PLAYERS_OF_TEXTS,
     removal: str | None = None,
-    payoff: Payoff = "logit",
+    payoff: Payoff | None = None,
     target: str | int | None = None,
     memory: float = MEMORY,
 ) -> TextGame:
     """The game in which the parts of a text, or of a pair of texts, earn the model's output for one target.
 
-    `players` are "token", "word", "sentence" or named groups of token positions (the rest play for themselves).
-    `removal` is by default the mask token, or deletion where the tokenizer has none (the pad token where
-    the output is read at a fixed position). `payoff` is one of `accredit.models.payoffs`, of `target`: a label or token, an
+    `players` are "word", "token", "sentence" or named groups of token positions (the rest play for themselves).
+    `removal` is by default the mask token, or deletion where the tokenizer has none (the pad token where the output is read at
+    a fixed position). `payoff` is one of `accredit.models.payoffs`, by default log-odds, of `target`: a label or token, an
     index, or None for what the model predicts; or a function of the model's outputs, (batch, classes) -> (batch,).
     `memory` bounds the bytes of activations in one forward pass.
 
@@ -294,4 +293,5 @@ def text_game(
         removal = "mask" if model.masks else "pad" if stays else "delete"
     if removal not in REMOVALS:
         raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
-    return TextGame(model, encoded, encoded.partition(players), removal, payoff, model.target(target, encoded), memory)
+    paid = payoff or defaults.payoff(model.law)
+    return TextGame(model, encoded, encoded.partition(players), removal, paid, model.target(target, encoded), memory)

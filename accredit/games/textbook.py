@@ -64,7 +64,7 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     array([  0., 100.])
     """
     owed = _numbers(list(claims.values()), "claims")
-    if not 0 <= estate <= owed.sum():
+    if not 0 <= estate <= owed.sum() * (1 + 1e-12):  # the sum in another order may be one rounding less
         raise InvalidInput(f"estate is {estate!r}; it must lie between 0 and the sum of claims, {owed.sum():g}")
 
     def left(coalitions: BoolArray) -> FloatArray:

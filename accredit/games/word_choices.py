@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
 from accredit.core.choices import Choosing
 from accredit.models.payoffs import check_payoff, payoff_of
@@ -28,15 +29,15 @@ class WordChoices(Choosing):
         model: Any,
         text: str,
         replacements: Mapping[str, str],
-        payoff: str = "log-odds",
+        payoff: str | None = None,
         target: str | int | None = None,
     ) -> None:
         if not getattr(model, "masks", False):
             raise InvalidInput(
                 f"{model.name} has no mask token that it knows, and 'masked' is one of the three states here"
             )
-        self.model, self.text, self.payoff_name = model, text, payoff
-        check_payoff(payoff, model.law, model.classes)
+        self.model, self.text, self.payoff_name = model, text, payoff or defaults.payoff(model.law)
+        check_payoff(self.payoff_name, model.law, model.classes)
         self.target = model.target(target, model.encode(text))
         found = [(hit.span(), replacements[hit.group()]) for hit in WORD.finditer(text) if hit.group() in replacements]
         unknown = set(replacements) - {text[a:b] for (a, b), _ in found}

@@ -13,7 +13,22 @@ from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
 from accredit.core.game import Game, checked_groups, checked_names, checked_players, coalition_of, named, player_index
 from accredit.core.games import Games, asked
+from accredit.core.rounding import blur_of
 from accredit.games.batches import reporting
+
+
+class _Made:
+    """A game made from another: its payoffs are as blurred as that one's."""
+
+    _game: Game
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._game)
 
 
 class _Several:
@@ -26,7 +41,7 @@ class _Several:
         return checked_names(self._game.outputs, "outputs")
 
 
-class _Grouped:
+class _Grouped(_Made):
     def __init__(self, game: Game, members: BoolArray, names: tuple[str, ...]) -> None:
         self._game, self._members, self._names = game, members, names
 
@@ -77,7 +92,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     return (_GroupedGames if isinstance(game, Games) else _Grouped)(game, members, names)
 
 
-class _Restricted:
+class _Restricted(_Made):
     def __init__(self, game: Game, free: IntArray, present: BoolArray) -> None:
         self._game, self._free, self._present = game, free, present
 
@@ -119,7 +134,7 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
     return (_RestrictedGames if isinstance(game, Games) else _Restricted)(game, np.flatnonzero(free), present)
 
 
-class Cached:
+class Cached(_Made):
     """A game that asks for each coalition once; keys are packed bits. See `cached`.
 
     >>> from accredit.games import TableGame
@@ -131,10 +146,6 @@ class Cached:
     def __init__(self, game: Game) -> None:
         self._game = game
         self._known: dict[bytes, Any] = {}  # packed coalition -> payoff, or payoffs (k,)
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self._game.players
 
     @property
     def remembered(self) -> int:
@@ -176,7 +187,7 @@ def cached(game: Game) -> Cached:
     return (CachedGames if isinstance(game, Games) else Cached)(game)
 
 
-class Counted:
+class Counted(_Made):
     """A game that counts what it is asked. See `counted`.
 
     >>> from accredit.games import TableGame
@@ -191,10 +202,6 @@ class Counted:
         self._game = game
         self.payoffs = 0
         self.calls = 0
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self._game.players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         self.payoffs += len(coalitions)
@@ -228,15 +235,11 @@ def counted(game: Game) -> Counted:
     return (CountedGames if isinstance(game, Games) else Counted)(game)
 
 
-class Watched:
+class Watched(_Made):
     """A game that reports how much it was asked. See `watched`."""
 
     def __init__(self, game: Game, report: Callable[[int], None]) -> None:
         self._game, self._report, self._asked = game, report, 0
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        return self._game.players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         done = self._asked

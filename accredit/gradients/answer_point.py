@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from accredit import defaults
 from accredit.core import IntArray
 from accredit.gradients.point import TOKENS, Point, absent
 from accredit.models.answering import AnsweringModel
@@ -20,7 +21,7 @@ def answer_points(
     answers: Sequence[IntArray],
     partition: Partition,
     targets: Mapping[str, IntArray | None],
-    payoff: str = "log-probability",
+    payoff: str = defaults.PAYOFF_OF_ANSWERS,
     baseline: Any = None,
 ) -> dict[str, Point]:
     """For each target, its payoff when the prompt's word embeddings are moved.

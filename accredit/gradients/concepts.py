@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division, shown
 from accredit.core.arguments import checked_arguments
 from accredit.core.estimate import Precision
-from accredit.core.statistics import holm
+from accredit.core.statistics import alike, holm
 from accredit.gradients.point import Point, point
 from accredit.models.arrays import ArrayModel
 from accredit.models.image import ImageModel
@@ -44,7 +44,7 @@ def tcav(
     *,
     layer: str,
     target: str | int,
-    payoff: str = "logit",
+    payoff: str | None = None,
     random_concepts: int = 99,
     negatives: int = 5,
     test: Literal["rank", "t"] = "rank",
@@ -179,7 +179,7 @@ def _p_value(own: Concept, others: Sequence[Concept], test: str) -> float:
         extreme = np.abs(null - null.mean()) >= abs(own.sensitivity - null.mean())
         return float((1 + extreme.sum()) / (1 + len(null)))
     scores = np.concatenate([other.scores for other in others])
-    if own.scores.std() == 0 and scores.std() == 0:
+    if np.ptp(own.scores) == 0 == np.ptp(scores):  # shares of the same inputs: equal ones are equal to the last bit
         return float(own.scores[0] == scores[0])
     return float(stats.ttest_ind(own.scores, scores, equal_var=False).pvalue)
 
@@ -198,7 +198,7 @@ def concept_vector(concept: FloatArray, negative: FloatArray, penalty: float = 1
     h = np.concatenate([concept, negative])
     y = np.concatenate([np.ones(len(concept)), -np.ones(len(negative))])
     centre, scale = h.mean(axis=0), float(h.std())
-    if scale == 0.0:
+    if alike(h):
         raise InvalidInput(
             "all activations at this layer are equal, so no direction tells concepts apart; choose another layer"
         )
@@ -236,7 +236,7 @@ def layer_activations(model: Any, inputs: Sequence[Any], layer: str) -> FloatArr
     return np.stack(rows)
 
 
-def layer_slopes(model: Any, inputs: Sequence[Any], layer: str, target: str | int, payoff: str) -> FloatArray:
+def layer_slopes(model: Any, inputs: Sequence[Any], layer: str, target: str | int, payoff: str | None) -> FloatArray:
     """The slope of each input's payoff when its layer moves, all tokens together: (count, d)."""
     return np.stack([_slope(point(model, given, target=target, payoff=payoff), model, layer) for given in inputs])
 

@@ -33,7 +33,7 @@ def deep_lift(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     baseline: Any = None,
     layer: int | str | None = None,

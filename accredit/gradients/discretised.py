@@ -32,7 +32,7 @@ def discretised_integrated_gradients(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     baseline: Any = None,
     points: int = POINTS,

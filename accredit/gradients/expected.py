@@ -30,7 +30,7 @@ def gradient_shap(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     baseline: Any = None,
     layer: int | str | None = None,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.blocks import block_of, entered, replaced
@@ -86,7 +87,7 @@ def point(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     baseline: Any = None,
     layer: int | str | None = None,
@@ -101,14 +102,16 @@ def point(
     """
     if isinstance(model, TextModel):
         encoded = given if isinstance(given, Encoded) else model.encode(given)
-        at = _of_text(model, encoded, target, payoff, players or "token", baseline)
+        paid, dealt = payoff or defaults.payoff(model.law), players or defaults.PLAYERS_OF_TEXTS
+        at = _of_text(model, encoded, target, paid, dealt, baseline)
         if layer is None:
             return at
         return at_layer(at, Partition(*with_special(at.partition.players, at.partition.owner, encoded.tokens)), layer)
     if layer is not None:
         raise InvalidInput(f"layer is {layer!r}, which is for the blocks of a text model; leave it out")
     if isinstance(model, ImageModel):
-        return _of_image(model, given, target, payoff, players, "mean" if baseline is None else baseline)
+        away = defaults.REMOVAL_OF_PICTURES if baseline is None else baseline
+        return _of_image(model, given, target, payoff, players, away)
     if isinstance(model, StringModel):
         raise InvalidInput(
             f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'"
@@ -118,7 +121,7 @@ def point(
         raise InvalidInput(
             f"{rows.name} has no gradients; give a torch module, or use a game: tabular_game(model, row, background)"
         )
-    return _of_row(rows, given, target, payoff, players, 0.0 if baseline is None else baseline)
+    return _of_row(rows, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)
 
 
 def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
@@ -198,9 +201,11 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     return replace(at, payoff=worth, here=here, baseline=away, partition=everyone, ids=None, provenance=provenance)
 
 
-def _of_image(model: ImageModel, image: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
+def _of_image(model: ImageModel, image: Any, target: Any, payoff: str | None, players: Any, baseline: Any) -> Point:
     pixels = model.encode(image)
-    check_payoff(payoff, model.law, len(model.predict(pixels)))
+    outputs = len(model.predict(pixels))  # what decides how they become probabilities
+    payoff = payoff or defaults.payoff(model.law)
+    check_payoff(payoff, model.law, outputs)
     index, here = model.target(target, pixels), model.batch(pixels)
     name, away = absent_picture(model, pixels, baseline)
     return Point(

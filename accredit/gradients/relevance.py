@@ -22,7 +22,7 @@ def attn_lrp(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     layer: int | str | None = None,
 ) -> Attribution:

@@ -28,7 +28,7 @@ def sequential_integrated_gradients(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     baseline: Any = None,
     tolerance: float = TOLERANCE,

@@ -8,7 +8,7 @@ With slopes $g = \nabla f(x)$ and $C_i$ the coordinates of player $i$ (for a tok
 | input × gradient | $\sum_{c \in C_i} x_c\, g_c$ | for (+) or against (−) |
 | SmoothGrad | $\sum_{c \in C_i} \lvert \bar g_c \rvert$, $\bar g$ the mean slope under Gaussian noise | none |
 
-The slopes come from captum. One forward and backward pass each; SmoothGrad one for every noisy copy.
+One forward and backward pass each; SmoothGrad one for every noisy copy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from captum.attr import InputXGradient, Saliency
 
 from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, no_division
 from accredit.core.arguments import checked_arguments
@@ -32,7 +31,7 @@ def saliency(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     layer: int | str | None = None,
 ) -> Attribution:
@@ -48,9 +47,8 @@ def saliency(
 
 
 def saliency_at(at: Point) -> Attribution:
-    with at.held():
-        slopes = Saliency(at.payoff).attribute(_fresh(at.here), abs=True)
-    return _scores(at, slopes, "saliency", Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|"))
+    claim = Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|")
+    return _scores(at, at.slopes(at.here).abs(), "saliency", claim)
 
 
 @checked_arguments
@@ -59,7 +57,7 @@ def input_x_gradient(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     layer: int | str | None = None,
 ) -> Attribution:
@@ -77,10 +75,8 @@ def input_x_gradient(
 
 
 def input_x_gradient_at(at: Point) -> Attribution:
-    with at.held():
-        products = InputXGradient(at.payoff).attribute(_fresh(at.here))
     linear = Claim("linearity", Holds.EXACTLY, "the slope of a sum of payoffs is the sum of their slopes")
-    return _scores(at, products, "input × gradient", linear)
+    return _scores(at, at.here * at.slopes(at.here), "input × gradient", linear)
 
 
 @checked_arguments
@@ -89,7 +85,7 @@ def smoothgrad(
     given: Any,
     *,
     target: str | int | None = None,
-    payoff: str = "logit",
+    payoff: str | None = None,
     players: Any = None,
     layer: int | str | None = None,
     noise: float = NOISE,
@@ -117,11 +113,10 @@ def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int 
     scale = noise * float(at.here.max() - at.here.min())
     generator = torch.Generator().manual_seed(seed)
     slopes = []
-    with at.held():
-        for start in range(0, samples, at.rows):
-            count = min(at.rows, samples - start)
-            kicks = torch.randn((count, *at.here.shape[1:]), generator=generator).to(at.here) * scale * at.free
-            slopes.append(Saliency(at.payoff).attribute(_fresh(at.here + kicks), abs=False))
+    for start in range(0, samples, at.rows):
+        count = min(at.rows, samples - start)
+        kicks = torch.randn((count, *at.here.shape[1:]), generator=generator).to(at.here) * scale * at.free
+        slopes.append(at.slopes(at.here + kicks))
     drawn = torch.cat(slopes).double()  # (samples, *shape)
     along = drawn * drawn.mean(dim=0).sign()  # its mean is |mean slope|, to first order also its error
     parts = torch.stack([torch.from_numpy(at.shares(row[None])) for row in along])
@@ -139,10 +134,6 @@ def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int 
         provenance=at.local,
         precision=Precision.unknown("standard errors over the draws of noise only"),
     )
-
-
-def _fresh(x: torch.Tensor) -> torch.Tensor:
-    return x.detach().clone().requires_grad_(True)
 
 
 def _claims(linearity: Claim) -> tuple[Claim, ...]:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import torch
 
 from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core.statistics import alike
 from accredit.learned.black_boxes import BlackBox, answers_of, checked_labels, numbers_of
 from accredit.learned.inputs import Array, Inputs
 from accredit.learned.stages import Batch
@@ -32,7 +33,7 @@ def rows_of(
         raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds")
     classes = answers.shape[1]
     choices = thirds(answers[:, 0]) if classes == 1 else _choices(answers, labels, target)
-    if len(np.unique(choices)) < 2:
+    if len(np.unique(choices)) < 2 or (classes == 1 and alike(answers, size=1.0)):
         said = "says the same number" if classes == 1 else f"chooses class {choices[0]}"
         raise InvalidInput(f"black_box {said} in all {len(x)} rows: nothing tells rows apart; give rows of two classes")
     wanted = answers if target == "answers" else np.eye(classes)[choices]

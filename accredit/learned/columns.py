@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import FloatArray
+from accredit.core.statistics import units
 from accredit.models.frames import Rows, numbers_or_words
 
 WORDS = 50  # different words of a column that are told apart; the others count as one
@@ -77,7 +78,6 @@ class Columns:
 def _column(values: Any) -> Column:
     if values.dtype.kind == "f":
         known = values[np.isfinite(values)]
-        spread = float(known.std()) if len(known) else 0.0
-        return Column(float(known.mean()) if len(known) else 0.0, spread if spread > 0 else 1.0)
+        return Column(float(known.mean()), float(units(known[:, None])[0])) if len(known) else Column(0.0, 1.0)
     words, count = np.unique(values, return_counts=True)
     return Column(words=tuple(words[np.argsort(-count, kind="stable")[:WORDS]].tolist()))

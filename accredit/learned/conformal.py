@@ -31,6 +31,7 @@ from typing import Any, Literal, final
 import numpy as np
 from scipy.special import ndtri
 
+from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.core.estimate import checked_level
 
@@ -167,7 +168,7 @@ def rows_needed(level: float, exact: bool = True) -> int:
 
 
 def calibrated(
-    credit: FloatArray, known: Reference, level: float = 0.95, per: Per = "player", seed: int = 0
+    credit: FloatArray, known: Reference, level: float = defaults.LEVEL, per: Per = "player", seed: int = 0
 ) -> Calibration:
     """Intervals around predictions (m, n, outputs) from the known values of the same m rows.
 

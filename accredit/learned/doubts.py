@@ -7,6 +7,7 @@ import torch
 from scipy.special import stdtrit
 from torch import Tensor, nn
 
+from accredit.core.statistics import spreads
 from accredit.learned.inputs import Array, Inputs, Tabular
 from accredit.learned.masks import random_masks
 from accredit.learned.stages import Batch, History, surprise
@@ -24,7 +25,7 @@ def uneven_columns(inputs: Inputs, x: Array) -> list[str]:
     """Columns of very different sizes, which networks that do not scale them cannot read together."""
     if not isinstance(inputs, Tabular) or inputs.centre is not None or len(x) < 2:
         return []
-    spread = np.asarray(x, dtype=np.float64).std(axis=0)
+    spread = spreads(np.asarray(x, dtype=np.float64))
     known = np.flatnonzero(spread > 0)
     if len(known) < 2:
         return []

@@ -13,7 +13,7 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from accredit.core import Attribution, FloatArray, IntArray, InvalidInput, Known
-from accredit.explanation.explainer import subject_of
+from accredit.explanation.loading import subject_of
 from accredit.explanation.row_answers import Asked, answered, part
 from accredit.explanation.subject import Subject
 from accredit.explanation.tables import question

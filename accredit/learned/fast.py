@@ -19,6 +19,7 @@ import torch
 from scipy.special import ndtri
 from torch import nn
 
+from accredit import defaults
 from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, real_number
 from accredit.core.estimate import checked_level
 from accredit.learned.columns import Columns
@@ -192,7 +193,7 @@ class FastShapley:
 
 
 def fit_fast(
-    family: Family, *, pairs: int = 16, calibration: int = 100, level: float = 0.95, per: Per | None = None,
+    family: Family, *, pairs: int = 16, calibration: int = 100, level: float = defaults.LEVEL, per: Per | None = None,
     budget: int | None = None, width: int | None = None, epochs: int = 200, patience: int = 30, batch: int = 64,
     rate: float = 2e-3, seed: int = 0, progress: bool = False,
 ) -> FastShapley:  # fmt: skip

@@ -62,7 +62,7 @@ def fit_fast_inputs(
     >>> fast.kind, fast.outputs
     ('texts', ('NEGATIVE', 'POSITIVE'))
     """
-    from accredit.explanation.explainer import loaded_model
+    from accredit.explanation.loading import loaded_model
 
     if isinstance(inputs, str | Path) or not len(inputs):
         raise InvalidInput(f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures")

@@ -15,6 +15,7 @@ from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
 from accredit.learned.inputs import Array, Inputs, Pixels, Words, one_input
 from accredit.learned.masks import checked_k, top
 from accredit.learned.networks import text_span
+from accredit.models.precision import check_precision
 
 ROWS = 256  # inputs of one backward pass
 
@@ -49,6 +50,7 @@ class Gradient:
     def scores(self, x: npt.ArrayLike) -> FloatArray:
         """Size of the slope at every player: (N, n), zero for players that do not exist."""
         rows = self.inputs.check(x)
+        check_precision(self.network.parameters())
         before = self.network.training
         self.network.eval()
         try:

@@ -22,6 +22,7 @@ from accredit.core import (
     real_numbers,
     whole_number,
 )
+from accredit.core.statistics import units
 from accredit.learned.masks import checked_mask
 
 Array = npt.NDArray[Any]
@@ -96,10 +97,9 @@ class Tabular:
         rows = real_numbers(x, "x")
         if rows.ndim != 2 or not len(rows):
             raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}")
-        centre, spread = rows.mean(axis=0), rows.std(axis=0)
+        centre = tuple(rows.mean(axis=0).tolist())
         named = None if columns is None else tuple(columns)
-        known = tuple(np.where(spread > 0, spread, 1.0).tolist())
-        return cls(rows.shape[1], tuple(centre.tolist()), named, tuple(centre.tolist()), known)
+        return cls(rows.shape[1], centre, named, centre, tuple(units(rows).tolist()))
 
     def __post_init__(self) -> None:
         whole("n", self.n)

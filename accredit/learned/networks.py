@@ -21,6 +21,7 @@ from accredit.core import InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array, Inputs, Pixels, Tabular, Words, whole
+from accredit.models.precision import check_precision
 
 LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is NaN
 EMBEDDING = 50  # numbers per word
@@ -81,6 +82,8 @@ def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBo
     >>> box([[1.0, 2.0, 3.0]]).sum(axis=1).round(9)  # probabilities
     array([1.])
     """
+
+    check_precision(network.parameters())
 
     def answer(x: Array) -> Array:
         given = inputs.check(x)

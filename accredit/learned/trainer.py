@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
+from accredit.core.statistics import units
 from accredit.learned.batches import asked, rows_of
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.doubts import doubts, uneven_columns
@@ -121,7 +122,7 @@ class TrainedExplainer:
         began = time.perf_counter()
         given = self.inputs.check(x)
         answers = asked(black_box, given, self.classes)
-        scale = (float(answers.mean()), float(answers.std()) or 1.0) if self.classes == 1 else (0.0, 1.0)
+        scale = (float(answers.mean()), float(units(answers)[0])) if self.classes == 1 else (0.0, 1.0)
         rows = rows_of(self.inputs, given, (answers - scale[0]) / scale[1], labels, self.target, self.query)
         rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
         order = torch.from_numpy(rng.permutation(len(given)))

@@ -24,6 +24,8 @@ class ArrayModel:
     (array([[2., 3.]]), 'size')
     """
 
+    precision = None  # seen from its outputs
+
     def __init__(
         self,
         function: Callable[[Any], Any],

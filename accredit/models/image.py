@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from accredit import defaults
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array
 from accredit.core.arguments import checked_arguments
 from accredit.models import attention
@@ -22,7 +23,7 @@ from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of
 from accredit.models.pixels import Pixels, painted_over
 from accredit.models.preparation import Preparation, given_preparation, preparation_of
 from accredit.models.reading import Heads, Read, read_attention
-from accredit.models.state import device_of, finite, still
+from accredit.models.state import device_of, finite, precision_of_module, still
 
 SPECIAL = 16  # tokens besides patches that a vision transformer may have: class, distillation, registers
 USUAL = (28, 32, 64, 96, 128, 224, 256, 299, 384)  # edges of pictures that networks are often made for
@@ -231,6 +232,11 @@ class ImageModel:
         return outputs
 
     @property
+    def precision(self) -> float:
+        """The machine epsilon that the model computes with."""
+        return precision_of_module(self.model)
+
+    @property
     def law(self) -> Law:
         """How logits become probabilities."""
         config = getattr(self.model, "config", None)
@@ -251,14 +257,15 @@ class ImageModel:
         return attention.attention_weights(self.model, lambda **extra: self._forward(batch, **extra), "self")
 
     def attention_gradients(
-        self, pixels: Pixels, target: str | int | None = None, payoff: str = "logit"
+        self, pixels: Pixels, target: str | int | None = None, payoff: str | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(pixels).requires_grad_(True), self.target(target, pixels)
+        paid = payoff or defaults.payoff(self.law)
         return attention.attention_gradients(
             self.model,
             lambda **extra: self._forward(batch, **extra),
-            lambda output: payoff_of(finite(output.logits, self.name), index, payoff, self.law),
+            lambda output: payoff_of(finite(output.logits, self.name), index, paid, self.law),
             "self",
         )
 

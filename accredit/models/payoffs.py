@@ -27,8 +27,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from accredit.core import BadPayoff, InvalidInput
+from accredit.core import BadPayoff, FloatArray, InvalidInput
 from accredit.core.numbers import real_numbers, shown
+from accredit.core.rounding import blur, power_of_two, precision_of
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
 OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in
@@ -91,6 +92,36 @@ def payoffs_of(outputs: Any, targets: tuple[int, ...], payoff: Payoff, law: Law 
     """
     xp, z = _float64(outputs)
     return xp.stack([payoff_of(z, target, payoff, law) for target in targets], 1)
+
+
+STRETCH = {
+    "logit": 1.0,
+    "probability": 0.5,
+    "confidence": 0.5,
+}  # of an error in logits; 2 for differences of two of them
+
+
+def payoff_blur(outputs: FloatArray, payoff: Payoff, law: Law, precision: float | None = None) -> float:
+    """How far rounding in a model's outputs, (batch, classes), may move a payoff of theirs; see `accredit.core.rounding`.
+
+    Log-odds of a probability near 1 are blurred by its last digit: by the precision over 1 − p.
+
+    >>> sure = np.array([[1.0, -9.0]])
+    >>> payoff_blur(sure, "log-odds", "softmax", 1e-7), payoff_blur(sure, "logit", "none", 1e-7)
+    (0.0002048, 0.0001024)
+    """
+    z = np.asarray(outputs, dtype=np.float64)
+    eps = precision_of(np.asarray(outputs)) if precision is None else precision
+    named = payoff if isinstance(payoff, str) else "function"
+    if law == "probability" and named not in ("logit", "probability", "confidence", "function"):
+        left = max(float((1 - z).min()), eps)
+        size = max(1.0, float(-np.log(np.maximum(z, np.finfo(float).tiny)).max()))
+        return 2.0 * (blur(size, eps) + eps * power_of_two(1 / left))
+    moved = blur(float(np.abs(z).max()), eps)
+    if named == "correctness":  # a step: only a tie can fall to either side
+        top = np.sort(z, axis=1)[:, -2:]
+        return float((np.ptp(top, axis=1) <= 2 * moved).any()) if top.shape[1] == 2 else float(moved >= np.abs(z).min())
+    return moved if law == "probability" else STRETCH.get(named, 2.0) * moved
 
 
 def _worth(xp: Any, z: Any, target: int, payoff: str, law: Law) -> Any:

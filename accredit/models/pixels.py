@@ -21,7 +21,6 @@ from accredit.models.superpixels import superpixels
 SIDE = 5  # patches down and across, at most: 14 × 14 of a transformer make 5 × 5 blocks
 SEGMENTS = 20
 SMALL = 64 * 64  # pixels; a larger picture costs its model more, and gets fewer payoffs
-BUDGET = 512  # payoffs of a sampled value for a picture that is not small
 MOST = 4096  # players of one picture
 PAINTS = ("mean", "blur", "zero", "black")  # what may stand in place of what is removed
 Players = str | tuple[int, int] | npt.NDArray[Any] | Partition | None

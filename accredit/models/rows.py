@@ -12,7 +12,7 @@ import numpy as np
 from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.core.numbers import shown
 from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs, two_sided
-from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, named_payoff, payoff_of, payoffs_of
+from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, named_payoff, payoff_blur, payoff_of, payoffs_of
 
 UNITS = ("logit", "log-odds", "probability", "value")
 FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
@@ -111,6 +111,14 @@ class RowModel:
         if self._labels is not None and outputs.shape[1] != len(self._labels):
             raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes")
         return outputs
+
+    def blur(self, rows: Any, unit: str) -> float:
+        """How far rounding may move outputs in this unit for such rows. Log-odds are made of probabilities in double precision,
+        so it is these that show what the model computes in."""
+        made = unit in ("log-odds", *FORMULAS) and "probability" in self.units
+        said = np.asarray(self.units["probability" if made else unit](rows))
+        said = said[:, None] if said.ndim == 1 else said
+        return payoff_blur(said, unit, "probability") if made else payoff_blur(said, "logit", "none")
 
     def labels(self, outputs: int) -> tuple[str, ...]:
         """Names of the outputs: classes, "prediction" for a single number, else their positions."""

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from accredit.core import BadPayoff
+from accredit.models.precision import check_precision
 
 
 @contextmanager
@@ -16,11 +17,14 @@ def still(module: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode for the call, so that dropout is off and batch statistics are frozen; each part is restored.
 
     Parameters need no gradient inside, which halves the memory of a backward pass to the inputs. Parts compiled in place run
-    their own operations instead, so that their layers can be read and changed.
+    their own operations instead, so that their layers can be read and changed. A precision that would end this process is
+    refused.
     """
+    weights = list(module.parameters())
+    check_precision(weights)
     compiled = [(part, part._compiled_call_impl) for part in module.modules() if part._compiled_call_impl is not None]
     training = [part for part in module.modules() if part.training]
-    learning = [p for p in module.parameters() if p.requires_grad]
+    learning = [p for p in weights if p.requires_grad]
     for part in training:
         part.training = False
     for p in learning:
@@ -84,6 +88,11 @@ def settled(model: Any) -> Any:
 def device_of(module: torch.nn.Module) -> torch.device:
     """Where the module's parameters live; the CPU when it has none."""
     return next((p.device for p in module.parameters()), torch.device("cpu"))
+
+
+def precision_of_module(module: torch.nn.Module) -> float:
+    """The machine epsilon that the module computes with: that of its parameters."""
+    return float(torch.finfo(next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)).eps)
 
 
 def finite(outputs: torch.Tensor, what: str) -> torch.Tensor:

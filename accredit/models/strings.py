@@ -17,13 +17,16 @@ from accredit.models.payoffs import Law
 class StringModel:
     """A function from texts to outputs, ready to be explained. Its tokens are the words of the text.
 
-    It has no tokenizer whose tokens could be masked, and no attention: words are removed by deletion, and games explain it.
+    Its precision is seen from its outputs. It has no tokenizer whose tokens could be masked, and no attention: words are
+    removed by deletion, and games explain it.
 
     >>> model = as_string_model(lambda texts: [text.count("good") for text in texts])
     >>> model.outputs(["a good film", "good, good"]), model.encode("A good film").tokens
     (array([[1.],
            [2.]]), ('A', 'good', 'film'))
     """
+
+    precision = None
 
     def __init__(self, rows: ArrayModel, model: Any) -> None:
         self._rows, self.model = rows, model
@@ -75,7 +78,7 @@ class StringModel:
 
     output_tokens = attentions
 
-    def attention_gradients(self, encoded: Encoded, target: Any = None, payoff: str = "logit") -> NoReturn:
+    def attention_gradients(self, encoded: Encoded, target: Any = None, payoff: str | None = None) -> NoReturn:
         """Refused: strings are not attended to."""
         self.attentions(encoded)
 

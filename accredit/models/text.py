@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from accredit import defaults
 from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.models import attention
@@ -20,7 +21,7 @@ from accredit.models.encoding import Text, encoded_text
 from accredit.models.labels import checked_index, label_index, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.reading import Heads, Read, read_attention
-from accredit.models.state import device_of, finite, still, tracked
+from accredit.models.state import device_of, finite, precision_of_module, still, tracked
 from accredit.models.tasks import Task, task_of
 
 UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
@@ -126,6 +127,11 @@ class TextModel:
         return min(limit for limit in limits if limit > 0)  # XLNet says −1: no limit
 
     # What comes out
+
+    @property
+    def precision(self) -> float:
+        """The machine epsilon that the model computes with."""
+        return precision_of_module(self.model)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -320,15 +326,16 @@ class TextModel:
             )
 
     def attention_gradients(
-        self, encoded: Encoded, target: str | int | None = None, payoff: str = "logit", part: str | None = None
+        self, encoded: Encoded, target: str | int | None = None, payoff: str | None = None, part: str | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(encoded), self.target(target, encoded)
+        paid = payoff or defaults.payoff(self.law)
         with self.held(), tracked(self.model):
             return attention.attention_gradients(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
-                lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, payoff, self.law),
+                lambda output: payoff_of(finite(self._logits(output, batch), self.name), index, paid, self.law),
                 part or self.attention_part,
             )
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import ORACLE, RANDOM, Example
 from accredit.arena.hold import hold
@@ -26,7 +27,7 @@ from accredit.methods import COMPARED_ANSWERS, find
 from accredit.models.builtin.facts import KINDS
 from accredit.papers.answers_report import LAID_OUT
 from accredit.papers.report import Report
-from accredit.papers.verdicts import LEVEL, Found, Judgement, all_of, of_share, over_runs
+from accredit.papers.verdicts import Found, Judgement, all_of, of_share, over_runs
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.views.arena import as_markdown_matrix, interval_text, markdown_table, seconds_text
@@ -228,7 +229,7 @@ def first_beats(first: Standing, second: Standing) -> Judgement:
 
 
 def _surely(p: float | None) -> bool:
-    return p is not None and p <= 1 - LEVEL
+    return p is not None and p <= 1 - defaults.LEVEL
 
 
 def _draw(axes: Any, table: Standings, curve: str) -> None:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from accredit.core import InvalidInput
 from accredit.core.coalitions import BoolArray, IntArray
 from accredit.core.files import put
+from accredit.core.statistics import units
 from accredit.core.tables import read_sheet
 
 FIRST_WORDS = 5
@@ -178,8 +179,7 @@ class ReviewTexts:
         train = np.array([review.train for review in given])
         if not train.any() or train.all():
             raise InvalidInput(f"{train.sum()} of {len(train)} reviews are for training; both halves are needed")
-        scale = queries[train].std(axis=0)
-        queries = (queries - queries[train].mean(axis=0)) / np.where(scale > 0, scale, 1)
+        queries = (queries - queries[train].mean(axis=0)) / units(queries[train])
         return cls(first, present, queries, np.array([review.label for review in given]), train, glove.vectors)
 
 

@@ -13,9 +13,9 @@ from math import ceil, inf
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Estimate, FloatArray
 
-LEVEL = 0.95
 FEWEST = 2  # runs that can judge
 FEWEST_EQUAL = 6  # runs without a spread: six on one side of an edge are a sign test at 1/32
 ROUNDING = 1e-9  # runs that differ by less, relative to their mean, are equal
@@ -73,7 +73,7 @@ def over_runs(
     if spread <= ROUNDING * abs(mean) and count < FEWEST_EQUAL:
         needs = f"{count} equal {unit}s show no spread; run at least {FEWEST_EQUAL}"
         return Judgement(Found.OPEN, needs, runs=FEWEST_EQUAL)
-    tail = (1 - LEVEL) / 2 / family
+    tail = (1 - defaults.LEVEL) / 2 / family
     half = float(t.isf(tail, count - 1)) * spread / count**0.5
     room = min(abs(mean - edge) for edge in (low, high))
     more = np.arange(count + 1, MOST_RUNS)
@@ -114,7 +114,7 @@ def _share_interval(yes: float, count: int) -> tuple[float, float]:
     """Clopper and Pearson's."""
     from scipy.special import betaincinv
 
-    tail = (1 - LEVEL) / 2
+    tail = (1 - defaults.LEVEL) / 2
     bottom = float(betaincinv(yes, count - yes + 1, tail)) if yes else 0.0
     top = float(betaincinv(yes + 1, count - yes, 1 - tail)) if yes < count else 1.0
     return bottom, top

@@ -14,6 +14,7 @@ from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import keys, unique
 from accredit.core.numbers import checked_seed, checked_text, whole_number
 from accredit.core.predicting import Predicting
+from accredit.core.rounding import blur_of
 from accredit.store.entries import Entry
 from accredit.store.executors import Crew, Executor, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint, fingerprint_of
@@ -74,6 +75,10 @@ class Durable:
     @property
     def players(self) -> tuple[str, ...]:
         return self._game.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._game)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -278,6 +283,10 @@ class _AsTargets:
     @property
     def players(self) -> tuple[str, ...]:
         return self._games.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._games)
 
     @property
     def targets(self) -> tuple[str, ...]:

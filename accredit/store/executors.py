@@ -14,11 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -26,7 +28,7 @@ import numpy.typing as npt
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, Game, InvalidInput, needs, real_numbers
 from accredit.core.coalitions import packed, unpacked
-from accredit.core.predicting import Predicting
+from accredit.core.predicting import Predicting, retrained
 from accredit.core.threads import one_thread_for_good
 
 CONNECT_SECONDS = 10.0
@@ -93,14 +95,14 @@ def _asked(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | 
     count = len(coalitions)
     outputs: FloatArray | None = None
     if isinstance(game, Predicting):
-        values, outputs = game.retrain(coalitions)
+        values, outputs = retrained(game, coalitions)
         if outputs.shape != (count, len(game.targets)):
             raise ValueError(
                 f"outputs have shape {outputs.shape} for {count} coalitions and {len(game.targets)} targets"
             )
     else:
-        values = game.payoff(coalitions)
-    values = real_numbers(values, "payoff", BadPayoff)
+        values = game.payoff(coalitions.copy())  # which it may change, and fail: each is then asked alone
+    values = real_numbers(values, "payoff", BadPayoff, copy=True)
     if values.shape != (count,):
         raise ValueError(f"payoff of {count} coalitions has shape {values.shape}; one number each is needed")
     return values, outputs
@@ -246,6 +248,34 @@ def _leave_with(end: Connection | int) -> None:
     threading.Thread(target=lambda: (wait([end]), os._exit(1)), daemon=True).start()
 
 
+def submit_to(
+    pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None
+) -> Future[Any]:
+    """Submit a task to a pool that hands `game` to each process it starts; BrokenProcessPool where its workers have died.
+
+    A pool learns of a dead worker in a thread of its own. Until then it starts another process from what that thread is
+    closing, which fails with whatever the system says, "handle is closed" for one. So it is not the error that tells whether
+    the game cannot travel or the pool is dying, but the game.
+    """
+    try:
+        return pool.submit(function, *arguments)
+    except BrokenExecutor:
+        raise
+    except Exception as error:  # pickling may raise anything, and so may a pool that is being closed
+        _check_can_travel(game)
+        raise BrokenProcessPool(f"the pool could not start another process: {error}") from error
+
+
+def _check_can_travel(game: Any) -> None:
+    try:
+        ForkingPickler.dumps(game)
+    except Exception as error:
+        raise InvalidInput(
+            f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
+            "imported, or use executor='threads' or 'serial'"
+        ) from None
+
+
 _enlisted: list[Game] = []  # the game of a worker process
 
 
@@ -273,15 +303,7 @@ class Processes:
         self._pool = fresh_processes(self.width, initializer=_enlist, initargs=(game, reader))
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        try:
-            return self._pool.submit(_evaluate_enlisted, packed(coalitions), self.limit)
-        except BrokenExecutor:
-            raise
-        except Exception as error:  # pickling may raise anything
-            raise InvalidInput(
-                f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
-                "imported, or use executor='threads' or 'serial'"
-            ) from None
+        return submit_to(self._pool, _evaluate_enlisted, packed(coalitions), self.limit, game=self._game)
 
     def lost(self) -> None:
         """A pool that is broken says so itself."""

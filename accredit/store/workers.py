@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from accredit.core import AccreditError, InvalidInput, needs
@@ -49,11 +50,11 @@ def _is_count(detail: str) -> bool:
 def _processes(count: int | None) -> Iterator[Submit]:
     from concurrent.futures.process import BrokenProcessPool
 
-    from accredit.store.executors import fresh_processes
+    from accredit.store.executors import fresh_processes, submit_to
 
     try:
         with fresh_processes(count) as pool:
-            yield pool.submit
+            yield partial(submit_to, pool)
     except BrokenProcessPool:
         raise WorkerLost(
             "a worker process ended before its row was done: it was killed, or memory ran out. With --store the finished rows "

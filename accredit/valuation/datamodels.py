@@ -30,7 +30,8 @@ from accredit.core import (
 )
 from accredit.core.arguments import checked_arguments
 from accredit.core.game import checked_coalitions, checked_names, checked_players
-from accredit.core.predicting import Predicting
+from accredit.core.predicting import Predicting, retrained
+from accredit.core.statistics import units
 from accredit.valuation.harmonics import harmonic_facts
 from accredit.valuation.shrunk import MEMORY, check_memory, ridge
 from accredit.valuation.subsets import random_subsets
@@ -150,7 +151,7 @@ def datamodels(
         check_memory(subsets, len(game.players), len(getattr(game, "targets", ())) or 1, memory)
     masks = random_subsets(len(game.players), subsets, fraction, seed)
     if isinstance(game, Predicting) and game.targets:
-        outputs, targets = game.retrain(masks)[1], game.targets
+        outputs, targets = retrained(game, masks)[1], game.targets
     elif isinstance(game, Games):
         outputs, targets = every_payoff(game, masks), game.outputs
     else:
@@ -207,7 +208,7 @@ def _chosen(
     masks: BoolArray, y: FloatArray, seed: int, memory: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, Shrinkage]:
     """Weights and penalties of lasso or ridge, R² of subsets that were not fitted, and which of the two it is."""
-    spread = np.where(y.var(axis=0) > 0, y.var(axis=0), 1.0)
+    spread = units(y) ** 2
     if masks.shape[1] > LASSO_ROWS:
         found = ridge(masks, y, memory)
         return found.weights, found.penalties, 1 - found.errors / spread, "ridge"
@@ -218,7 +219,7 @@ def _chosen(
     tried = ridge(masks[teach], y[teach], memory)
     answers = y[teach].mean(axis=0) + (x[judge] - x[teach].mean(axis=0)) @ tried.weights
     by_ridge = ((y[judge] - answers) ** 2).mean(axis=0)
-    here = np.where(y[judge].var(axis=0) > 0, y[judge].var(axis=0), 1.0)
+    here = units(y[judge]) ** 2
     if (by_lasso / here).mean() <= (by_ridge / here).mean():
         return lasso(gram(x, y), penalties), penalties, 1 - by_lasso / here, "lasso"
     found = ridge(masks, y, memory)

@@ -20,6 +20,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.core.arrays import read_arrays
+from accredit.core.statistics import units
 from accredit.store.frames import read_frame
 from accredit.valuation.label_scores import word_vectors
 from accredit.valuation.text import text_encoder
@@ -58,9 +59,8 @@ def features(name: str, texts: Sequence[str] | None, rows: int, training: IntArr
         found, notes = OF_TEXTS[kind](where, texts)
     else:
         found, notes = _own(name, rows), ()
-    spread = found[training].std(axis=0)
     centred = found - found[training].mean(axis=0)
-    return Features(name, found, centred / np.where(spread > 0, spread, 1.0), notes)
+    return Features(name, found, centred / units(found[training]), notes)
 
 
 def _encoded(where: str, texts: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:

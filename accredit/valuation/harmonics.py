@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
 from accredit.core.arguments import checked_arguments
-from accredit.core.predicting import Predicting
+from accredit.core.predicting import Predicting, retrained
+from accredit.core.statistics import alike
 from accredit.valuation.subsets import random_subsets
 
-LEVEL = 0.95
 LEAST, MOST = 20, 2000  # subsets; of more than these the first are read, since all pairs of them are looked at
 READING = "harmonics"  # its name among the facts of a datamodel
 
@@ -52,12 +53,12 @@ class Harmonics:
 def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> dict[str, Any]:
     """The reading of subsets that were drawn for something else, as plain facts; none where it would say nothing."""
     kept, seen = coalitions[:MOST], outputs[:MOST]
-    if len(kept) < LEAST or not np.ptp(seen):
+    if len(kept) < LEAST or alike(seen):
         return {}
     found = read(kept, seen, fraction)
     shares = {"linear": found.linear, "pairs": found.pairs}
     return {
-        READING: {"fraction": fraction, "subsets": len(kept), "level": LEVEL}
+        READING: {"fraction": fraction, "subsets": len(kept), "level": defaults.LEVEL}
         | {name: [e.value, e.low, e.high] for name, e in shares.items()}
     }
 
@@ -75,7 +76,7 @@ def harmonics(game: Game, subsets: int = 400, *, fraction: float = 0.5, seed: in
     """
     whole_number(subsets, "subsets", LEAST, example=400)
     coalitions = random_subsets(len(game.players), subsets, fraction, seed)
-    earned = game.retrain(coalitions)[1].mean(axis=1) if isinstance(game, Predicting) else payoffs(game, coalitions)
+    earned = retrained(game, coalitions)[1].mean(axis=1) if isinstance(game, Predicting) else payoffs(game, coalitions)
     return read(coalitions, earned, fraction)
 
 
@@ -89,7 +90,7 @@ def curve(
 def read(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> Harmonics:
     """Shares by degree from subsets (m, N) drawn with chance `fraction` and the output of each (m,)."""
     centred = outputs - outputs.mean()
-    if not centred.any():
+    if alike(outputs):
         raise InvalidInput("the output is the same for every subset: it has no variance to divide")
     characters = (coalitions - fraction) / np.sqrt(fraction * (1 - fraction))
     once = characters @ characters.T
@@ -107,6 +108,6 @@ def read(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> Harmoni
         # leaving out subset a takes its row and column away; the mean is that of all, which moves by 1/m
         left_out = (products.sum() - 2 * rows) / ((m - 1) * (m - 2)) / ((squares.sum() - squares) / (m - 2))
         error = np.sqrt((m - 1) / m * ((left_out - left_out.mean()) ** 2).sum())
-        reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
-        shares.append(Estimate(float(share), float(share - reach), float(share + reach), level=LEVEL))
+        reach = NormalDist().inv_cdf((1 + defaults.LEVEL) / 2) * error
+        shares.append(Estimate(float(share), float(share - reach), float(share + reach), level=defaults.LEVEL))
     return Harmonics(fraction, m, float(variance), *shares)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, needs, real_numbers
+from accredit.core.statistics import units
 
 FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
@@ -67,8 +68,7 @@ def scaled(view: View, name: str) -> View:
     x = real_numbers(view, f"features {name!r}")
     if x.ndim != 2 or not np.isfinite(x).all():
         raise InvalidInput(f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed")
-    spread = x.std(axis=0)
-    return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return (x - x.mean(axis=0)) / units(x)
 
 
 def dense(view: View) -> FloatArray:

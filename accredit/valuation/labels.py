@@ -16,6 +16,7 @@ from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs
 from accredit.core.arguments import checked_arguments
 from accredit.core.game import as_name
 from accredit.core.numbers import as_array, checked_text, shown
+from accredit.core.statistics import ALIKE
 from accredit.core.threads import one_thread
 from accredit.valuation import label_scores as scores
 from accredit.valuation.foretold import Foretold
@@ -245,7 +246,7 @@ def _length(curve: FloatArray, wanted: float) -> int:
     """The list whose next rows are no longer worth a look: K·(precision − wanted) is largest; 0 where it is never positive."""
     gain = np.arange(1, len(curve) + 1) * (curve - wanted)
     best = int(gain.argmax())
-    return best + 1 if gain[best] > 0 else 0
+    return best + 1 if gain[best] > ALIKE else 0
 
 
 def _left_out(rows: int) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accredit.core import InvalidInput, NotConverged, needs
+from accredit.models.precision import check_precision
 from accredit.valuation.layers import Layer, Seen, expected_gradients, row_gradients, tracked_layers
 from accredit.valuation.losses import Batch, Loss, checked_rows, loss_named, picked
 
@@ -131,6 +132,7 @@ def network(
     if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidInput(f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1")
     kept, left = tracked_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
+    check_precision(model.parameters())
     return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)
 
 

@@ -12,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     Claim,
@@ -27,7 +28,6 @@ from accredit.core.arguments import checked_arguments
 from accredit.valuation.split import Split
 
 LEAST_VOTES = 2  # below this a row has no spread, hence no interval
-LEVEL = 0.95
 
 
 @checked_arguments
@@ -69,7 +69,7 @@ def _right(predicted: FloatArray, truth: FloatArray, numbers: bool) -> FloatArra
 
 def _scores(data: Split, votes: FloatArray, mean: FloatArray, square: FloatArray, trees: int, seed: int) -> Attribution:
     spread = np.sqrt(np.maximum(square - mean**2, 0.0) / (votes - 1))
-    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * spread
+    reach = NormalDist().inv_cdf((1 + defaults.LEVEL) / 2) * spread
     return Attribution(
         data.names,
         mean,
@@ -82,7 +82,7 @@ def _scores(data: Split, votes: FloatArray, mean: FloatArray, square: FloatArray
         ),
         stderr=spread,
         interval=np.column_stack([mean - reach, mean + reach]),
-        level=LEVEL,
+        level=defaults.LEVEL,
         precision=Precision.interval("of the mean over more trees of these rows"),
         payoffs=trees,
         seed=seed,

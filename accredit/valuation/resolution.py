@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import Attribution
+from accredit.core.statistics import ALIKE
 from accredit.valuation.forecast import Forecast
 
 
@@ -19,7 +20,9 @@ def resolution(values: Attribution) -> tuple[str, ...]:
     half of the intervals are wider than ±1.1, and an even share is 0.15: rows can hardly be told apart. ±0.15 would take \
 about 5,900 trainings; these tell 0 of 2 rows surely from zero
     """
-    if values.interval is None or values.total is None or values.payoffs is None or not values.total:
+    if values.interval is None or values.total is None or values.payoffs is None:
+        return ()
+    if abs(values.total) <= ALIKE * float(np.abs(values.credit).max()):  # no share to measure by
         return ()
     n = len(values)
     half = float(np.median(np.diff(values.interval, axis=1))) / 2

@@ -9,6 +9,7 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput
 from accredit.valuation.split import Split
 
+TIED = 1e-12  # of the largest answer: sums of the same shares in another order differ by less
 CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1, so that a margin stays finite
 
 Score = Callable[[FloatArray, FloatArray], FloatArray]  # (batch, M, C) answers and (M,) truth -> (batch,) payoffs
@@ -20,7 +21,8 @@ def accuracy(answers: FloatArray, truth: FloatArray) -> FloatArray:
     >>> accuracy(np.array([[[0.2, 0.8], [0.5, 0.5]]]), np.array([1, 0]))
     array([0.75])
     """
-    best = answers == answers.max(axis=2, keepdims=True)
+    highest = answers.max(axis=2, keepdims=True)
+    best = answers >= highest - TIED * np.abs(highest)
     right = np.take_along_axis(best, truth[None, :, None].astype(np.int64), axis=2)[:, :, 0]
     return np.asarray((right / best.sum(axis=2)).mean(axis=1))
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution
+from accredit.core.statistics import ALIKE
 from accredit.valuation.label_result import WrongLabels
 
 MOST, FEWEST_ROWS = 20, 10  # rows that are listed; rows that it takes to find a middle and a spread
@@ -94,7 +95,7 @@ def harmful(values: Attribution | None, facts: RowFacts) -> tuple[Harmful, ...]:
         return ()
     middle = float(np.median(values.credit))
     spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
-    bound = min(0.0, middle - OUTSTANDING * spread)
+    bound = min(-ALIKE * float(np.abs(values.credit).max()), middle - OUTSTANDING * spread)  # rounding accuses nobody
     worst = [values.players[i] for i in np.argsort(values.credit, kind="stable")[:MOST] if values.credit[i] < bound]
     return tuple(
         Harmful(name, values[name], sureness(values, name), facts.labels.get(name, ""), facts.texts.get(name, ""))

@@ -12,6 +12,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, checked_seed
 from accredit.core.meant import did_you_mean
+from accredit.core.statistics import units
 from accredit.store.frames import read_frame
 from accredit.valuation.features import Features, features
 from accredit.valuation.foretold import foretold
@@ -278,6 +279,5 @@ def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
 
 
 def _standardised(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    centre, spread = x.mean(axis=0), x.std(axis=0)
-    spread[spread == 0] = 1.0
-    return (x - centre) / spread, (test_x - centre) / spread
+    centre, unit = x.mean(axis=0), units(x)
+    return (x - centre) / unit, (test_x - centre) / unit

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from accredit import defaults
 from accredit.core import Attribution, Game, InvalidInput, TooManyPlayers, needs
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
-from accredit.methods import AUTO_EXACT, Chosen, find
+from accredit.methods import Chosen, find
 from accredit.store import Executor, Journal, durable
 from accredit.valuation.forecast import Forecast, forecast, settled_budget
 from accredit.valuation.knn import KNNUtility
@@ -24,7 +25,6 @@ from accredit.valuation.utility import Utility
 from accredit.values import shapley_interactions
 
 MODELS = ("logistic", "ridge", "forest")
-BUDGET = 2000  # trainings, unless a number or a half-width is given
 CURVE_STEPS, CURVE_ORDERS = 10, 3
 FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
 FEW_GROUPS, SYNERGIES = 12, 6  # up to this many groups, this many interactions are shown
@@ -54,7 +54,7 @@ def value_table(
     the budget will tell and how many trainings it is, before they are spent; `watch` with the number of payoffs known so far.
     """
     chosen, players = find(method, "training data"), len(table.groups or table.data.names)
-    _check(chosen, model, players, budget or BUDGET, half_width, table)
+    _check(chosen, model, players, budget or defaults.BUDGET, half_width, table)
     neighbours = chosen.name == "knn-shapley"
     if neighbours and table.groups is None:
         if started:
@@ -64,7 +64,7 @@ def value_table(
         named = harmful(values, table.rows)
         return Valuation(values, named, lines, _shared(table.data), 0, 0, silent=table.silent, rows=table.rows)
     rows = _neighbours(table.data) if neighbours else utility(table.data, model, seed)
-    where = _executor(rows, executor, budget or BUDGET, limit)
+    where = _executor(rows, executor, budget or defaults.BUDGET, limit)
     with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
         if started:
             started()
@@ -102,14 +102,14 @@ def _planned(
     chosen: Chosen, table: Table, game: Game, players: int, budget: int | None, half_width: float | None, seed: int
 ) -> tuple[int, str]:
     """The trainings to spend, and what they will tell where that is little; nothing is foretold of exact values."""
-    sampled = chosen.method.kind == "game" and chosen.name != "leave-one-out" and players > AUTO_EXACT
+    sampled = chosen.method.kind == "game" and chosen.name != "leave-one-out" and players > defaults.AUTO_EXACT
     if not sampled:
-        return budget or BUDGET, ""
+        return budget or defaults.BUDGET, ""
 
     def plan() -> Forecast:
         return forecast(game, lambda pilot: _credit(chosen, table, game, pilot, seed))
 
-    return settled_budget(plan, players, budget, half_width, BUDGET)
+    return settled_budget(plan, players, budget, half_width, defaults.BUDGET)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:

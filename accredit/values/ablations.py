@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     Claim,
@@ -53,7 +54,7 @@ class Lasso:
     array([0., 0., 3., 0.])
     """
 
-    budget: int = 64
+    budget: int = defaults.BUDGET
     alpha: float = 0.01
     keep: float = 0.5
     seed: int = 0

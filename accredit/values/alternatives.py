@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
-from accredit.values.intervals import Moments
+from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
 
 @checked_arguments
-def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = 0.95) -> Attributions:
+def bolger(
+    game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
+) -> Attributions:
     """The credit of every player for every alternative, one output per alternative; all players must have the same ones.
 
     Exact from all joint choices, if these fit the `budget` or, where none is stated, are at most 4,096. Otherwise each
@@ -40,12 +42,14 @@ def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level:
             f"players {game.players[0]!r} and {other!r} have different alternatives; Bolger's value needs the same. If choices "
             "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels"
         )
-    checked(Sampled(level=level), DEFAULT_BUDGET if budget is None else budget, seed)
+    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = int(np.prod(shape_of(game), dtype=object))
-    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (1 << AUTO_EXACT if budget is None else budget):
+    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
+        1 << defaults.AUTO_EXACT if budget is None else budget
+    ):
         v = tabulate_choices(game)
         return Attributions({name: _exact(game, v, j) for j, name in enumerate(names)}, payoffs=v.size)
-    spend = (DEFAULT_BUDGET if budget is None else budget) // len(names)
+    spend = (defaults.BUDGET if budget is None else budget) // len(names)
     every = {name: _sampled(game, j, spend, seed, level) for j, name in enumerate(names)}
     return Attributions(every, payoffs=sum(one.payoffs or 0 for one in every.values()))
 
@@ -91,25 +95,28 @@ def _sampled(game: ChoiceGame, alternative: int, budget: int, seed: int, level: 
         raise InvalidInput(
             f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}"
         )
-    rng, moments, start = np.random.default_rng([seed, alternative]), Moments(n), Moments(1)
+    rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen(game)
     for _ in range(draws):
-        gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n))
+        gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n), seen)
         moments.add(gains[None])
         start.add(np.array([[nobody]]))
     return mean_of_orders(
         game.players, moments, float(moments.mean.sum()), f"bolger/{game.levels[0][alternative]}/orders={draws}",
-        _claims(Holds.IN_EXPECTATION), baseline=float(start.mean[0]), payoffs=draws * (n + 1), seed=seed, level=level,
+        _claims(Holds.IN_EXPECTATION), baseline=float(start.mean[0]), seen=seen,
+        payoffs=draws * (n + 1), seed=seed, level=level,
     )  # fmt: skip
 
 
-def _gains(game: ChoiceGame, alternative: int, others: IntArray, order: IntArray) -> tuple[FloatArray, float]:
+def _gains(
+    game: ChoiceGame, alternative: int, others: IntArray, order: IntArray, seen: Seen
+) -> tuple[FloatArray, float]:
     """What each player adds by turning to the alternative in this order, and what is earned before anybody does."""
     n = len(order)
     begin = others + (others >= alternative)  # skips the alternative itself
     turned = np.empty(n, dtype=np.int64)
     turned[order] = np.arange(n)
     moments = np.arange(n + 1)[:, None]
-    paid = worths(game, np.where(turned < moments, alternative, begin))
+    paid = seen.look(worths(game, np.where(turned < moments, alternative, begin)))
     gains = np.empty(n)
     gains[order] = np.diff(paid)
     return gains, float(paid[0])

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision
-from accredit.methods import DEFAULT_BUDGET
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly, in_closed_form
@@ -26,7 +26,7 @@ from accredit.values.weighing import BANZHAF, beta_semivalue, weighed
 
 @every_output
 def semivalue(
-    game: Game, weights: FloatArray, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+    game: Game, weights: FloatArray, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Attribution:
     r"""Credit by any weighting of marginal contributions.
 
@@ -44,11 +44,11 @@ def semivalue(
     p = check_weights(weights, len(game.players))
     if _exact(game, budget, seed, level):
         return Exact().semivalue(game, p, f"semivalue/{[float(x) for x in p]}", "semivalue(game, weights, budget=1000)")
-    return SampledSemivalue(tuple(p), budget=budget or DEFAULT_BUDGET, seed=seed, level=level).solve(game)
+    return SampledSemivalue(tuple(p), budget=budget or defaults.BUDGET, seed=seed, level=level).solve(game)
 
 
 @every_output
-def banzhaf(game: Game, *, budget: int | None = None, seed: int = 0, level: float = 0.95) -> Attribution:
+def banzhaf(game: Game, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL) -> Attribution:
     r"""Average what a player adds over all coalitions of the others, each counted the same.
 
     $$\beta_i = 2^{1-n} \sum_{S \not\ni i} [v(S \cup i) - v(S)]$$
@@ -65,12 +65,12 @@ def banzhaf(game: Game, *, budget: int | None = None, seed: int = 0, level: floa
     if _exact(game, budget, seed, level):
         weights = banzhaf_weights(len(game.players))
         return Exact().semivalue(game, weights, "banzhaf/Exact()", "banzhaf(game, budget=1000)")
-    return SampledBanzhaf(budget=budget or DEFAULT_BUDGET, seed=seed, level=level).solve(game)
+    return SampledBanzhaf(budget=budget or defaults.BUDGET, seed=seed, level=level).solve(game)
 
 
 @every_output
 def beta(
-    game: Game, alpha: float, beta: float, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+    game: Game, alpha: float, beta: float, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Attribution:
     r"""The Beta(α, β) semivalue: Beta(1, 1) is Shapley, Beta(16, 1) listens to small coalitions. Costs as `banzhaf` does.
 
@@ -85,7 +85,7 @@ def beta(
         weights = beta_weights(len(game.players), alpha, beta)
         asked = f"beta(game, {alpha:g}, {beta:g}, budget=1000)"
         return Exact().semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()", asked)
-    return SampledBeta(alpha, beta, budget=budget or DEFAULT_BUDGET, seed=seed, level=level).solve(game)
+    return SampledBeta(alpha, beta, budget=budget or defaults.BUDGET, seed=seed, level=level).solve(game)
 
 
 @every_output

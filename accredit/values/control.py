@@ -28,7 +28,6 @@ from accredit.values.sampling import FEW_DRAWS, Judged, Ledger, Sampled, describ
 FOLDS = 5
 FIT_PAIRS = 2  # pairs per player before a control is fitted; with fewer the fit adds more noise than it removes
 LINEAR_PLAYERS = 2000  # with more, the normal equations no longer fit in memory
-ROUNDING = 1e-12  # of the spread of payoffs: scores that vary less vary by rounding alone
 
 
 @dataclass(frozen=True)
@@ -181,9 +180,9 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
     stderr = None if within is None else within * _shared(len(sample), law.players)
     if stderr is None or scores.moments.count < FEW_DRAWS:
         return Judged(credit, stderr, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
-    if ledger.spread == 0:
+    if ledger.spread <= ledger.blur:
         return Judged(credit, stderr, None, "every payoff seen is the same, so there is no scale for what was not seen")
-    if stderr.max() <= ROUNDING * ledger.spread:
+    if np.sqrt(scores.moments.variance.max()) <= law.typical * ledger.blur:
         event = max(abs(bound) for control in controls for bound in score_bounds(law, control, *ledger.bounds))
         m = len(sample)
         because = f"rule of three: the control fits all {m} pairs, so at most about 3 in {m} others do not fit"

@@ -127,11 +127,13 @@ class DifferencesHint(Sampled):
         hint = _Hint(ledger, n, self.seed)
 
         def half_widths(share: float) -> FloatArray | None:
-            return mean_half_widths(hint.moments(), confidence, share) if hint.draws >= hint.needed else None
+            if hint.draws < hint.needed:
+                return None
+            return mean_half_widths(hint.moments(), confidence, share, ledger.blur)
 
         ended = run(self, self.budget, ledger, hint.draw, half_widths, cost=n, unit="draw")
         moments, widths = hint.moments(), half_widths(ended.share)
-        because = mean_because(moments, confidence, "draw")
+        because = mean_because(moments, confidence, "draw", ledger.blur)
         if hint.draws < hint.needed:
             because = f"{hint.draws} draws may miss the small sets, which weigh most; {hint.needed} are needed"
         claims = (

@@ -9,6 +9,7 @@ evaluated, and every output has the seconds for itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -16,6 +17,7 @@ from accredit.core import AccreditError, Attribution, Attributions, Game, Games,
 from accredit.core.arguments import checked_arguments
 from accredit.core.attributions import gathered
 from accredit.core.games import Record
+from accredit.core.rounding import blur_of
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
@@ -51,8 +53,8 @@ def every_output(rule: Callable[Concatenate[Game, P], Any]) -> Any:
     def answered(game: Game, *args: P.args, **kwargs: P.kwargs) -> Any:
         checked_game(game)
         if not isinstance(game, Games):
-            return rule(game, *args, **kwargs)
-        return _answers(game, lambda one: rule(one, *args, **kwargs))
+            return _with_blur(rule(game, *args, **kwargs), game)
+        return _answers(game, lambda one: _with_blur(rule(one, *args, **kwargs), one))
 
     return answered
 
@@ -64,10 +66,17 @@ def solves_every_output(solve: Callable[[Any, Game], Attribution]) -> Solve:
     def solved(solver: Any, game: Game) -> Any:
         checked_game(game)
         if not isinstance(game, Games):
-            return solve(solver, game)
-        return _answers(game, lambda one: solve(solver, one))
+            return _with_blur(solve(solver, game), game)
+        return _answers(game, lambda one: _with_blur(solve(solver, one), one))
 
     return cast(Solve, solved)  # a function is bound like this, but its type does not say so
+
+
+def _with_blur(answer: Any, game: Game) -> Any:
+    """An attribution that knows how far rounding may have moved the payoffs it rests on."""
+    if not isinstance(answer, Attribution) or answer.blur is not None:
+        return answer
+    return replace(answer, blur=blur_of(game))
 
 
 def _answers(games: Games, rule: Callable[[Game], Any]) -> Any:

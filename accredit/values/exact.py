@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     Claim,
@@ -19,7 +20,6 @@ from accredit.core import (
     tabulate,
 )
 from accredit.core.arguments import check_fields
-from accredit.methods import EXACT_LIMIT, affordable
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalues import (
@@ -98,7 +98,7 @@ def _of_votes(game: Weighted, rule: Semivalue) -> Attribution:
 def exactly(game: Game, budget: int | None) -> bool:
     """Whether a value is computed and not estimated: the game knows its table, or all its 2ⁿ payoffs are affordable."""
     n = len(game.players)
-    return affordable(n, budget) or (isinstance(game, Tabulated) and n <= EXACT_LIMIT)
+    return defaults.affordable(n, budget) or (isinstance(game, Tabulated) and n <= defaults.EXACT_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Exact:
     array([6., 4.])
     """
 
-    limit: int = EXACT_LIMIT
+    limit: int = defaults.EXACT_LIMIT
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -12,6 +12,7 @@ from math import comb
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Claim,
     Coalition,
@@ -30,7 +31,6 @@ from accredit.core import (
 )
 from accredit.core.coalitions import CHUNK_BYTES, as_rows, members_of_size
 from accredit.core.game import TABLE_LIMIT
-from accredit.methods import DEFAULT_BUDGET, affordable
 from accredit.values.cubes import Cubed, cube_credit, cube_ends, cube_pairs
 from accredit.values.every_output import every_output
 from accredit.values.indices import INDICES, Index, checked_order, index_of
@@ -68,7 +68,7 @@ def interactions(
     *,
     budget: int | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = defaults.LEVEL,
 ) -> Interactions:
     r"""Any interaction index by name: sii, k-sii, stii, fsii, bii, fbii or mobius (see `accredit.values.indices`).
 
@@ -78,7 +78,8 @@ def interactions(
     have a number for every coalition of up to `order` players, nobody included, which are read together; `.of_size(order)`
     picks the largest. Exact from all 2ⁿ payoffs, O(order·n·2ⁿ), if these fit the `budget` or, where none is stated, for at most
     12 players and for games that know their table; otherwise estimated without bias from the budget, or from 2,000 payoffs,
-    with intervals at `level`. Dividends (mobius) are always exact and ask only coalitions of up to `order` players.
+    with intervals at `level`. Dividends (mobius) are always exact and ask only coalitions of up to `order` players. Where
+    scoring so many coalitions by so many payoffs would not end, an estimate is refused before anything is asked.
 
     >>> from accredit.games import TableGame
     >>> majority = TableGame("abc", [0, 0, 0, 1, 0, 1, 1, 1])
@@ -93,17 +94,17 @@ def interactions(
         return _dividends(game, k, budget)
     if isinstance(game, Cubed) and found.name in RULES and k <= 2:
         return _known(game, found, k, _in_closed_form(game, RULES[found.name], k), *cube_ends(game.cubes), 0)
-    if isinstance(game, Tabulated) or affordable(n, budget):
+    if isinstance(game, Tabulated) or defaults.affordable(n, budget):
         v = tabulate(game)
         return _known(game, found, k, _from_table(game.players, v, found, k), float(v[0]), float(v[-1]), v.size)
     from accredit.values.sampled_interactions import sampled_interactions
 
-    return sampled_interactions(game, found, k, DEFAULT_BUDGET if budget is None else budget, seed, level)
+    return sampled_interactions(game, found, k, defaults.BUDGET if budget is None else budget, seed, level)
 
 
 @every_output
 def shapley_interactions(
-    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Interactions:
     r"""Shapley interaction index of every coalition of `order` players (Grabisch and Roubens, 1999).
 
@@ -122,7 +123,7 @@ def shapley_interactions(
 
 @every_output
 def banzhaf_interactions(
-    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = 0.95
+    game: Game, order: int = 2, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Interactions:
     r"""Banzhaf interaction index: the same derivative, every coalition of the others counted alike.
 
@@ -211,9 +212,8 @@ def dividends_up_to(game: Game, order: int) -> dict[tuple[int, ...], float]:
     found: dict[tuple[int, ...], float] = {}
     for size in range(order + 1):
         who = members_of_size(n, size)
-        coalitions = as_rows(who, n)
         step = max(1, CHUNK_BYTES // n)
-        paid = np.concatenate([payoffs(game, coalitions[a : a + step]) for a in range(0, len(who), step)])
+        paid = np.concatenate([payoffs(game, as_rows(who[a : a + step], n)) for a in range(0, len(who), step)])
         by_rank = np.empty(len(who))
         by_rank[rank[who, np.arange(1, size + 1)].sum(axis=1)] = paid - (earned[0][0] if size else 0.0)
         earned.append(by_rank)

@@ -8,6 +8,8 @@ Every sampled value is a mean of m independent score vectors, one score per play
 * **Rule of three**: something that happened in none of m draws has, with confidence 1 − δ, a chance of at most 1 − δ^(1/m),
   about 3/m at 95 %. It keeps a player whose scores were all alike from being called certain.
 
+Payoffs are rounded, so scores are alike if they differ by no more than rounding may make of them (`blurred`).
+
 Looking at an interval repeatedly until it is narrow enough makes it too narrow. Stopping at a half-width therefore looks only
 at m = 64, 128, 256, … and gives look t the error δ/(t(t+1)); these sum to δ, so by the union bound all looks hold together.
 """
@@ -15,12 +17,46 @@ at m = 64, 128, 256, … and gives look t the error δ/(t(t+1)); these sum to δ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import FloatArray, InvalidInput
+from accredit.core.rounding import SINGLE, blur, blur_of
 
+UNSTATED = 8 * SINGLE  # of the spread of payoffs: what rounding may make of them where their game does not say
 FIRST_LOOK = 64  # draws before the first look; Student t on fewer is not to be trusted with skewed scores
+
+
+def blurred(low: float, high: float, moved: float = 0.0) -> float:
+    """How far apart rounding alone may bring gains that are equal, when payoffs lie between `low` and `high`.
+
+    `moved` is what the game says of one payoff (`core.rounding`): two gains differ by four of them. A game that says nothing
+    may still have been computed in single precision. Beside a large constant differences lose the digits that it hides, so
+    the size of payoffs counts as well.
+
+    >>> blurred(0.0, 5.0) < 5e-6, blurred(0.0, 5.0, moved=1e-3) > 4e-3, blurred(1e12, 1e12 + 5.0) > 0.01
+    (True, True, True)
+    """
+    return max(4 * moved, UNSTATED * (high - low)) + blur(max(abs(low), abs(high)))
+
+
+class Seen:
+    """The lowest and the highest payoff of a game so far."""
+
+    def __init__(self, game: Any) -> None:
+        self._game, self.low, self.high = game, np.inf, -np.inf
+
+    def look(self, paid: FloatArray) -> FloatArray:
+        """The same payoffs, remembered."""
+        self.low, self.high = min(self.low, float(paid.min())), max(self.high, float(paid.max()))
+        return paid
+
+    @property
+    def blur(self) -> float:
+        """What rounding may make of gains."""
+        return blurred(self.low, self.high, blur_of(self._game))
 
 
 @dataclass(frozen=True)
@@ -33,7 +69,7 @@ class Confidence:
     0.005
     """
 
-    level: float = 0.95
+    level: float = defaults.LEVEL
     simultaneous: bool = False
     certify: bool = False
     payoff_range: tuple[float, float] | None = None  # every payoff is declared to lie in it

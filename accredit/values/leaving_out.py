@@ -19,8 +19,10 @@ from accredit.core.arguments import checked_arguments
 from accredit.core.coalitions import from_index
 from accredit.values.exact import exactly, leave_one_out
 from accredit.values.interactions import mobius_from_table
+from accredit.values.intervals import blurred
 from accredit.values.shapley import shapley
 
+ROUNDING = 1e-9  # of the largest credit
 CLOSE = 0.1  # of the largest credit: errors below it, and the same player first, are called enough
 
 
@@ -50,15 +52,24 @@ class LeavingOut:
 
     @property
     def same_order(self) -> bool:
-        """Whether both rank the players alike."""
-        return bool((np.argsort(-self.loo, kind="stable") == np.argsort(-self.shapley, kind="stable")).all())
+        """Whether both rank the players alike; credits that differ by rounding are equal."""
+        ahead = [credit[:, None] > credit + self._rounding for credit in (self.loo, self.shapley)]
+        return bool((ahead[0] == ahead[1]).all())
+
+    @property
+    def _rounding(self) -> float:
+        """By how much rounding may part credits that are equal."""
+        return ROUNDING * float(max(np.abs(self.loo).max(), np.abs(self.shapley).max()))
 
     @property
     def enough(self) -> bool | None:
         """Whether every error is small against the largest credit and the same player comes first. None: nobody can tell."""
         largest = float(np.abs(self.shapley).max())
         room, worst = CLOSE * largest, float(np.abs(self.error).max())
-        first = int(self.loo.argmax()) == int(self.shapley.argmax())
+        first = (
+            float(self.shapley[self.loo >= self.loo.max() - self._rounding].max())
+            >= self.shapley.max() - self._rounding
+        )
         if worst + self.doubt <= room and first:
             return True
         return None if worst - self.doubt <= room and self.doubt > 0 else False
@@ -112,4 +123,6 @@ def _dividends(v: FloatArray, n: int) -> tuple[FloatArray, float]:
     size = members.sum(axis=1)
     weight = np.where(size > 1, m * (1 - 1 / np.maximum(size, 1)), 0.0)
     total = float(m[1:].sum())
-    return weight @ members, float(m[size > 1].sum()) / total if total else 0.0
+    return weight @ members, float(m[size > 1].sum()) / total if total > blurred(
+        float(v.min()), float(v.max())
+    ) else 0.0

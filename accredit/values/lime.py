@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     BoolArray,
@@ -30,6 +31,7 @@ from accredit.core import (
 )
 from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
+from accredit.values.intervals import blurred
 from accredit.values.sampling import described
 
 LAWS = {"sizes": "a uniform number of players removed", "coins": "every player removed with chance ½"}
@@ -95,7 +97,7 @@ class Lime:
     array([ 3., -1.,  0.])
     """
 
-    budget: int = 1000
+    budget: int = defaults.BUDGET
     features: int | None = None
     law: str = "sizes"
     width: float = 0.25
@@ -148,9 +150,12 @@ class Lime:
 
 
 def fit_of(earned: FloatArray, line: FloatArray, near: FloatArray) -> float:
-    """Weighted R² of the line: 1 is perfect, 0 no better than a constant."""
+    """Weighted R² of the line: 1 is perfect, 0 no better than a constant; 1 where payoffs differ by rounding alone."""
+    low, high = float(earned.min()), float(earned.max())
+    if high - low <= blurred(low, high):
+        return 1.0
     spread = float(near @ (earned - np.average(earned, weights=near)) ** 2)
-    return 1.0 - float(near @ (earned - line) ** 2) / spread if spread > 0 else 1.0
+    return 1.0 - float(near @ (earned - line) ** 2) / spread
 
 
 def _claims(all_kept: bool) -> tuple[Claim, ...]:

@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
-from accredit.values.intervals import Moments
+from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_weights
 from accredit.values.shapley import shapley
@@ -47,7 +47,7 @@ def multichoice(
     weights: Sequence[float] | None = None,
     budget: int | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = defaults.LEVEL,
 ) -> Attribution:
     """Credit of every level of every player, by one rule (see the module). The result's players are the levels, as in `a: 2`.
 
@@ -61,16 +61,18 @@ def multichoice(
     {'orders': [0.333, 0.0, 0.667], 'dividends': [0.333, 0.333, 0.333], 'vertices': [0.5, 0.0, 0.5]}
     """
     found = _rule(rule, weights, max(shape_of(game)) - 1)
-    checked(Sampled(level=level), DEFAULT_BUDGET if budget is None else budget, seed)
+    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = prod(shape_of(game))
-    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (1 << AUTO_EXACT if budget is None else budget):
+    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
+        1 << defaults.AUTO_EXACT if budget is None else budget
+    ):
         return _exact(game, found)
     if found.sample is None:
         raise InvalidInput(
             f"rule 'weights' is exact only and needs {cells:,} joint choices, more than the budget; write "
             f"multichoice(game, 'weights', weights=…, budget={cells})"
         )
-    return found.sample(game, found, DEFAULT_BUDGET if budget is None else budget, seed, level)
+    return found.sample(game, found, defaults.BUDGET if budget is None else budget, seed, level)
 
 
 @checked_arguments
@@ -275,16 +277,16 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
     orders = (budget - 2) // max(len(units) - 1, 1)
     if orders < 2:
         raise InvalidInput(f"budget={budget} pays for fewer than two orders; give at least budget={2 * len(units)}")
-    rng, moments = np.random.default_rng(seed), Moments(len(units))
-    ends = worths(game, np.stack([np.zeros_like(top), top]))
+    rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), Seen(game)
+    ends = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     step = max(1, (1 << 20) // (len(units) * len(top)))
     for start in range(0, orders, step):
         drawn = [_order(rng, top, units, rule.name == "vertices") for _ in range(min(step, orders - start))]
-        moments.add(np.array(_gains(game, drawn, ends)))
+        moments.add(_gains(game, drawn, ends, seen))
     return mean_of_orders(
         level_names(game), moments, float(ends[1] - ends[0]), f"multichoice/{rule.name}/orders={orders}",
         rule.claims(Holds.IN_EXPECTATION, along_orders=True), baseline=float(ends[0]),
-        payoffs=2 + orders * (len(units) - 1), seed=seed, level=level,
+        seen=seen, payoffs=2 + orders * (len(units) - 1), seed=seed, level=level,
     )  # fmt: skip
 
 
@@ -296,12 +298,12 @@ def _order(rng: np.random.Generator, top: IntArray, units: IntArray, in_one_go: 
     return np.repeat(who, top[who])
 
 
-def _gains(game: ChoiceGame, orders: list[IntArray], ends: FloatArray) -> FloatArray:
+def _gains(game: ChoiceGame, orders: list[IntArray], ends: FloatArray, seen: Seen) -> FloatArray:
     """What every level adds on arrival: (orders, units), levels in the order of `level_names`."""
     climbs = np.array(orders)  # (orders, units)
     n = len(game.players)
     reached = np.cumsum(np.eye(n, dtype=np.int64)[climbs], axis=1)  # (orders, units, n): levels after each step
-    inner = worths(game, reached[:, :-1].reshape(-1, n)).reshape(len(climbs), -1)
+    inner = seen.look(worths(game, reached[:, :-1].reshape(-1, n))).reshape(len(climbs), -1)
     paid = np.hstack([np.full((len(climbs), 1), ends[0]), inner, np.full((len(climbs), 1), ends[1])])
     first = np.concatenate([[0], np.cumsum(reached[0, -1])[:-1]])  # where each player's levels begin
     levels = np.take_along_axis(reached, climbs[..., None], axis=2)[..., 0]

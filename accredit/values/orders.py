@@ -126,12 +126,12 @@ def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, 
         moments.add((gains[:count] + gains[count:]) / 2 if reverse else gains)
 
     def half_widths(share: float) -> FloatArray | None:
-        return mean_half_widths(moments, confidence, share)
+        return mean_half_widths(moments, confidence, share, ledger.blur)
 
     unit = "order pair" if reverse else "order"
     cost = (n - 1) * (1 + reverse)
     ended = run(settings, settings.budget, ledger, draw, half_widths, cost=cost, unit=unit, units=units)
-    widths, because = half_widths(ended.share), mean_because(moments, confidence, unit)
+    widths, because = half_widths(ended.share), mean_because(moments, confidence, unit, ledger.blur)
     claims, certificate = _claims(settings), {"draws": moments.count}
     found = Judged(moments.mean, moments.stderr, widths, because)
     return reported(game, ledger, method, claims, found, confidence, ended, settings.seed, certificate)

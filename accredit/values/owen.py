@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     BoolArray,
@@ -33,7 +34,6 @@ from accredit.core import (
 )
 from accredit.core.coalitions import from_index, unique
 from accredit.core.game import as_name
-from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
 from accredit.values.every_output import every_output
 from accredit.values.sampling import check_spread
 from accredit.values.semivalues import banzhaf_weights, shapley_weights
@@ -189,10 +189,10 @@ def _orders(game: Game, needed: int, budget: int | None, orders: int | None) -> 
             raise InvalidInput(f"budget={shown(budget)} and orders={shown(orders)} are both given; give one of them")
         return orders
     spend = optional_whole(budget, "budget", example=1000)
-    free = 1 << AUTO_EXACT if spend is None else min(spend, EXACT_COALITIONS)
+    free = 1 << defaults.AUTO_EXACT if spend is None else min(spend, EXACT_COALITIONS)
     if needed <= (EXACT_COALITIONS if isinstance(game, Tabulated) else free):
         return None
-    return max(2, ((DEFAULT_BUDGET if spend is None else spend) - 2) // max(1, len(game.players) - 1))
+    return max(2, ((defaults.BUDGET if spend is None else spend) - 2) // max(1, len(game.players) - 1))
 
 
 @every_output

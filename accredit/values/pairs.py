@@ -60,6 +60,16 @@ class SizeLaw:
         """n."""
         return len(self.meets)
 
+    @property
+    def typical(self) -> float:
+        """What a pair typically counts for a player, per payoff of one: the root of its mean square."""
+        k, n = np.arange(self.players + 1), self.players
+        square = k / n * (self.inside**2 + self.outside[::-1] ** 2) + (1 - k / n) * (
+            self.inside[::-1] ** 2 + self.outside**2
+        )
+        drawn = self.chance > 0
+        return float(np.sqrt((square[drawn] / (4 * self.chance[drawn])).sum()))
+
     def pair_scores(self, sizes: IntArray, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What a pair says about a player in T and about one outside; T earns `left`, its complement `right`."""
         k, rest, q = sizes, self.players - sizes, 2 * self.chance[sizes]

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Coalition, Game, Interactions, InvalidInput, player_index, tabulate
 from accredit.core.plain import plain, rounded
-from accredit.methods import DEFAULT_BUDGET, find
+from accredit.methods import find
 from accredit.values.interactions import (
     best_subsets,
     payoff_of,
@@ -74,7 +75,7 @@ def report(
         raise InvalidInput(
             f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups"
         )
-    spend = budget or max(DEFAULT_BUDGET, 1 << len(game.players))
+    spend = budget or max(defaults.BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)
     everyone = set(players)
@@ -117,7 +118,7 @@ def _reading(
     total, baseline = float(earned[-1] - earned[0]), float(earned[0])
     start = (
         f"Nobody earns {rounded(baseline)}, everybody {rounded(baseline + total)}"
-        if baseline
+        if abs(baseline) > noise
         else f"Everybody together earns {rounded(total)}"
     )
     lines.append(f"{start}; {rounded(total)} is there to share.")
@@ -126,7 +127,7 @@ def _reading(
         if line:
             lines.append(line)
     lines += _synergy(game, pairs) if pairs is not None else []
-    nothing = [p for p in values.players if _never_matters(game, p)]
+    nothing = [p for p in values.players if _never_matters(game, p, noise)]
     if nothing:
         lines.append(f"{_and(nothing)} {'adds' if len(nothing) == 1 else 'add'} nothing to any coalition.")
     if abs(values.unshared or 0.0) > n * noise:
@@ -181,9 +182,9 @@ def _plainest(game: Game, pair: Coalition, sign: int) -> str:
     return f"{b} adds {rounded(without[k])} {start}, {rounded(with_a[k])} given {_and([a, *beside])}"
 
 
-def _never_matters(game: Game, player: str) -> bool:
+def _never_matters(game: Game, player: str, noise: float) -> bool:
     halves = tabulate(game).reshape(-1, 2, 1 << player_index(game.players, player))
-    return bool((halves[:, 0] == halves[:, 1]).all())
+    return bool(np.abs(halves[:, 1] - halves[:, 0]).max() <= noise)
 
 
 def _quoted(name: str) -> str:

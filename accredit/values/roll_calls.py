@@ -17,17 +17,19 @@ from math import prod
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
 from accredit.core.arguments import checked_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
-from accredit.methods import AUTO_EXACT, DEFAULT_BUDGET
-from accredit.values.intervals import Moments
+from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, checked, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
 
 @checked_arguments
-def roll_calls(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = 0.95) -> Attribution:
+def roll_calls(
+    game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
+) -> Attribution:
     """The credit of every player, whose levels are in order from the lowest to the highest (see the module).
 
     Exact from all joint choices, if these fit the `budget` or, where none is stated, are at most 4,096; otherwise estimated
@@ -39,11 +41,13 @@ def roll_calls(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, le
     >>> (roll_calls(ChoiceTable("abc", v)).credit * 54).round(9).tolist()
     [44.0, 5.0, 5.0]
     """
-    checked(Sampled(level=level), DEFAULT_BUDGET if budget is None else budget, seed)
+    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = prod(shape_of(game))
-    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (1 << AUTO_EXACT if budget is None else budget):
+    if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
+        1 << defaults.AUTO_EXACT if budget is None else budget
+    ):
         return _exact(game)
-    return _sampled(game, DEFAULT_BUDGET if budget is None else budget, seed, level)
+    return _sampled(game, defaults.BUDGET if budget is None else budget, seed, level)
 
 
 def open_range(v: FloatArray) -> FloatArray:
@@ -88,18 +92,18 @@ def _sampled(game: ChoiceGame, budget: int, seed: int, level: float) -> Attribut
     draws = (budget - 2) // (2 * n - 1)  # both ends of the range after each call but the last, where they are one
     if draws < 2:
         raise InvalidInput(f"budget={budget} pays for fewer than two roll calls; give at least budget={4 * n}")
-    rng, moments = np.random.default_rng(seed), Moments(n)
-    lowest, highest = worths(game, np.stack([np.zeros_like(top), top]))
+    rng, moments, seen = np.random.default_rng(seed), Moments(n), Seen(game)
+    lowest, highest = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     for _ in range(draws):
         order, votes = rng.permutation(n), rng.integers(top + 1)
         called = np.argsort(order) < np.arange(1, n + 1)[:, None]  # (n, n): who has voted after each call
         ends = np.concatenate([np.where(called, votes, top)[:-1], np.where(called, votes, 0)])
-        paid = worths(game, ends)
+        paid = seen.look(worths(game, ends))
         still = np.concatenate([[highest - lowest], paid[: n - 1] - paid[n - 1 : -1], [0.0]])
         gains = np.empty(n)
         gains[order] = -np.diff(still)
         moments.add(gains[None])
     return mean_of_orders(
         game.players, moments, float(highest - lowest), f"roll-calls/calls={draws}", _claims(Holds.IN_EXPECTATION),
-        baseline=float(lowest), payoffs=2 + draws * (2 * n - 1), seed=seed, level=level, unit="roll call",
+        baseline=float(lowest), seen=seen, payoffs=2 + draws * (2 * n - 1), seed=seed, level=level, unit="roll call",
     )  # fmt: skip

@@ -15,7 +15,6 @@ from math import comb
 import numpy as np
 
 from accredit.core import (
-    BoolArray,
     Claim,
     Coalition,
     FloatArray,
@@ -28,18 +27,19 @@ from accredit.core import (
     checked_seed,
 )
 from accredit.core.coalitions import members_of_size, unpacked
-from accredit.values.control import FOLDS, ROUNDING
+from accredit.values.control import FOLDS
 from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance
 from accredit.values.pairs import Pairs, Sample
 from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, checked, run
-from accredit.values.spread import Spread, mean_square
+from accredit.values.spread import Spread
 
 MOST = 1 << 20  # coalitions that may get a number
+MOST_SCORES = 1 << 28  # of all pairs about all coalitions: about 15 CPU-seconds
+MOST_FITTED = 2000  # pairs that a control is fitted to: with more, it would take hours and serve little better
 CELLS = 1 << 22  # scores kept at once
 FREE = 10.0  # variance of the level, where that of all pairs together is 1: it is hardly held back
 ALIKE = 0.3  # how far apart sizes may be to be alike, of the π from nobody to everybody
-FITS = 1e-8  # of the spread of payoffs: a control that misses less has found the game itself
 RIDGES = 10.0 ** np.arange(-12, 3)  # of the kernel's diagonal
 
 
@@ -106,12 +106,12 @@ def size_kernel(players: int) -> FloatArray:
 
 
 def fold_controls(sample: Sample, total: float) -> list[Pairwise]:
-    """One control per fold, each fitted to the pairs of the other folds."""
-    folds = np.arange(len(sample)) % FOLDS
-    return [fitted(_some(sample, folds != fold), total) for fold in range(min(FOLDS, len(sample)))]
+    """One control per fold, each fitted to pairs of the other folds."""
+    others = (np.flatnonzero(np.arange(len(sample)) % FOLDS != fold) for fold in range(min(FOLDS, len(sample))))
+    return [fitted(_some(sample, rows[:MOST_FITTED]), total) for rows in others]
 
 
-def _some(sample: Sample, kept: BoolArray) -> Sample:
+def _some(sample: Sample, kept: IntArray) -> Sample:
     return Sample(sample.players, sample.bits[kept], sample.sizes[kept], sample.left[kept], sample.right[kept])
 
 
@@ -144,6 +144,10 @@ class _Found:
             left, right = (half[rows] for half in earned)
             self.moments.add(known + spread.scores(self.of, members, part.sizes, left, right, share))
 
+    def varies(self, spread: Spread, blur: float) -> bool:
+        """Whether scores differ by more than rounding may make of them; those that are asked in full count as they are."""
+        return bool(np.sqrt(self.moments.variance.max()) > max(1.0, spread.typical(self.of.shape[1])) * blur)
+
     @property
     def stderr(self) -> FloatArray | None:
         """Of each coalition: its own or, if that is larger, the one of its size; what decides is often drawn too seldom to
@@ -156,11 +160,7 @@ def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed
     """The index of every coalition of the sizes it has, estimated from `budget` payoffs."""
     settings, n = Sampled(level=level), len(game.players)
     checked(settings, budget, checked_seed(seed))
-    counted = sum(comb(n, t) for t in index.sizes(order))
-    if counted > MOST:
-        raise TooManyPlayers(
-            f"order={order} of {n} players has {counted:,} coalitions; the limit is {MOST:,}: lower order"
-        )
+    _check_cost(n, order, sum(comb(n, t) for t in index.sizes(order)), budget)
     ledger, spread = Ledger(game), Spread.of(index, order, n, budget)
     every = spread.every()
     members = every.astype(np.float64)
@@ -183,6 +183,19 @@ def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed
             f.add(spread, mine, halves, known)
     mean = np.concatenate([f.moments.mean for f in found])
     return _result(game, index, order, ledger, found, mean, spread, Confidence(level), seed)
+
+
+def _check_cost(players: int, order: int, coalitions: int, budget: int) -> None:
+    """Refuse what would take too long, before anything is asked: every payoff says something about every coalition."""
+    if coalitions > MOST:
+        raise TooManyPlayers(
+            f"order={order} of {players:,} players has {coalitions:,} coalitions; the limit is {MOST:,}: lower order"
+        )
+    if coalitions * (budget // 2) > MOST_SCORES:
+        raise TooManyPlayers(
+            f"budget={budget} payoffs about {coalitions:,} coalitions of {players:,} players are too many to score; give "
+            f"budget={2 * (MOST_SCORES // coalitions)} or less, merge players with grouped(game, groups), or lower order"
+        )
 
 
 def _in_full(
@@ -241,9 +254,9 @@ def _half_widths(
     pairs, error = found[0].moments.count, confidence.error(1)
     if stderr is None or pairs < FEW_DRAWS:
         return None, Precision.unknown(f"{pairs} pairs are too few for a Student t; {FEW_DRAWS} are needed")
-    if ledger.spread == 0:
+    if ledger.spread <= ledger.blur:
         return None, Precision.unknown("every payoff seen is the same, so there is no scale for what was not seen")
-    if stderr.max() > FITS * ledger.spread:
+    if any(f.varies(spread, ledger.blur) for f in found):
         because = (
             f"Student t on {pairs} independent pair scores, each with a control fitted to other pairs, widened by the rule of "
             "three for scores that none of them has shown"
@@ -251,15 +264,8 @@ def _half_widths(
         reach = np.concatenate([f.moments.high - f.moments.low for f in found])
         unseen = unseen_chance(pairs, error) * reach
         widths = np.hypot(student_t(stderr, pairs - 1, error), unseen)
-        return np.maximum(widths, ROUNDING * ledger.spread), Precision.interval(because)
+        return np.maximum(widths, ledger.blur), Precision.interval(because)
     chance = unseen_chance(pairs, error) * ledger.spread
-    typical = [np.full(len(f.of), chance * _typical(spread, f.of.shape[1])) for f in found]
+    typical = [np.full(len(f.of), chance * spread.typical(f.of.shape[1])) for f in found]
     because = f"rule of three: the control fits all {pairs} pairs, so about 3 in as many may be otherwise"
-    return np.concatenate(typical), Precision.interval(because)
-
-
-def _typical(spread: Spread, size: int) -> float:
-    """What a pair typically counts for a coalition: the root of its mean square."""
-    sampled = spread.chance > 0
-    square = mean_square(spread.counts[size], size, spread.players)
-    return float(np.sqrt((square[sampled] / spread.chance[sampled]).sum()))
+    return np.maximum(np.concatenate(typical), ledger.blur), Precision.interval(because)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import (
     Attribution,
     BadPayoff,
@@ -29,11 +30,14 @@ from accredit.core import (
     payoffs,
 )
 from accredit.core.estimate import Known
+from accredit.core.rounding import blur_of
 from accredit.values.exact import semivalue_claims
 from accredit.values.intervals import (
     FIRST_LOOK,
     Confidence,
     Moments,
+    Seen,
+    blurred,
     empirical_bernstein,
     look_error,
     student_t,
@@ -58,7 +62,7 @@ class Sampled:
 
     seconds: float | None = None
     half_width: float | None = None
-    level: float = 0.95
+    level: float = defaults.LEVEL
     simultaneous: bool = False
     certify: bool = False
     payoff_range: tuple[float, float] | None = None
@@ -136,6 +140,11 @@ class Ledger:
         """Highest minus lowest payoff seen."""
         return self.high - self.low
 
+    @property
+    def blur(self) -> float:
+        """What rounding alone may make of gains; those that differ by less are alike."""
+        return blurred(self.low + self.nobody, self.high + self.nobody, blur_of(self._game))
+
 
 def check_spread(spread: float) -> None:
     """Refuse payoffs whose squares would leave the range of doubles: a standard error of 0 would call an estimate certain."""
@@ -204,7 +213,7 @@ def run(
                 pace = max(1, min(2 * pace, int(fit)))
             if settings.half_width is not None and drawn == next_look:
                 widths = half_widths(look_error(1.0, looks + 1))
-                if ledger.spread == 0:
+                if ledger.spread <= ledger.blur:
                     return ended("every payoff seen is the same, so there is no scale to measure a half-width by")
                 if widths is not None and widths.max() <= settings.half_width:
                     return ended(f"every interval is within ±{settings.half_width:g} at look {looks + 1}")
@@ -229,35 +238,45 @@ def _show(
     bar.update(max(shares))
 
 
-def mean_half_widths(moments: Moments, confidence: Confidence, share: float) -> FloatArray | None:
+def mean_half_widths(moments: Moments, confidence: Confidence, share: float, blur: float) -> FloatArray | None:
     r"""Half-widths for a mean of independent gains, or None where none is honest.
 
     Certified: empirical Bernstein, as gains lie in [−R, R] when payoffs have a declared range R. Otherwise Student t, widened
     for what may have been missed: $\sqrt{(t \cdot SE_i)^2 + (p\,e_i)^2}$, where p is the largest chance of what no draw has
     shown (`unseen_chance`) and e_i the size such an event is taken to have: the range of the player's own gains or, for one
-    whose gains were all alike, the largest gain that anybody has shown (with a declared range, R).
+    whose gains were all alike, the largest gain that anybody has shown (with a declared range, R). Gains are alike if they
+    differ by no more than `blur`.
     """
     error, span = confidence.error(len(moments.mean)) * share, confidence.span
     if moments.stderr is None:
         return None
     if confidence.certify and span is not None:
         return empirical_bernstein(moments.variance, moments.count, 2 * span, error)
-    largest = float(np.maximum(np.abs(moments.low), np.abs(moments.high)).max()) if span is None else span
-    if moments.count < FEW_DRAWS or largest == 0:
+    if moments.count < FEW_DRAWS or _no_scale(moments, confidence, blur):
         return None
     reach = moments.high - moments.low
-    event = np.where(reach > 0, reach, largest)
+    event = np.where(reach > blur, reach, _largest(moments) if span is None else span)
     return np.hypot(student_t(moments.stderr, moments.count - 1, error), unseen_chance(moments.count, error) * event)
 
 
-def mean_because(moments: Moments, confidence: Confidence, unit: str) -> str:
+def _largest(moments: Moments) -> float:
+    """The largest gain that anybody has shown."""
+    return float(np.maximum(np.abs(moments.low), np.abs(moments.high)).max())
+
+
+def _no_scale(moments: Moments, confidence: Confidence, blur: float) -> bool:
+    """Whether nobody has shown a gain that is more than rounding, and no range is declared either."""
+    return confidence.span is None and _largest(moments) <= blur
+
+
+def mean_because(moments: Moments, confidence: Confidence, unit: str, blur: float) -> str:
     """What the interval of `mean_half_widths` rests on, or why there is none."""
     m = moments.count
     if confidence.certify and m > 1:
         return f"empirical Bernstein on {m} {unit}s, gains within the declared payoff range: holds at any number"
     if m < FEW_DRAWS:
         return f"{m} {unit}s are too few for a Student t; {FEW_DRAWS} are needed"
-    if moments.high.max() == 0 == moments.low.min() and confidence.span is None:
+    if _no_scale(moments, confidence, blur):
         return "every gain seen is zero, so there is no scale for what was not seen"
     return f"Student t on {m} {unit}s, widened by the rule of three for gains that none of them has shown"
 
@@ -270,6 +289,7 @@ def mean_of_orders(
     claims: tuple[Claim, ...],
     *,
     baseline: float,
+    seen: Seen,
     payoffs: int,
     seed: int,
     level: float,
@@ -277,7 +297,8 @@ def mean_of_orders(
 ) -> Attribution:
     """Credit as the mean of gains along independent orders, a fixed number of them, with its interval."""
     confidence = Confidence(level)
-    widths, because = mean_half_widths(moments, confidence, 1.0), mean_because(moments, confidence, unit)
+    widths = mean_half_widths(moments, confidence, 1.0, seen.blur)
+    because = mean_because(moments, confidence, unit, seen.blur)
     return Attribution(
         players,
         moments.mean,

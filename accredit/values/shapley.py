@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole, shown
+from accredit import defaults
+from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole
 from accredit.core.estimate import checked_level
-from accredit.methods import DEFAULT_BUDGET
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly
@@ -21,7 +21,7 @@ def shapley(
     seconds: float | None = None,
     half_width: float | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = defaults.LEVEL,
 ) -> Attribution:
     r"""Share the payoff by average marginal contribution.
 
@@ -47,8 +47,6 @@ def shapley(
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())
     if solver is not None:
-        if not hasattr(solver, "solve"):
-            raise InvalidInput(f"solver is {shown(solver)}; give one with a method solve, for example Exact()")
         if not unlimited:
             given = next(name for name, limit in limits.items() if limit is not None)
             raise InvalidInput(
@@ -59,4 +57,4 @@ def shapley(
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 
-    return Surrogate(DEFAULT_BUDGET if unlimited else budget, seed, level, seconds, half_width).solve(game)
+    return Surrogate(defaults.BUDGET if unlimited else budget, seed, level, seconds, half_width).solve(game)

@@ -83,6 +83,12 @@ class Spread:
         """What a game of coalition sizes alone counts for coalitions of `size`, by its payoffs: (n + 1,)."""
         return np.asarray((_meetings(size, self.players) * self.counts[size]).sum(axis=1))
 
+    def typical(self, size: int) -> float:
+        """What a pair typically counts for a coalition of `size`: the root of its mean square."""
+        drawn = self.chance > 0
+        square = mean_square(self.counts[size], size, self.players)
+        return float(np.sqrt((square[drawn] / self.chance[drawn]).sum()))
+
     def scores(
         self, of: IntArray, members: FloatArray, sizes: IntArray, left: FloatArray, right: FloatArray, share: FloatArray
     ) -> FloatArray:

@@ -25,7 +25,6 @@ from accredit.views.words import duration, error_bars, leaders, place_name, spok
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-DUST = 1e-12  # relative: what is left of a sum in double precision
 LONG = 80  # characters of a fact in the footer or in a certificate
 SIGNED = [*(f"d{k}" for k in range(LEVELS, 0, -2)), "z", *(f"u{k}" for k in range(2, LEVELS + 1, 2))]
 UNSIGNED = [f"n{k}" for k in range(2, LEVELS + 1, 2)]
@@ -162,7 +161,7 @@ def _left(result: Attribution) -> str:
     """What is credited to nobody; what summing numbers leaves behind is nothing."""
     if result.unshared is None or result.total is None:
         return "—"
-    return rounded(result.unshared, 2) if abs(result.unshared) > DUST * max(1.0, abs(result.total)) else "0"
+    return rounded(result.unshared, 2) if abs(result.unshared) > result.rounding else "0"
 
 
 def _reasons(result: Attribution) -> list[tuple[str, str]]:

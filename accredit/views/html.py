@@ -80,7 +80,7 @@ def game_page(report: GameReport, of: str = "") -> str:
 def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> str:
     """An explained table as one file; `about` says where its model came from.
 
-    >>> from accredit.explanation.tables import explain_rows
+    >>> from accredit.explanation.explainer import explain_rows
     >>> page = table_page(explain_rows([[1.0, 2.0]], lambda rows: rows.sum(axis=1), [[0.0, 0.0]]), about=("a sum",))
     >>> page.startswith("<!doctype html>"), "a sum" in page
     (True, True)

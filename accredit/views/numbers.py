@@ -8,7 +8,7 @@ from math import floor, log10
 from accredit.core import Attribution, Estimate, Known
 from accredit.core.plain import rounded
 
-ROUNDING = 1e-6  # relative
+ROUNDING = 1e-6  # of the largest number beside it: what is smaller reads 0
 BRIEF = 3  # digits beside a drawing; a number that stands alone has the four of `rounded`
 
 
@@ -67,14 +67,13 @@ def part_of(part: float, whole: float) -> tuple[str, str]:
 
 
 def rounding(result: Attribution) -> float:
-    """What payoffs of this size may differ by in single precision: credit below it is drawn as none."""
-    ends = (result.baseline or 0.0, (result.baseline or 0.0) + (result.total or 0.0))
-    return 0.0 if result.total is None else ROUNDING * max(1.0, *map(abs, ends))
+    """What rounding may have moved: credit below it is drawn as none. Scores have no unit to measure it in."""
+    return 0.0 if result.total is None else result.rounding
 
 
 def unnoticed(result: Attribution) -> float:
     """Credit up to which nothing stands out: no leader is named, and colours stay pale. None where scores have no unit."""
-    return 100 * rounding(result)
+    return 10 * rounding(result)
 
 
 def fixed(value: float, decimals: int, signed: bool = False) -> str:

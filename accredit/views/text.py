@@ -26,7 +26,7 @@ from accredit.views.words import (
 
 ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
-NOISE = 1e-11  # of what there was to share: a smaller credit is rounding, reads 0 and gets no bar
+NOISE = 1e-11  # of what there was to share: a smaller credit reads 0 and gets no bar
 
 
 @checked_arguments
@@ -145,8 +145,9 @@ def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
 
 
 def _without_noise(result: Attribution) -> list[float]:
-    noise = NOISE * abs(result.total or 0.0)
-    return [0.0 if abs(x) < noise else x for x in result.credit.tolist()]
+    """Credits, with 0 for what is rounding."""
+    noise = max(NOISE * abs(result.total or 0.0), 0.0 if result.blur is None else result.rounding)
+    return [0.0 if abs(x) <= noise else x for x in result.credit.tolist()]
 
 
 def facts(result: Attribution) -> list[str]:

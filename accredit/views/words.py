@@ -7,6 +7,7 @@ import unicodedata
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, Coalition, Holds, Interactions
 from accredit.core.plain import rounded
 from accredit.views.columns import short
@@ -199,7 +200,7 @@ def interval_word(result: Attribution | Interactions) -> str:
     >>> interval_word(Attribution(("a",), [1.0], 1.0, "m", interval=[[0.5, 1.5]], level=0.9))
     '90% interval'
     """
-    return f"{percent(result.level or 0.95)} interval"
+    return f"{percent(result.level or defaults.LEVEL)} interval"
 
 
 def error_bars(result: Attribution | Interactions) -> str:

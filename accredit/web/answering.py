@@ -7,7 +7,7 @@ from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
-from accredit.explanation.explainer import answering_model
+from accredit.explanation.loading import answering_model
 from accredit.explanation.stream import Ended, Explained, Progress, Started, events
 from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page

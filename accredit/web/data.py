@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Precision, no_division
 from accredit.core.coalitions import CHUNK_BYTES, packed, to_index, unique, unpacked
 from accredit.core.plain import cell
@@ -29,7 +30,7 @@ from accredit.valuation.suspects import Harmful, RowFacts, harmful
 from accredit.valuation.worth import CURVE_ORDERS, CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
 
-LEVEL, NORMAL = 0.95, 1.959964
+NORMAL = 1.959964
 PAIRED = 12  # players of largest credit whose interactions are shown
 FEWEST = 5  # coalitions with and without a player before its difference is shown
 TABLED = 12  # players up to which a full table is looked for
@@ -145,7 +146,7 @@ def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -
         tuple(p for p, is_known in zip(players, known, strict=True) if is_known), credit, None,
         f"difference of means over {len(worth):,} stored payoffs",
         no_division("means over whatever was stored first: they rank players until the run has its result"),
-        stderr=stderr, interval=np.column_stack([credit - NORMAL * stderr, credit + NORMAL * stderr]), level=LEVEL,
+        stderr=stderr, interval=np.column_stack([credit - NORMAL * stderr, credit + NORMAL * stderr]), level=defaults.LEVEL,
         precision=Precision.interval("Welch's normal interval, as if stored coalitions were drawn at random"),
     )  # fmt: skip
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.explanation.explainer import asked_methods, subject_of
+from accredit.explanation.explainer import chosen_methods
+from accredit.explanation.loading import subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Done, Ended, Explained, Progress, Refused, Started, assembled, events
 from accredit.explanation.subject import Subject
@@ -31,7 +32,7 @@ Event = dict[str, Any]
 
 def explain(models: Any, task: Event) -> Iterator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
-    asked = placed(asked_methods(task["methods"]), models.explainers)
+    asked = placed(chosen_methods(task["methods"]), models.explainers)
     if too_long := _too_long(models, task):
         yield too_long
         return
@@ -61,7 +62,7 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
 
 def what_if(models: Any, task: Event) -> Iterator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
-    asked = placed(asked_methods([task["method"]]), models.explainers)
+    asked = placed(chosen_methods([task["method"]]), models.explainers)
     model, how = models.of("text"), {name: task[name] for name in ("payoff", "budget", "seed", "players")}
     target: str | int | None = task["target"]
     made: list[Explanation] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.explanation.explainer import subject_of
+from accredit.explanation.loading import subject_of
 from accredit.models.encoded import sentence_spans, word_spans
 
 MARGIN = 2  # tokens that a piece may have more when it is read without its neighbours
@@ -22,7 +22,7 @@ def tokens_in(model: Any, *texts: str) -> int:
 def parts(model: Any, text: str, most: int) -> list[Span]:
     """Spans of characters that cover the text, each of at most `most` tokens: whole sentences, of a long one whole words.
 
-    >>> from accredit.explanation.explainer import builtin_model
+    >>> from accredit.explanation.loading import builtin_model
     >>> text = "Dull. Very long. Good end."
     >>> [text[a:b] for a, b in parts(builtin_model("text"), text, 7)]
     ['Dull.', ' Very long.', ' Good end.']

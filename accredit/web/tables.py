@@ -53,7 +53,7 @@ def _key(task: Event) -> Hashable:
 
 
 def _explained(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, ...]]:
-    from accredit.explanation.tables import explain_rows
+    from accredit.explanation.explainer import explain_rows
 
     if not task["table"]:
         from accredit.models.builtin.table import builtin_table

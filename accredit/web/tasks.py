@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from accredit.core import InvalidInput
-from accredit.explanation.explainer import builtin_model, subject_of
 from accredit.explanation.graph import graph_of
+from accredit.explanation.loading import builtin_model, subject_of
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, find, methods_for
 from accredit.web.answering import WRITES, answer

@@ -21,7 +21,7 @@ from accredit.audit.transformer import (
     watched,
 )
 from accredit.core import InvalidInput
-from accredit.explanation.explainer import builtin_model
+from accredit.explanation.loading import builtin_model
 from accredit.models.text import TextModel, TokenBatch
 from tests.models.small_models import text_for, text_model
 

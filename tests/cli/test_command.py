@@ -195,6 +195,29 @@ def test_the_doctor_says_what_to_type_for_what_is_missing(typed, monkeypatch):
     assert json.loads(typed("doctor", "--json")[1])["missing"] == ["text", "data"]
 
 
+@pytest.mark.parametrize(
+    ("code", "works", "said"),
+    [
+        ("pass", True, "✓ bfloat16 works"),
+        ("os.kill(os.getpid(), 4)", False, "✗ bfloat16 dies: importing torch ends the process by SIGILL; use float32"),
+        ("sys.exit('broken')", None, "? bfloat16 could not be tried: importing torch: broken"),
+    ],
+)
+def test_the_doctor_says_whether_this_cpu_runs_half_precision(typed, monkeypatch, code, works, said):
+    child = (sys.executable, "-I", "-c", f"import os, sys; {code}")
+    monkeypatch.setattr("accredit.models.precision.trial_command", lambda dtype: child)
+    mark, _, said = said.partition(" ")
+    assert f"{mark} CPU      {said}" in typed("doctor")[1].splitlines()
+    assert json.loads(typed("doctor", "--json")[1])["bfloat16"] == {"works": works, "said": said}
+
+
+def test_the_doctor_tries_no_precision_without_torch(typed, monkeypatch):
+    monkeypatch.setattr("accredit.cli.doctor._version", lambda name: None if name == "torch" else "1.0")
+    monkeypatch.setattr("accredit.cli.doctor.try_precision", lambda dtype: pytest.fail(dtype))
+    assert "CPU" not in typed("doctor")[1]
+    assert json.loads(typed("doctor", "--json")[1])["bfloat16"] is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["explain", "A film."], ["explain", "--answer"], ["audit", "A film."], ["compare"]], ids=" ".join

@@ -134,7 +134,8 @@ def test_bad_input_is_one_line_and_exit_2(run, tmp_path, arguments, word):
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
-def test_methods_and_doctor(run):
+def test_methods_and_doctor(run, monkeypatch):
+    monkeypatch.setattr("accredit.models.precision.trial_command", lambda dtype: (sys.executable, "-I", "-c", ""))
     code, out, _ = run("methods")
     assert code == 0 and "leave-one-out" in out and "E S N L" in out
     names = [m["name"] for m in json.loads(run("methods", "--json")[1])["methods"]]

@@ -48,6 +48,18 @@ def test_every_encoding_takes_the_text_and_the_json(game, tmp_path, encoding, mo
     assert "naïve 😀" in json.dumps(json.loads(written("--json")), ensure_ascii=False)
 
 
+def unread(words, folder, **settings):
+    """The command whose standard output is closed before it begins, as in `accredit … | true`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | settings
+    command = [sys.executable, "-m", "accredit", *words]
+    try:
+        return subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=folder, env=environment)
+    finally:
+        os.close(writer)
+
+
 @pytest.mark.slow
 def test_the_encoding_of_the_terminal_is_taken(game, tmp_path):
     done = run(["game", game, "--json"], tmp_path, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
@@ -56,14 +68,37 @@ def test_the_encoding_of_the_terminal_is_taken(game, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    for words in (["methods"], ["doctor"], ["methods", "--json"]):
-        command = [sys.executable, "-m", "accredit", *words]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
-            child.stdout.close()
-            assert child.stderr.read() == b""
-            assert child.wait() in (0, 141)
+@pytest.mark.parametrize("buffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words",
+    ["", "--help", "--version", "game --help", "man", "methods", "methods --json", "completion bash",
+     "game g.csv", "game g.csv --json"],
+)  # fmt: skip
+def test_a_reader_that_leaves_ends_the_command_quietly(words, buffered, game, tmp_path):
+    done = unread(words.split(), tmp_path, PYTHONUNBUFFERED=buffered)
+    assert done.stderr == b"" and done.returncode == 141
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instruction", ["bash_complete", "bash_source", "zsh_complete", "fish_source"])
+def test_a_shell_that_no_longer_wants_completions_gets_no_traceback(instruction, tmp_path):
+    asked = {"_ACCREDIT_COMPLETE": instruction, "COMP_WORDS": "accredit ", "COMP_CWORD": "1"}
+    done = unread([], tmp_path, **asked)
+    assert done.stderr == b"" and done.returncode == 141
+
+
+def test_an_interrupt_that_nobody_reads_of_ends_the_command_too(monkeypatch):
+    """Ctrl-C after both streams are closed: the code of an interrupt, and no traceback."""
+    import accredit.cli as cli
+
+    left = []
+
+    def closed(*words, **settings):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(cli.click, "echo", closed)
+    monkeypatch.setattr(cli, "leave_closed_pipe", lambda: left.append(True))
+    assert cli._interrupted() == 130 and left == [True]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 from accredit.core import BoolArray, FloatArray, Game, InvalidInput
 from accredit.core.arguments import checked_arguments
+from accredit.evaluate import axioms_kept, check_claims
 from accredit.games import FunctionGame, TableGame
+from accredit.values import Differences, Exact, KernelShap, Permutations, SampledSemivalue, Surrogate, shapley
 
 COOKIES = TableGame(("alice", "bob"), [0, 5, 3, 10])
 
@@ -69,3 +72,36 @@ def test_a_game_without_players_is_refused():
 
     with pytest.raises(InvalidInput, match="players is empty"):
         everything(game=Empty())
+
+
+SOLVERS = {
+    Exact: "Exact()",
+    Differences: "Differences(budget=1000)",
+    Permutations: "Permutations(budget=1000)",
+    KernelShap: "KernelShap(budget=1000)",
+    Surrogate: "Surrogate(budget=1000)",
+    SampledSemivalue: "SampledSemivalue(weights=…, budget=1000)",
+}
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.__name__)
+def test_a_class_of_solvers_is_not_a_solver(solver):
+    """It has the method that a solver has, and nobody to call it on."""
+    game = TableGame("ab", [0, 5, 3, 10])
+    made = re.escape(SOLVERS[solver])
+    with pytest.raises(InvalidInput, match=f"solver is the class {solver.__name__}; .*, as in {made}$"):
+        shapley(game, solver)
+    for asked in (lambda: axioms_kept(solver, game), lambda: check_claims(shapley(game), game, solver)):
+        with pytest.raises(InvalidInput, match=rf"^method is .*; give a function of a game, as in {made}\.solve$"):
+            asked()
+
+
+def test_what_is_not_a_solver_is_refused_with_one_that_is():
+    game = TableGame("ab", [0, 5, 3, 10])
+    for given in ("exact", int, TableGame, lambda game: game, 7):
+        with pytest.raises(InvalidInput, match=r"solver is .*; give a Solver, for example Exact\(\)"):
+            shapley(game, given)
+    with pytest.raises(InvalidInput, match="method is the class int; give a function of a game, as in method=shapley"):
+        axioms_kept(int, game)
+    with pytest.raises(InvalidInput, match=r"method is Exact\(.*; give a function of a game, as in Exact\(\)\.solve"):
+        axioms_kept(Exact(), game)

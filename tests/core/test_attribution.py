@@ -289,3 +289,38 @@ def test_as_an_array_it_is_its_credit():
     changed = np.array(shares, dtype=np.float32)
     changed[0] = 0
     assert changed.dtype == np.float32 and shares["a"] == 6
+
+
+ODD_PARTS = [
+    [[0, 1]], [[[0, 1]]], [[]], [["a", "b"]], ["a", ["b"]], np.array([[0, 1]]), np.array([["a", "b"]]), np.zeros((2, 0)),
+    slice("a", "b"), slice("a", None), slice(1.5, 2), slice(None, None, 0), (slice(0, 2), 1), [slice(0, 2)], None, ..., 0, 1.5,
+    True, [True], [True, 1], [True, "a"], [[True, False, True]], np.array(0), np.array("a"), np.array([True]), [0.0, 1.0],
+    [float("nan")], [None], [99], [-4], [10**30], 10**30, [1 + 0j], b"a", np.ma.array([0, 1], mask=[0, 1]), object(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("which", ODD_PARTS)
+def test_what_picks_nobody_is_refused_with_the_call_that_picks_somebody(which):
+    abc = Attribution("abc", [1, 2, 3], 6, "by hand")
+    with pytest.raises(InvalidInput, match="does not pick any of the 3 players; write a name, a slice such as"):
+        abc[which]
+
+
+@pytest.mark.parametrize(
+    "which",
+    [slice(0, 2), [0, 1], (0, 1), ["a", "b"], ("a", 1), [True, True, False], np.array([0, 1]), np.array(["a", "b"]),
+     np.array([True, True, False]), [-3, -2], range(2), {"a": 1, "b": 2}],
+)  # fmt: skip
+def test_parts_are_picked_by_slices_positions_names_and_flags(which):
+    assert Attribution("abc", [1, 2, 3], 6, "by hand")[which].as_dict() == {"a": 1, "b": 2}
+
+
+def test_an_empty_part_is_refused():
+    for which in ([], slice(2, 1), np.zeros(0), [False, False, False]):
+        with pytest.raises(InvalidInput, match="is empty; give at least one player"):
+            Attribution("abc", [1, 2, 3], 6, "by hand")[which]
+
+
+def test_an_unknown_name_in_a_list_is_named():
+    with pytest.raises(InvalidInput, match="unknown player 'z'; the players are a, b, c"):
+        Attribution("abc", [1, 2, 3], 6, "by hand")[["a", "z"]]

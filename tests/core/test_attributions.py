@@ -117,3 +117,19 @@ def test_is_a_data_frame_of_players_by_outputs():
     frame = grades().to_pandas()
     assert frame.loc["carol", "music"] == -9
     assert np.array_equal(frame.to_numpy(), grades().credit)
+
+
+@pytest.mark.parametrize(
+    "which",
+    [0, 7, None, ..., slice(0, 1), slice("maths", "music"), ["maths"], [["maths"]], np.array(["maths", "music"]),
+     np.array([0, 1]), True, 1.5, b"maths", {"maths"}, object()],
+)  # fmt: skip
+def test_what_is_not_an_output_is_refused_by_the_outputs_there_are(which):
+    one = Attribution("ab", [1, 2], 3, "by hand")
+    with pytest.raises(InvalidInput, match=r"unknown output .*; the outputs are 'maths', 'music'"):
+        Attributions({"maths": one, "music": one})[which]
+
+
+def test_a_numbered_output_may_be_asked_for_by_its_number():
+    one = Attribution("ab", [1, 2], 3, "by hand")
+    assert Attributions({"1": one, "2": one})[2] is one

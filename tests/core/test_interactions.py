@@ -118,3 +118,19 @@ def test_printed_and_on_a_page():
     assert "395 more coalitions" in str(estimated) and "95% interval" in str(estimated)
     drawn = estimated._repr_html_()
     assert "the square shows the 16 of 30 players" in drawn and "395 more coalitions" in drawn
+
+
+@pytest.mark.parametrize(
+    "which",
+    [0, None, ..., slice(0, 2), slice("A", "B"), [["A", "B"]], np.array([["A", "B"]]), np.array(0), np.array([0, 1]), 1.5,
+     b"AB", [None], [True, False], ["A", "Z"], [], "A", object()],
+)  # fmt: skip
+def test_what_is_not_a_coalition_is_refused_in_words(which):
+    pairs = Interactions(("A", "B", "C"), "sii", "by hand", {("A", "B"): -20.0, ("B", "C"): 20.0})
+    with pytest.raises(InvalidInput, match=r"is not a coalition|unknown player|there is no number of the coalition"):
+        pairs[which]
+
+
+@pytest.mark.parametrize("which", [("C", "B"), ["B", "C"], {"C", "B"}, np.array(["C", "B"]), list("CB")])
+def test_a_coalition_is_its_members_in_any_order(which):
+    assert Interactions(("A", "B", "C"), "sii", "by hand", {("A", "B"): -20.0, ("B", "C"): 20.0})[which] == 20

@@ -128,3 +128,16 @@ def test_claims_are_tested_by_name_whatever_the_order():
     strangers = replace(found, players=tuple("wxyz"))
     with pytest.raises(InvalidInput, match="credits 'w', who does not play in this game"):
         check_claims(strangers, game)
+
+
+@pytest.mark.parametrize("holds", [Holds.EXACTLY, Holds.IN_EXPECTATION, Holds.IN_THE_LIMIT])
+def test_a_part_of_the_players_does_not_share_everything(holds):
+    """Of a majority of three, two get one half each: their credits add up to v(N), and the third is not there."""
+    majority = TableGame("abc", [0, 0, 0, 1, 0, 1, 1, 1])
+    part = Attribution(
+        "ab", [0.5, 0.5], 1, "by hand", (Claim("efficiency", holds, "so it is said"),), stderr=[0.1, 0.1]
+    )
+    with pytest.raises(ClaimRefuted, match=r"claims efficiency .* credits 2 of 3 players and leaves out 'c'"):
+        check_claims(part, majority)
+    honest = shapley(majority)[:2]
+    assert [f.verdict for f in check_claims(honest, majority)] == ["untested", "kept", "untested", "untested"]

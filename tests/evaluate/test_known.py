@@ -42,7 +42,7 @@ def test_hits_worked_by_hand(k, truth, credit, expected):
 def test_rounding_is_measured_in_units_of_what_is_divided():
     assert HitAt(1, (0,)).score(scores(1e-9, 0.0, 0.0, total=2.0), np.ones(1)) == pytest.approx(1 / 3)
     assert HitAt(1, (0,)).score(scores(1e-9, 0.0, 0.0), np.ones(1)) == 1.0  # scores have no unit but their own
-    assert tied(np.array([1e-9, 0.0]), scale=2.0).tolist() == [0, 0]
+    assert tied(np.array([1e-9, 0.0]), rounding=1e-8).tolist() == [0, 0]
 
 
 def test_standing_in_for_each_other_is_seen_by_the_second_drop():

@@ -340,7 +340,7 @@ class Broken(torch.nn.Module):
         ({"answer": SAID, "batch": 0}, "batch must be a whole number of at least 1, got 0"),
         ({"answer": SAID, "memory": -1}, "memory is -1"),
         ({"answer": SAID, "prefix": "Anna"}, "at the end of the prompt"),
-        ({"answer": SAID, "background": 3, "colour": "red"}, "colour is not a setting of answers"),
+        ({"answer": SAID, "background": 3, "colour": "red"}, "colour is not a setting"),
         ({"generate": "much"}, "a number of new tokens"),
         ({"generate": False}, "generate is False"),
         ({"answer": SAID, "template": "{context}"}, "go with context"),

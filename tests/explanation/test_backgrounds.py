@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 import accredit
 from accredit.core import InvalidInput
 from accredit.explanation.backgrounds import compared_with, medoids
-from accredit.explanation.tables import explain_rows
+from accredit.explanation.explainer import explain_rows
 from accredit.models.frames import rows_of
 
 RNG = np.random.default_rng(0)

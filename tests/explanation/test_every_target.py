@@ -43,7 +43,7 @@ def test_every_target_is_explained_as_if_alone_from_the_passes_of_one(bert, sett
 def test_ten_classes_of_a_picture_cost_the_passes_of_one():
     pixels = (np.arange(784).reshape(28, 28) % 251).astype(np.uint8)
     options = {"methods": ["shapley", "leave-one-out"], "players": (2, 2)}
-    from accredit.explanation.explainer import builtin_model
+    from accredit.explanation.loading import builtin_model
 
     model = builtin_model("image")
     with counted_passes(model.model) as passes:

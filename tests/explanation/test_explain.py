@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 
 from accredit.core import Holds, InvalidInput  # noqa: E402
 from accredit.explanation import Explanation, explain  # noqa: E402
-from accredit.explanation.explainer import subject_of  # noqa: E402
+from accredit.explanation.loading import subject_of  # noqa: E402
 from accredit.explanation.stream import attribution_of  # noqa: E402
 from accredit.methods import COMPARED, DEFAULT, find  # noqa: E402
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model  # noqa: E402

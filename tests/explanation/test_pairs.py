@@ -129,14 +129,14 @@ def test_shapley_is_that_of_the_users_own_calls(model, removal):
 @pytest.mark.slow
 @pytest.mark.parametrize("removal", ["mask", "delete", "attention", "pad", "zero"])
 def test_nobody_left_and_somebody_left_earn_the_same_alone_and_in_a_batch(model, removal):
-    game = text_game(model, PAIR, players="word", removal=removal, target=0)
+    game = text_game(model, PAIR, players="word", removal=removal, target=0, payoff="logit")
     some = np.random.default_rng(1).random((12, len(game.players))) < 0.5
     some[0] = False
     assert_allclose(game.payoff(some), [game.payoff(row[None])[0] for row in some], atol=1e-5)
 
 
 def test_integrated_gradients_are_captums(model):
-    found = integrated_gradients(model, PAIR, target=0, players="token", steps=64, tolerance=0.5)
+    found = integrated_gradients(model, PAIR, target=0, players="token", steps=64, tolerance=0.5, payoff="logit")
     encoded = model.encode(PAIR)
     types = None if encoded.types is None else torch.from_numpy(encoded.types)
 

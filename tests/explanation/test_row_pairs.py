@@ -13,8 +13,8 @@ from sklearn.svm import SVC
 import accredit
 from accredit.core import InvalidInput, Known
 from accredit.core.coalitions import all_coalitions
+from accredit.explanation.explainer import explain_rows
 from accredit.explanation.table import TableExplanation
-from accredit.explanation.tables import explain_rows
 from accredit.games import TableGame
 from accredit.games.rows import mixed
 from accredit.models.rows import as_row_model
@@ -52,11 +52,11 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_pairs_agree_with_brute_force(name, method, index):
     model = MODELS[name][0].fit(X, MODELS[name][1])
-    explained = explain_rows(X[:3], model, X[30:45], method=method, interactions=True)
+    explained = explain_rows(X[:3], model, X[30:45], methods=method, interactions=True)
     assert explained.pairs_index == index and explained.pairs_precision.known is Known.EXACT
     for row in range(3):
         assert_allclose(explained.pairs[row], by_table(model, X[row], X[30:45], index), atol=1e-9)
-    plain = explain_rows(X[:3], model, X[30:45], method=method)
+    plain = explain_rows(X[:3], model, X[30:45], methods=method)
     assert plain.pairs is None
     assert_allclose(plain.credit, explained.credit, atol=1e-12)
 
@@ -124,7 +124,7 @@ def explained_product(row, rows):
 
 def test_what_cannot_be_had_is_said():
     with pytest.raises(InvalidInput, match="only shapley and banzhaf"):
-        explain_rows(X[:1], SVC().fit(X, Y), X[30:45], method="leave-one-out", interactions=True)
+        explain_rows(X[:1], SVC().fit(X, Y), X[30:45], methods="leave-one-out", interactions=True)
     with pytest.raises(InvalidInput, match="two players"):
         explain_rows(X[:1, :1], lambda x: x[:, 0] ** 2, X[30:45, :1], interactions=True)
     with pytest.raises(InvalidInput, match="belong together"):

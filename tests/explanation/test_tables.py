@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 import accredit
 from accredit.core import AccreditError, Holds, InvalidInput, Known
 from accredit.core.coalitions import all_coalitions
+from accredit.explanation.explainer import explain_rows
 from accredit.explanation.table import TableExplanation
-from accredit.explanation.tables import explain_rows
 from accredit.games.rows import mixed
 from accredit.models.arrays import as_array_model
 from accredit.models.rows import as_row_model
@@ -67,7 +67,7 @@ def test_every_way_agrees_with_brute_force(name, labels):
 @pytest.mark.parametrize(("method", "efficient"), [("shapley", True), ("banzhaf", False), ("beta:2,3", False)])
 def test_claims_of_a_closed_form_speak_of_it(method, efficient):
     model = RandomForestRegressor(2, max_depth=2, random_state=0).fit(X, X[:, 0] * X[:, 1])
-    claims = explain_rows(X[:1], model, X[20:30], method=method).claims
+    claims = explain_rows(X[:1], model, X[20:30], methods=method).claims
     assert {c.axiom: c.holds for c in claims}["efficiency"] is (Holds.EXACTLY if efficient else Holds.NO)
     assert not any("2ⁿ" in c.because for c in claims) and "closed form" in claims[1].because
 
@@ -158,7 +158,7 @@ def test_correlated_columns_are_named():
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X[:0]), "0 rows"),
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X[:, :2]), "columns"),
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, target="maybe"), "maybe"),
-        (lambda: accredit.explain("some text", dependence="cover"), "dependence is for rows"),
+        (lambda: accredit.explain("some text", dependence="cover"), "^dependence belongs to rows"),
     ],
 )
 def test_refusals(call, said):

@@ -78,7 +78,7 @@ def test_all_characters_of_a_text_play_and_without_them_no_word_is_left(text):
     game = character_game(model, text, payoff="logit", target=0)
     nobody, everybody = endpoints(game)
     assert len(game.players) == len(text) and shapley(game).credit.sum() == pytest.approx(everybody - nobody)
-    words = text_game(model, text, removal="delete", payoff="logit", target=0)
+    words = text_game(model, text, removal="delete", payoff="logit", target=0, players="token")
     assert nobody == pytest.approx(endpoints(words)[0], abs=1e-9)
     strings = character_game(as_string_model(lambda texts: [float(len(one)) for one in texts]), text, payoff="logit")
     assert endpoints(strings) == pytest.approx((0, len(text)))

@@ -15,6 +15,9 @@ from accredit.games.prefixes import prefix_tree
 from tests.models.answering_models import FAMILIES, FIXED, TEXT, answering, many_sided
 
 ALL = from_index(np.arange(16), 4)
+BFLOAT16, FLOAT16 = (
+    pytest.param(getattr(torch, dtype), marks=pytest.mark.half_precision(dtype)) for dtype in ("bfloat16", "float16")
+)
 WAYS = {"t5": "padded", "bart": "padded", "bloom": "plain"}
 
 
@@ -70,7 +73,7 @@ def test_batches_and_memory_change_nothing(how):
     assert_allclose(other.payoff(ALL), usual.payoff(ALL), atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float64, BFLOAT16])
 def test_any_precision(dtype):
     model = answering("llama", dtype)
     game = answer_game(model, TEXT, "It is good.", fixed=FIXED)
@@ -177,7 +180,7 @@ def mixing(family, dtype):
     return model
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("dtype", [torch.float32, BFLOAT16, FLOAT16])
 @pytest.mark.parametrize("family", ["gpt2", "bart"])
 def test_a_model_that_mixes_positions_is_read_in_its_own_way(family, dtype):
     model, rng = mixing(family, dtype), np.random.default_rng(0)

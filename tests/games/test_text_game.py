@@ -80,7 +80,7 @@ CASES = [
 def test_payoffs_are_those_of_the_text_that_is_left(family, removal):
     model = text_model(family, dtype=torch.float64)
     encoded = model.encode(text_for(family))
-    game = text_game(model, encoded, removal=removal, payoff="logit", target=2)
+    game = text_game(model, encoded, removal=removal, payoff="logit", target=2, players="token")
     coalitions = some_coalitions(len(game.players))
     expected = []
     if family == "gpt2-labels":  # transformers cannot batch this classifier; one row at a time it can
@@ -95,7 +95,10 @@ def test_payoffs_are_those_of_the_text_that_is_left(family, removal):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_kernels_agree(family):
-    games = [text_game(text_model(family, kernel), text_for(family), target=1) for kernel in ("sdpa", "eager")]
+    games = [
+        text_game(text_model(family, kernel), text_for(family), target=1, players="token", payoff="logit")
+        for kernel in ("sdpa", "eager")
+    ]
     coalitions = some_coalitions(len(games[0].players))
     assert_allclose(games[0].payoff(coalitions), games[1].payoff(coalitions), atol=1e-5)
 
@@ -111,14 +114,14 @@ def test_payoffs_of_the_whole_text_are_functions_of_the_prediction(payoff):
         "log-odds": np.log(p[1] / (1 - p[1])),
         "margin": z[1] - max(z[0], z[2]),
     }
-    game = text_game(model, TEXT, payoff=payoff, target="NEUTRAL")
+    game = text_game(model, TEXT, payoff=payoff, target="NEUTRAL", players="token")
     assert_allclose(endpoints(game)[1], expected[payoff], atol=1e-12)
 
 
 @pytest.mark.parametrize("removal", ["mask", "delete", "attention", "pad", "zero"])
 def test_shares_of_an_additive_model_are_its_terms(removal):
     model = bag()
-    game = text_game(model, SHORT, removal=removal, target=1)
+    game = text_game(model, SHORT, removal=removal, target=1, players="token", payoff="logit")
     w, table = model.model.head.weight[1].detach(), model.model.embedding.weight.detach()
     instead = {"mask": 4, "pad": 0}.get(removal)
     empty = torch.zeros(4, dtype=torch.float64) if instead is None else table[instead]
@@ -127,12 +130,12 @@ def test_shares_of_an_additive_model_are_its_terms(removal):
 
 
 def test_and_is_shared_in_halves():
-    credit = shapley(text_game(both(), SHORT, target=1)).as_dict()
+    credit = shapley(text_game(both(), SHORT, target=1, players="token", payoff="logit")).as_dict()
     assert_allclose(list(credit.values()), [0, 0, 0, 0.5, 0, 0.5], atol=1e-12)
 
 
 def test_efficiency_in_single_precision():
-    game = text_game(text_model("bert"), SHORT, payoff="log-odds", target=2)
+    game = text_game(text_model("bert"), SHORT, payoff="log-odds", target=2, players="token")
     credit = shapley(game).credit
     nobody, everybody = endpoints(game)
     assert abs(credit.sum() - (everybody - nobody)) <= 1e-6
@@ -140,7 +143,10 @@ def test_efficiency_in_single_precision():
 
 def test_word_players_are_groups_of_token_players():
     model = text_model("bert", dtype=torch.float64)
-    tokens, words = text_game(model, TEXT, target=0), text_game(model, TEXT, target=0, players="word")
+    tokens, words = (
+        text_game(model, TEXT, target=0, players="token", payoff="logit"),
+        text_game(model, TEXT, target=0, players="word", payoff="logit"),
+    )
     assert words.players[1] == "gripping" and tokens.players[1:3] == ("grip", "ping")
     merged = grouped(tokens, {"gripping": ["grip", "ping"], "beautifully": ["beauti", "ful", "ly"]})
     coalitions = some_coalitions(len(words.players), 20)
@@ -149,11 +155,11 @@ def test_word_players_are_groups_of_token_players():
 
 
 def test_named_groups_and_the_rest_play():
-    game = text_game(text_model("bert"), SHORT, players={"verdict": [4, 6]})
+    game = text_game(text_model("bert"), SHORT, players={"verdict": [4, 6]}, payoff="logit")
     assert game.players == ("the", "film", "is", "verdict", "very")
     for bad in ({"x": [0]}, {"x": [99]}, {"x": [1], "y": [1]}, {"x": []}):
         with pytest.raises(InvalidInput, match="players"):
-            text_game(text_model("bert"), SHORT, players=bad)
+            text_game(text_model("bert"), SHORT, players=bad, payoff="logit")
 
 
 def counted_rows(model) -> list[int]:
@@ -167,7 +173,7 @@ def counted_rows(model) -> list[int]:
 @pytest.mark.parametrize("removal", ["mask", "delete", "attention"])
 def test_each_distinct_coalition_costs_one_row_and_batches_are_full(removal):
     model = text_model("bert")
-    game = text_game(model, TEXT, removal=removal, target=0)
+    game = text_game(model, TEXT, removal=removal, target=0, players="token", payoff="logit")
     distinct = some_coalitions(len(game.players), 50)
     game.payoff(distinct[:1])  # the first deletion also looks whether padding changes anything
     rows = counted_rows(model)
@@ -180,27 +186,29 @@ def test_each_distinct_coalition_costs_one_row_and_batches_are_full(removal):
 @pytest.mark.parametrize("removal", ["mask", "delete", "attention", "zero"])
 def test_the_batch_size_does_not_change_payoffs(removal):
     model = text_model("bert", dtype=torch.float64)
-    wide, narrow = (text_game(model, TEXT, removal=removal, target=0, memory=m) for m in (1e9, 1.0))
+    wide, narrow = (
+        text_game(model, TEXT, removal=removal, target=0, memory=m, players="token", payoff="logit") for m in (1e9, 1.0)
+    )
     assert narrow.rows == 1 < wide.rows
     coalitions = some_coalitions(len(wide.players), 30)
     assert_allclose(wide.payoff(coalitions), narrow.payoff(coalitions), atol=1e-12)
 
 
 def test_the_default_removal_is_the_mask_token_where_there_is_one():
-    assert text_game(text_model("bert"), SHORT).removal == "mask"
-    assert text_game(text_model("gpt2"), TEXT).removal == "delete"
+    assert text_game(text_model("bert"), SHORT, players="token", payoff="logit").removal == "mask"
+    assert text_game(text_model("gpt2"), TEXT, players="token", payoff="logit").removal == "delete"
 
 
 def test_estimates_count_and_time():
-    guess = text_game(text_model("bert"), SHORT).estimate(1000)
+    guess = text_game(text_model("bert"), SHORT, players="token", payoff="logit").estimate(1000)
     assert guess.payoffs == 1000 and guess.seconds > 0 and "1000 payoffs" in str(guess)
     with pytest.raises(InvalidInput, match="budget"):
-        text_game(text_model("bert"), SHORT).estimate(0)
+        text_game(text_model("bert"), SHORT, players="token", payoff="logit").estimate(0)
 
 
 def test_a_model_in_train_mode_pays_the_same_twice():
     model = text_model("bert")
-    game = text_game(model, SHORT, target=0)
+    game = text_game(model, SHORT, target=0, players="token", payoff="logit")
     coalitions = some_coalitions(6)
     still = game.payoff(coalitions)
     model.model.train()
@@ -211,14 +219,14 @@ def test_a_model_in_train_mode_pays_the_same_twice():
 def test_refusals_name_the_argument_and_the_remedy():
     bert, gpt2 = text_model("bert"), text_model("gpt2")
     cases = [
-        (lambda: text_game(gpt2, TEXT, removal="mask"), "no mask token"),
-        (lambda: text_game(gpt2, TEXT, removal="attention"), "always stays"),
-        (lambda: text_game(bert, SHORT, removal="burn"), "removal is 'burn'"),
-        (lambda: text_game(bert, SHORT, payoff="money"), "payoff is 'money'"),
-        (lambda: text_game(bert, SHORT, players="letter"), "players is 'letter'"),
-        (lambda: text_game(bert, SHORT, target="GREAT"), "GREAT"),
-        (lambda: text_game(bert, "   "), "nothing to credit"),
-        (lambda: text_game(bert, SHORT, memory=0), "memory"),
+        (lambda: text_game(gpt2, TEXT, removal="mask", players="token", payoff="logit"), "no mask token"),
+        (lambda: text_game(gpt2, TEXT, removal="attention", players="token", payoff="logit"), "always stays"),
+        (lambda: text_game(bert, SHORT, removal="burn", players="token", payoff="logit"), "removal is 'burn'"),
+        (lambda: text_game(bert, SHORT, payoff="money", players="token"), "payoff is 'money'"),
+        (lambda: text_game(bert, SHORT, players="letter", payoff="logit"), "players is 'letter'"),
+        (lambda: text_game(bert, SHORT, target="GREAT", players="token", payoff="logit"), "GREAT"),
+        (lambda: text_game(bert, "   ", players="token", payoff="logit"), "nothing to credit"),
+        (lambda: text_game(bert, SHORT, memory=0, players="token", payoff="logit"), "memory"),
     ]
     for call, message in cases:
         with pytest.raises(InvalidInput, match=message):
@@ -227,7 +235,7 @@ def test_refusals_name_the_argument_and_the_remedy():
 
 def test_nan_payoffs_are_refused():
     model = text_model("bert")
-    game = text_game(model, SHORT, target=0)
+    game = text_game(model, SHORT, target=0, players="token", payoff="logit")
     with torch.no_grad():
         model.model.classifier.bias[0] = float("inf")
     with pytest.raises(BadPayoff, match="inf"):
@@ -238,15 +246,15 @@ def test_one_output_has_a_logit_and_nothing_else():
     model = text_model("bert")
     model.model.config.num_labels = 1
     model.model.classifier = torch.nn.Linear(16, 1)
-    assert np.isfinite(endpoints(text_game(model, SHORT))).all()
+    assert np.isfinite(endpoints(text_game(model, SHORT, players="token", payoff="logit"))).all()
     with pytest.raises(InvalidInput, match="probabilities"):
-        text_game(model, SHORT, payoff="probability")
+        text_game(model, SHORT, payoff="probability", players="token")
 
 
 @pytest.mark.slow
 def test_shap_gives_the_same_values_on_the_same_masking():
     shap = pytest.importorskip("shap", reason="shap is not installed; it is only compared with")
-    game = text_game(text_model("bert", dtype=torch.float64), SHORT, payoff="logit", target=2)
+    game = text_game(text_model("bert", dtype=torch.float64), SHORT, payoff="logit", target=2, players="token")
     background = np.zeros((1, 6))
     explainer = shap.explainers.Exact(lambda rows: game.payoff(rows.astype(bool)), background)
     theirs = explainer(np.ones((1, 6))).values[0]

@@ -27,7 +27,7 @@ def test_captum_gives_the_same_on_maps_and_activations():
     ).double()
     row, away = torch.randn(2, 1, 4, dtype=torch.float64)
     theirs = DeepLift(net).attribute(row.requires_grad_(True), away, target=1).detach().numpy()[0]
-    ours = deep_lift(net, row[0].detach().numpy(), target=1, baseline=away[0].numpy())
+    ours = deep_lift(net, row[0].detach().numpy(), target=1, baseline=away[0].numpy(), payoff="logit")
     assert_allclose(ours.credit, theirs, atol=1e-12)
     assert abs(ours.unshared) < 1e-12
 
@@ -37,9 +37,9 @@ def test_a_product_is_shared_in_halves_and_baselines_are_averaged():
         def forward(self, x):
             return (x[:, 0] * x[:, 1] + torch.exp(x[:, 2]))[:, None]
 
-    found = deep_lift(Both(), [2.0, 3.0, 1.0])
+    found = deep_lift(Both(), [2.0, 3.0, 1.0], payoff="logit")
     assert_allclose(found.credit, [3.0, 3.0, np.e - 1], atol=1e-5)
-    two = deep_lift(Both(), [2.0, 3.0, 1.0], baseline=[0.0, 1.0])
+    two = deep_lift(Both(), [2.0, 3.0, 1.0], baseline=[0.0, 1.0], payoff="logit")
     assert_allclose(
         two.credit, np.mean([found.credit, [2.0, 3.0, 0.0]], axis=0), atol=1e-5
     )  # from 1: 6 − 1 = 1·2 + 2·1½

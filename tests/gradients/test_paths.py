@@ -40,8 +40,8 @@ class Cubes(torch.nn.Module):
 
 def test_gradient_shap_estimates_integrated_gradients():
     model = text_model("bert", dtype=torch.float64)
-    exact = integrated_gradients(model, TEXT, target=0, tolerance=1e-8)
-    drawn = gradient_shap(model, TEXT, target=0, samples=200, seed=3)
+    exact = integrated_gradients(model, TEXT, target=0, tolerance=1e-8, payoff="logit")
+    drawn = gradient_shap(model, TEXT, target=0, samples=200, seed=3, payoff="logit")
     # eight standard errors of a mean that is nearly normal: false alarm below 1e-12 for 14 players
     assert (np.abs(drawn.credit - exact.credit) <= 8 * drawn.stderr + 1e-9).all()
     assert drawn.total == pytest.approx(exact.total) and drawn.claim("efficiency").holds is Holds.IN_EXPECTATION
@@ -50,8 +50,8 @@ def test_gradient_shap_estimates_integrated_gradients():
 
 def test_gradient_shap_from_several_baselines_is_the_mean_of_each():
     row, ways = [2.0, -1.0], [[0.0, 0.0], [1.0, 1.0]]
-    drawn = gradient_shap(Cubes(), row, baseline=ways, samples=4000, seed=1)
-    each = [integrated_gradients(Cubes(), row, baseline=way) for way in ways]
+    drawn = gradient_shap(Cubes(), row, baseline=ways, samples=4000, seed=1, payoff="logit")
+    each = [integrated_gradients(Cubes(), row, baseline=way, payoff="logit") for way in ways]
     # eight standard errors: false alarm below 1e-14
     assert (np.abs(drawn.credit - np.mean([one.credit for one in each], axis=0)) <= 8 * drawn.stderr).all()
     assert drawn.total == pytest.approx(np.mean([one.total for one in each]))
@@ -61,11 +61,11 @@ def test_gradient_shap_is_captums_on_a_linear_model():
     torch.manual_seed(0)
     net, row = torch.nn.Linear(3, 2), [0.5, -1.0, 2.0]
     theirs = GradientShap(net).attribute(torch.tensor([row]), torch.zeros(1, 3), target=1)[0].detach()
-    assert_allclose(gradient_shap(net, row, target=1).credit, theirs, atol=1e-6)
+    assert_allclose(gradient_shap(net, row, target=1, payoff="logit").credit, theirs, atol=1e-6)
 
 
 def test_gradient_shap_with_noise_claims_no_total():
-    noisy = gradient_shap(Cubes(), [2.0, -1.0], noise=0.2, samples=100)
+    noisy = gradient_shap(Cubes(), [2.0, -1.0], noise=0.2, samples=100, payoff="logit")
     assert noisy.claim("efficiency").holds is Holds.NO and (noisy.stderr > 0).all()
     check_claims(noisy, tabular_game(Cubes(), [2.0, -1.0], np.zeros((1, 2))))
 
@@ -76,11 +76,11 @@ def test_gradient_shap_does_not_return_what_missed_a_cliff():
             return torch.sigmoid(1e5 * (x.sum(dim=1) - 0.7)) + 0.1 * x[:, 0]
 
     with pytest.raises(NotConverged, match="times their standard error"):
-        gradient_shap(Cliff(), [1.0, 1.0])
+        gradient_shap(Cliff(), [1.0, 1.0], payoff="logit")
     with pytest.raises(InvalidInput, match="samples"):
-        gradient_shap(Cubes(), [1.0, 1.0], samples=1)
+        gradient_shap(Cubes(), [1.0, 1.0], samples=1, payoff="logit")
     with pytest.raises(InvalidInput, match="empty list"):
-        gradient_shap(Cubes(), [1.0, 1.0], baseline=[])
+        gradient_shap(Cubes(), [1.0, 1.0], baseline=[], payoff="logit")
 
 
 # One line for each player
@@ -92,8 +92,10 @@ def test_gradient_shap_does_not_return_what_missed_a_cliff():
 def test_sequential_integrated_gradients_are_leave_one_out(removal, players):
     model = text_model("bert", dtype=torch.float64)
     text = "a gripping film!"
-    game = text_game(model, text, removal=removal, target=0, players=players)
-    found = sequential_integrated_gradients(model, text, target=0, baseline=removal, players=players, tolerance=1e-9)
+    game = text_game(model, text, removal=removal, target=0, players=players, payoff="logit")
+    found = sequential_integrated_gradients(
+        model, text, target=0, baseline=removal, players=players, tolerance=1e-9, payoff="logit"
+    )
     assert_allclose(found.credit, leave_one_out(game).credit, atol=1e-8)
     assert found.certificate["largest gap"] < 1e-8
     check_claims(found, game)
@@ -113,12 +115,17 @@ def test_sequential_integrated_gradients_as_written_in_the_paper():
         here = (away + middles * (x - away)).requires_grad_(True)
         (slope,) = torch.autograd.grad(model.model(inputs_embeds=here).logits[:, 1].sum(), here)
         literal.append(float(((x - away) * slope).sum()) / 400)
-    assert_allclose(sequential_integrated_gradients(model, encoded, target=1).credit, literal, atol=1e-5)
+    assert_allclose(
+        sequential_integrated_gradients(model, encoded, target=1, payoff="logit").credit, literal, atol=1e-5
+    )
 
 
 def test_sequential_integrated_gradients_of_pictures_and_rows():
-    assert sequential_integrated_gradients(image_model(), PICTURE, target=1).certificate["largest gap"] < 1e-3
-    found = sequential_integrated_gradients(Cubes(), [2.0, -1.0])
+    assert (
+        sequential_integrated_gradients(image_model(), PICTURE, target=1, payoff="logit").certificate["largest gap"]
+        < 1e-3
+    )
+    found = sequential_integrated_gradients(Cubes(), [2.0, -1.0], payoff="logit")
     assert_allclose(found.credit, [2.0**3 - 4.0, -4.0], atol=1e-5)
 
     class Step(torch.nn.Module):
@@ -126,7 +133,7 @@ def test_sequential_integrated_gradients_of_pictures_and_rows():
             return torch.where(x.sum(dim=1) > 0.7, 1.0, 0.0) + 0.1 * x[:, 0]
 
     with pytest.raises(NotConverged, match="leave-one-out"):
-        sequential_integrated_gradients(Step(), [1.0, 0.0], most_steps=64)
+        sequential_integrated_gradients(Step(), [1.0, 0.0], most_steps=64, payoff="logit")
 
 
 # A path through words
@@ -183,11 +190,13 @@ def test_discretised_integrated_gradients_are_slopes_along_that_path():
         here = torch.from_numpy(path[k]).requires_grad_(True)
         (slope,) = torch.autograd.grad(model.model(inputs_embeds=here[None]).logits[0, 1], here)
         literal += ((path[k + 1] - path[k]) * slope.numpy()).sum(axis=1)
-    found = discretised_integrated_gradients(model, encoded, target=1, points=8, neighbours=5)
+    found = discretised_integrated_gradients(
+        model, encoded, target=1, points=8, neighbours=5, players="token", payoff="logit"
+    )
     assert_allclose(found.credit, literal[1:-1], atol=1e-10)
     assert found.certificate["completeness gap"] == pytest.approx(abs(found.unshared))
     assert found.claim("efficiency").holds is Holds.NO
-    check_claims(found, text_game(model, encoded, target=1))
+    check_claims(found, text_game(model, encoded, target=1, players="token", payoff="logit"))
 
 
 def test_a_linear_model_shares_the_same_along_any_path():
@@ -199,9 +208,9 @@ def test_a_linear_model_shares_the_same_along_any_path():
 
 def test_a_path_through_words_needs_words():
     with pytest.raises(InvalidInput, match="word embeddings of a text"):
-        discretised_integrated_gradients(Cubes(), [1.0, 2.0])
+        discretised_integrated_gradients(Cubes(), [1.0, 2.0], payoff="logit")
     with pytest.raises(InvalidInput, match="strategy"):
-        discretised_integrated_gradients(text_model("bert"), TEXT, strategy="wander")
+        discretised_integrated_gradients(text_model("bert"), TEXT, strategy="wander", players="token", payoff="logit")
 
 
 # Lines behind a block
@@ -219,29 +228,29 @@ def test_a_block_chosen_by_number_is_captums_layer(layer):
     encoded = model.encode(TEXT)
     ids, everyone = torch.from_numpy(encoded.ids)[None], [*range(1, len(encoded) - 1), 0, len(encoded) - 1]
     away = torch.where(torch.from_numpy(encoded.special), ids, 4)
-    ours = integrated_gradients(model, encoded, target=2, layer=layer)
+    ours = integrated_gradients(model, encoded, target=2, layer=layer, players="token", payoff="logit")
     theirs = LayerIntegratedGradients(*_captum_layer(model, layer)).attribute(
         ids, away, n_steps=ours.certificate["steps"]
     )
     assert_allclose(ours.credit, theirs.sum(dim=-1)[0, everyone].detach(), atol=1e-4)
     assert ours.players[-2:] == ("[CLS]", "[SEP]") and abs(ours.unshared) < 1e-6
     theirs = LayerGradientXActivation(*_captum_layer(model, layer)).attribute(ids)
-    ours = input_x_gradient(model, encoded, target=2, layer=layer)
+    ours = input_x_gradient(model, encoded, target=2, layer=layer, players="token", payoff="logit")
     assert_allclose(ours.credit, theirs.sum(dim=-1)[0, everyone].detach(), atol=1e-4)
 
 
 def test_a_block_may_be_named_by_its_path():
     model = text_model("bert")
-    one, two = (saliency(model, TEXT, target=0, layer=layer) for layer in (1, "bert.encoder.layer.1"))
+    one, two = (saliency(model, TEXT, target=0, layer=layer, payoff="logit") for layer in (1, "bert.encoder.layer.1"))
     assert_allclose(one.credit, two.credit)
-    assert smoothgrad(model, TEXT, target=0, layer=1, samples=2).players == one.players
+    assert smoothgrad(model, TEXT, target=0, layer=1, samples=2, payoff="logit").players == one.players
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_has_blocks(family):
     model = text_model(family)
-    found = integrated_gradients(model, text_for(family), target=1, layer=1)
+    found = integrated_gradients(model, text_for(family), target=1, layer=1, players="token", payoff="logit")
     assert len(found.players) == len(model.encode(text_for(family)))
     assert abs(found.unshared) <= 1e-3 * np.abs(found.credit).sum()
     assert not any(part._forward_pre_hooks for part in model.model.modules())
@@ -251,11 +260,11 @@ def test_blocks_that_are_not_there_are_refused():
     model = text_model("bert")
     for layer in (2, -1, "bert.roof", True):
         with pytest.raises(InvalidInput, match="give a number from 0 to 1, or the path of a block"):
-            saliency(model, TEXT, layer=layer)
+            saliency(model, TEXT, layer=layer, payoff="logit")
     with pytest.raises(InvalidInput, match="entered 0 times"):
-        saliency(model, TEXT, layer="bert.encoder.layer")
+        saliency(model, TEXT, layer="bert.encoder.layer", payoff="logit")
     with pytest.raises(InvalidInput, match="blocks of a text model"):
-        saliency(Cubes(), [1.0, 2.0], layer=1)
+        saliency(Cubes(), [1.0, 2.0], layer=1, payoff="logit")
 
 
 # Where a path begins
@@ -264,10 +273,10 @@ def test_blocks_that_are_not_there_are_refused():
 def test_baselines_beyond_tokens():
     model = text_model("bert", dtype=torch.float64)
     table = model.model.bert.embeddings.word_embeddings.weight.detach()
-    named = integrated_gradients(model, TEXT, target=0, baseline="mean")
-    given = integrated_gradients(model, TEXT, target=0, baseline=table.mean(dim=0).numpy())
+    named = integrated_gradients(model, TEXT, target=0, baseline="mean", payoff="logit")
+    given = integrated_gradients(model, TEXT, target=0, baseline=table.mean(dim=0).numpy(), payoff="logit")
     assert_allclose(named.credit, given.credit)
     assert [named.provenance["baseline"], given.provenance["baseline"]] == ["mean", "given"]
     for bad in ([1.0, 2.0], [float("nan")] * 16, "snow", object()):
         with pytest.raises(InvalidInput, match="baseline"):
-            integrated_gradients(model, TEXT, target=0, baseline=bad)
+            integrated_gradients(model, TEXT, target=0, baseline=bad, payoff="logit")

@@ -37,10 +37,10 @@ class Gated(torch.nn.Module):
 @pytest.mark.parametrize("act", [torch.nn.functional.silu, torch.tanh, torch.nn.functional.gelu, torch.relu])
 def test_norms_gates_and_maps_without_bias_pass_on_all_they_get(act):
     net, row = Gated(act), [0.5, -1.0, 2.0, 0.1]
-    found = attn_lrp(net, row, target=1)
+    found = attn_lrp(net, row, target=1, payoff="logit")
     assert_allclose(found.credit.sum(), net(torch.tensor([row], dtype=torch.float64))[0, 1].item(), rtol=1e-9)
     assert abs(found.certificate["kept on the way"]) < 1e-9
-    assert not np.isclose(input_x_gradient(net, row, target=1).credit.sum(), found.credit.sum())
+    assert not np.isclose(input_x_gradient(net, row, target=1, payoff="logit").credit.sum(), found.credit.sum())
 
 
 def test_a_gated_layer_follows_the_rules_written_out():
@@ -57,7 +57,7 @@ def test_a_gated_layer_follows_the_rules_written_out():
     r = _linear(h, mixing, c, out)
     half = r / 2  # uniform, then identity through the activation
     r = _linear(n, w["gate.weight"], a, half) + _linear(n, w["up.weight"], u, half)
-    assert_allclose(attn_lrp(net, x, target=1).credit, r, rtol=1e-9)
+    assert_allclose(attn_lrp(net, x, target=1, payoff="logit").credit, r, rtol=1e-9)
 
 
 def _linear(x, weight, z, relevance):
@@ -71,7 +71,7 @@ def test_agrees_with_captum_where_both_have_the_same_rules():
                               torch.nn.Linear(5, 3)).double()  # fmt: skip
     row = [0.5, -1.0, 2.0, 0.1]
     theirs = LRP(net).attribute(torch.tensor([row], dtype=torch.float64, requires_grad=True), target=2)[0].detach()
-    assert_allclose(attn_lrp(net, row, target=2).credit, theirs, atol=1e-4)
+    assert_allclose(attn_lrp(net, row, target=2, payoff="logit").credit, theirs, atol=1e-4)
 
 
 def test_a_whole_llama_follows_the_rules_written_out():
@@ -79,7 +79,7 @@ def test_a_whole_llama_follows_the_rules_written_out():
     model = answering("llama", torch.float64).text_model
     encoded = model.encode("A film is good.")
     oracle = _Llama(model.model, encoded.ids)
-    found = attn_lrp(model, encoded, target=7)
+    found = attn_lrp(model, encoded, target=7, payoff="logit")
     by_hand = oracle.relevance(7)
     assert_allclose(found.credit, by_hand[~encoded.special], rtol=1e-5)  # its softmax is in float32
     assert_allclose(found.certificate["inputs that do not play"], by_hand[encoded.special].sum(), rtol=1e-6)
@@ -173,7 +173,9 @@ def _rotation(d, tokens):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_under_both_kernels(family):
-    one, two = (attn_lrp(text_model(family, kernel), text_for(family), target=1) for kernel in ("sdpa", "eager"))
+    one, two = (
+        attn_lrp(text_model(family, kernel), text_for(family), target=1, payoff="logit") for kernel in ("sdpa", "eager")
+    )
     assert one.total is None and np.abs(one.credit).max() > 0
     assert_allclose(one.credit, two.credit, atol=1e-5 * max(1, np.abs(one.credit).max()))
     split = one.certificate
@@ -185,16 +187,16 @@ def test_every_family_under_both_kernels(family):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["qwen3", "gemma3", "mistral", "bart"])
 def test_families_of_answering_models(family):
-    assert np.abs(attn_lrp(answering(family).text_model, TEXT, target=1).credit).max() > 0
+    assert np.abs(attn_lrp(answering(family).text_model, TEXT, target=1, payoff="logit").credit).max() > 0
 
 
 def test_pictures_have_relevance_too():
-    assert np.abs(attn_lrp(image_model(), PICTURE, target=1).credit).max() > 0
+    assert np.abs(attn_lrp(image_model(), PICTURE, target=1, payoff="logit").credit).max() > 0
 
 
 def test_a_payoff_of_two_logits_has_the_difference_of_their_relevance():
     model = text_model("bert", dtype=torch.float64)
-    logits = [attn_lrp(model, TEXT, target=t).credit for t in range(3)]
+    logits = [attn_lrp(model, TEXT, target=t, payoff="logit").credit for t in range(3)]
     best, second = np.argsort(-model.predict(model.encode(TEXT)))[:2]
     margin = attn_lrp(model, TEXT, target=int(best), payoff="margin")
     assert_allclose(margin.credit, logits[best] - logits[second], atol=1e-12)
@@ -203,7 +205,7 @@ def test_a_payoff_of_two_logits_has_the_difference_of_their_relevance():
 
 def test_at_a_block_relevance_skips_what_the_first_layers_keep():
     model = text_model("bert", dtype=torch.float64)
-    found = attn_lrp(model, TEXT, target=0, layer=1)
+    found = attn_lrp(model, TEXT, target=0, layer=1, payoff="logit")
     assert found.players[-2:] == ("[CLS]", "[SEP]") and found.provenance["layer"] == 1
     assert "baseline" not in found.provenance
     assert_allclose(found.certificate["inputs that do not play"], 0, atol=1e-12)
@@ -212,7 +214,7 @@ def test_at_a_block_relevance_skips_what_the_first_layers_keep():
 def test_the_forward_pass_is_the_models_own():
     model = text_model("gpt2-labels", "eager")
     encoded = model.encode(TEXT)
-    assert attn_lrp(model, encoded, target=2).certificate["payoff"] == pytest.approx(
+    assert attn_lrp(model, encoded, target=2, payoff="logit").certificate["payoff"] == pytest.approx(
         model.predict(encoded)[2], abs=1e-6
     )
     assert not any(part._forward_hooks for part in model.model.modules())
@@ -235,7 +237,7 @@ class Odd(torch.nn.Module):
 )  # fmt: skip
 def test_an_operation_without_a_rule_is_refused_by_name(what, named):
     with pytest.raises(InvalidInput, match=f"uses {named}, for which AttnLRP has no rule; use integrated-gradients"):
-        attn_lrp(Odd(what), [0.5, 1.0])
+        attn_lrp(Odd(what), [0.5, 1.0], payoff="logit")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ def test_an_operation_without_a_rule_is_refused_by_name(what, named):
 )  # fmt: skip
 def test_powers_products_and_what_a_constant_keeps(what, shares):
     """x³ passes on all; 1 − x keeps the 1; x y gives a half to each; a negative power is a scale."""
-    assert_allclose(attn_lrp(Odd(what), [3.0, 4.0], target=0).credit, shares, rtol=1e-6)
+    assert_allclose(attn_lrp(Odd(what), [3.0, 4.0], target=0, payoff="logit").credit, shares, rtol=1e-6)
 
 
 def test_convolutions_with_fixed_statistics_pass_on_all_they_get():
@@ -255,14 +257,16 @@ def test_convolutions_with_fixed_statistics_pass_on_all_they_get():
                               torch.nn.Linear(3, 2, bias=False)).double()  # fmt: skip
     row = [0.5, -1.0, 2.0, 0.1]
     said = net.eval()(torch.tensor([row], dtype=torch.float64))[0, 1].item()
-    assert_allclose(attn_lrp(net, row, target=1).credit.sum(), said, rtol=1e-9)
+    assert_allclose(attn_lrp(net, row, target=1, payoff="logit").credit.sum(), said, rtol=1e-9)
 
 
 def test_division_by_a_norm_is_a_scale():
-    found = attn_lrp(Odd(lambda x: x / x.norm(dim=1, keepdim=True).clamp(min=1e-9)), [3.0, 4.0], target=0)
+    found = attn_lrp(
+        Odd(lambda x: x / x.norm(dim=1, keepdim=True).clamp(min=1e-9)), [3.0, 4.0], target=0, payoff="logit"
+    )
     assert_allclose(found.credit, [0.6, 0.0], atol=1e-7)
 
 
 def test_models_that_take_no_word_embeddings_say_so():
     with pytest.raises(InvalidInput, match="given as word embeddings"):
-        attn_lrp(other_model("Bart"), TEXT)
+        attn_lrp(other_model("Bart"), TEXT, payoff="logit")

@@ -21,7 +21,9 @@ SCORES = (saliency, input_x_gradient, smoothgrad)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("method", SCORES)
 def test_every_family_under_both_kernels(family, method):
-    one, two = (method(text_model(family, kernel), text_for(family), target=1) for kernel in ("sdpa", "eager"))
+    one, two = (
+        method(text_model(family, kernel), text_for(family), target=1, players="token") for kernel in ("sdpa", "eager")
+    )
     assert one.total is None and np.abs(one.credit).max() > 0
     assert one.players == text_model(family).encode(text_for(family)).partition("token").players
     assert_allclose(one.credit, two.credit, atol=1e-5 * max(1, np.abs(one.credit).max()))
@@ -34,19 +36,25 @@ def test_saliency_and_input_x_gradient_agree_with_autograd_and_captum(dtype):
     ids = torch.from_numpy(encoded.ids)[None]
     vectors = model.model.bert.embeddings.word_embeddings(ids).detach().requires_grad_(True)
     (slope,) = torch.autograd.grad(model.model(inputs_embeds=vectors).logits[0, 2], vectors)
-    assert_allclose(saliency(model, encoded, target=2).credit, slope[0, 1:-1].abs().sum(dim=-1), rtol=1e-5)
+    assert_allclose(
+        saliency(model, encoded, target=2, players="token", payoff="logit").credit,
+        slope[0, 1:-1].abs().sum(dim=-1),
+        rtol=1e-5,
+    )
     layer = LayerGradientXActivation(lambda i: model.model(i).logits[:, 2], model.model.bert.embeddings.word_embeddings)
     theirs = layer.attribute(ids)[0, 1:-1].sum(dim=-1).detach()
-    assert_allclose(input_x_gradient(model, encoded, target=2).credit, theirs, atol=1e-5)
+    assert_allclose(
+        input_x_gradient(model, encoded, target=2, players="token", payoff="logit").credit, theirs, atol=1e-5
+    )
 
 
 def test_linear_models_have_their_weights_as_slopes():
     model = bag()
     w, table = model.model.head.weight[1].detach().numpy(), model.model.embedding.weight.detach().numpy()
     ids = model.encode("the film is good").ids[1:-1]
-    assert_allclose(saliency(model, "the film is good", target=1).credit, np.abs(w).sum())
-    assert_allclose(input_x_gradient(model, "the film is good", target=1).credit, table[ids] @ w)
-    smooth = smoothgrad(model, "the film is good", target=1)
+    assert_allclose(saliency(model, "the film is good", target=1, payoff="logit").credit, np.abs(w).sum())
+    assert_allclose(input_x_gradient(model, "the film is good", target=1, payoff="logit").credit, table[ids] @ w)
+    smooth = smoothgrad(model, "the film is good", target=1, payoff="logit")
     assert_allclose(smooth.credit, np.abs(w).sum())
     assert_allclose(smooth.stderr, 0, atol=1e-12)
 
@@ -59,7 +67,7 @@ def test_smoothgrad_is_the_mean_slope_of_a_curved_payoff():
             return (x**3).sum(dim=1)
 
     x = np.array([-1.0, 0.5, 2.0])
-    result = smoothgrad(Cubes(), x, noise=0.1, samples=4000, seed=1)
+    result = smoothgrad(Cubes(), x, noise=0.1, samples=4000, seed=1, payoff="logit")
     sigma = 0.1 * 3.0
     # eight standard errors of a normal mean: false alarm below 1e-14 a number
     assert (np.abs(result.credit - 3 * (x**2 + sigma**2)) <= 8 * result.stderr + 1e-6).all()
@@ -73,7 +81,7 @@ def test_smoothgrad_takes_the_mean_before_the_magnitude():
         def forward(self, x):
             return (x**2).sum(dim=1)
 
-    bottom = smoothgrad(Squares(), [0.0, 3.0], noise=0.1, samples=2000, seed=1)
+    bottom = smoothgrad(Squares(), [0.0, 3.0], noise=0.1, samples=2000, seed=1, payoff="logit")
     # the mean slope is normal with standard error 0.6 / √2000 = 0.013, its mean magnitude would be 0.48
     assert bottom["x0"] <= 8 * 0.6 / 2000**0.5
     assert_allclose(bottom["x1"], 6, atol=8 * 0.6 / 2000**0.5)
@@ -82,12 +90,12 @@ def test_smoothgrad_takes_the_mean_before_the_magnitude():
 def test_smoothgrad_tends_to_saliency_repeats_and_leaves_global_randomness_alone():
     model = text_model("bert", dtype=torch.float64)
     before = torch.random.get_rng_state()
-    a, b = (smoothgrad(model, TEXT, target=0, noise=1e-7, samples=4, seed=3) for _ in range(2))
+    a, b = (smoothgrad(model, TEXT, target=0, noise=1e-7, samples=4, seed=3, payoff="logit") for _ in range(2))
     assert_array_equal(before, torch.random.get_rng_state())
     assert_array_equal(a.credit, b.credit)
-    assert_allclose(a.credit, saliency(model, TEXT, target=0).credit, rtol=1e-4)
-    c = smoothgrad(model, TEXT, target=0, samples=4, seed=4)
-    assert not np.array_equal(smoothgrad(model, TEXT, target=0, samples=4, seed=3).credit, c.credit)
+    assert_allclose(a.credit, saliency(model, TEXT, target=0, payoff="logit").credit, rtol=1e-4)
+    c = smoothgrad(model, TEXT, target=0, samples=4, seed=4, payoff="logit")
+    assert not np.array_equal(smoothgrad(model, TEXT, target=0, samples=4, seed=3, payoff="logit").credit, c.credit)
 
 
 @pytest.mark.parametrize("method", SCORES)
@@ -101,7 +109,7 @@ def test_words_and_pictures(method):
 def test_subword_scores_add_up_to_word_scores():
     model = text_model("bert", dtype=torch.float64)
     for method in (saliency, input_x_gradient):
-        tokens, words = method(model, TEXT, target=0), method(model, TEXT, target=0, players="word")
+        tokens, words = (method(model, TEXT, target=0, players=unit) for unit in ("token", "word"))
         assert_allclose(tokens["grip"] + tokens["ping"], words["gripping"], rtol=1e-9)
 
 
@@ -109,7 +117,7 @@ def test_scores_divide_nothing_and_say_so():
     for method in SCORES:
         result = method(text_model("bert"), TEXT)
         assert [result.claim(a).holds for a in ("efficiency", "symmetry", "null player")] == [Holds.NO] * 3
-    assert input_x_gradient(text_model("bert"), TEXT).claim("linearity").holds is Holds.EXACTLY
+    assert input_x_gradient(text_model("bert"), TEXT, payoff="logit").claim("linearity").holds is Holds.EXACTLY
 
 
 def test_input_x_gradient_is_linear_in_the_payoff():
@@ -120,19 +128,19 @@ def test_input_x_gradient_is_linear_in_the_payoff():
             return one(x) + 2 * two(x)
 
     x = [0.3, -1.0, 2.0]
-    parts = input_x_gradient(one, x).credit + 2 * input_x_gradient(two, x).credit
-    assert_allclose(input_x_gradient(Both(), x).credit, parts, atol=1e-6)
+    parts = input_x_gradient(one, x, payoff="logit").credit + 2 * input_x_gradient(two, x, payoff="logit").credit
+    assert_allclose(input_x_gradient(Both(), x, payoff="logit").credit, parts, atol=1e-6)
 
 
 def test_refusals():
     with pytest.raises(InvalidInput, match="no gradients"):
-        saliency(lambda rows: rows.sum(axis=1), [1.0, 2.0])
+        saliency(lambda rows: rows.sum(axis=1), [1.0, 2.0], payoff="logit")
     with pytest.raises(InvalidInput, match="samples"):
-        smoothgrad(text_model("bert"), TEXT, samples=1)
+        smoothgrad(text_model("bert"), TEXT, samples=1, payoff="logit")
     with pytest.raises(InvalidInput, match="row has shape"):
-        saliency(torch.nn.Linear(2, 2), np.zeros((2, 2)))
+        saliency(torch.nn.Linear(2, 2), np.zeros((2, 2)), payoff="logit")
     with pytest.raises(InvalidInput, match="players names 1"):
-        saliency(torch.nn.Linear(2, 2), [0.0, 1.0], players=["a"])
+        saliency(torch.nn.Linear(2, 2), [0.0, 1.0], players=["a"], payoff="logit")
 
 
 def test_the_model_is_left_as_it_was():

@@ -15,8 +15,8 @@ import torch
 
 from accredit.core import Holds, InvalidInput
 from accredit.explanation import explain
+from accredit.explanation.explainer import explain_rows
 from accredit.explanation.table import TableExplanation
-from accredit.explanation.tables import explain_rows
 from accredit.learned.families import InputFamily, RowFamily
 from accredit.learned.fast import FastShapley
 from accredit.learned.fast_results import explain_rows_fast, fit_fast_inputs, fit_fast_rows

@@ -211,7 +211,7 @@ def test_training_texts_hold_no_sentence_that_is_measured_on() -> None:
 )
 def test_a_clause_without_spaces_is_not_one_word(text, words):
     """A token is the least that can play, so the tokenizer itself must part what is written without spaces."""
-    from accredit.explanation.explainer import builtin_model, subject_of
+    from accredit.explanation.loading import builtin_model, subject_of
 
     players = subject_of(builtin_model("text"), text).players
     assert [re.sub(r" \(\d+\)$", "", player) for player in players] == words

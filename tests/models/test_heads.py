@@ -48,7 +48,9 @@ def test_the_label_of_one_token():
     vectors = tagger.bert.embeddings.word_embeddings(torch.from_numpy(model.encode(TEXT).ids))[None].detach()
     vectors.requires_grad_(True)
     (slope,) = torch.autograd.grad(tagger(inputs_embeds=vectors).logits[0, 2, 1], vectors)
-    assert_allclose(input_x_gradient(model, TEXT, target=1).credit, (vectors * slope).sum(dim=-1)[0, 1:-1].detach())
+    assert_allclose(
+        input_x_gradient(model, TEXT, target=1, payoff="logit").credit, (vectors * slope).sum(dim=-1)[0, 1:-1].detach()
+    )
 
 
 def test_one_span_of_an_answer():
@@ -79,10 +81,10 @@ def test_similarity_to_another_text(pooling):
     assert_allclose(model.predict(model.encode(TEXT)), cosine)
     assert_allclose(model.predict(model.encode("a bad film")), 1)
     without = torch.cosine_similarity(vector("film is good"), vector("a bad film"), dim=0).item()
-    lost = leave_one_out(text_game(model, TEXT, removal="delete"))
+    lost = leave_one_out(text_game(model, TEXT, removal="delete", players="token", payoff="logit"))
     assert_allclose(lost["the"], cosine - without, atol=1e-9)
-    assert abs(integrated_gradients(model, TEXT).unshared) < 1e-3
-    assert np.abs(attn_lrp(model, TEXT).credit).max() > 0
+    assert abs(integrated_gradients(model, TEXT, payoff="logit").unshared) < 1e-3
+    assert np.abs(attn_lrp(model, TEXT, payoff="logit").credit).max() > 0
     assert explain(TEXT, model, methods=METHODS).target == "similarity to 'a bad film'"
 
 
@@ -101,7 +103,7 @@ def test_a_head_of_ones_own():
 def test_what_is_read_at_a_fixed_token_is_not_asked_of_a_text_that_moved():
     model = token_label_model(bert("BertForTokenClassification", num_labels=4), wordpiece(), at=2)
     with pytest.raises(InvalidInput, match="removal='delete' moves tokens"):
-        text_game(model, TEXT, removal="delete")
+        text_game(model, TEXT, removal="delete", players="token", payoff="logit")
     with pytest.raises(InvalidInput, match="position 9 is asked for, and the text has 6 tokens"):
         explain(TEXT, token_label_model(model.model, wordpiece(), at=9))
 
@@ -109,7 +111,7 @@ def test_what_is_read_at_a_fixed_token_is_not_asked_of_a_text_that_moved():
 def test_two_questions_to_one_model_have_two_names():
     embedder = bert("BertModel")
     one, two = (similarity_model(embedder, wordpiece(), to) for to in ("a bad film", "a good film"))
-    games = [text_game(model, TEXT) for model in (one, two)]
+    games = [text_game(model, TEXT, players="token", payoff="logit") for model in (one, two)]
     names = [fingerprint(**game.fingerprint_parts()).digest for game in games]
     assert names[0] != names[1] and run_name(one, {}) != run_name(two, {})
 

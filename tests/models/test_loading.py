@@ -127,6 +127,7 @@ def test_names_are_looked_up_in_the_cache_only(monkeypatch, tmp_path):
     refused("nobody/no-such-model", "download=True")
 
 
+@pytest.mark.half_precision("bfloat16")
 def test_shared_weights_and_half_precision_load(tmp_path):
     model = text_model("gpt2", dtype=torch.bfloat16)
     loaded = load_text_model(saved(model, tmp_path))

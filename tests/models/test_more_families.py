@@ -53,7 +53,7 @@ MASKED = [(name, "mask") for name, row in TEXT_FAMILIES.items() if row[2] in ("w
 def test_a_coalition_earns_what_its_text_earns_alone(family, removal):
     """Also where padding would tell: convolutions (ConvBERT, MobileBERT) and mixing without a mask (FNet)."""
     model = other_model(family)
-    game = text_game(model, TEXT, players="word", removal=removal, target=1)
+    game = text_game(model, TEXT, players="word", removal=removal, target=1, payoff="logit")
     coalitions = np.random.default_rng(0).random((20, len(game.players))) < np.linspace(0.1, 1.2, 20)[:, None]
     alone = [game.payoff(row[None])[0] for row in coalitions]
     assert_allclose(game.payoff(coalitions), alone, atol=1e-5)
@@ -61,7 +61,7 @@ def test_a_coalition_earns_what_its_text_earns_alone(family, removal):
 
 def test_a_text_that_shrinks_is_read_without_padding_where_padding_matters():
     model = other_model("ConvBert")
-    game = text_game(model, TEXT, players="word", removal="delete", target=1)
+    game = text_game(model, TEXT, players="word", removal="delete", target=1, payoff="logit")
     coalition = np.arange(len(game.players)) < 3
     ids = model.batch(model.encode(TEXT)).ids[0, torch.from_numpy(game.partition.kept(coalition[None])[0])]
     with torch.no_grad():
@@ -91,7 +91,7 @@ def test_a_model_that_reads_no_embeddings_refuses_what_needs_them(family):
 
 def test_removal_by_attention_needs_a_model_that_reads_a_mask():
     with pytest.raises(InvalidInput, match="has none"):
-        text_game(other_model("FNet"), TEXT, removal="attention")
+        text_game(other_model("FNet"), TEXT, removal="attention", players="token", payoff="logit")
 
 
 @pytest.mark.parametrize("family", [name for name, row in TEXT_FAMILIES.items() if row[3] == ("sdpa", "eager")])
@@ -160,7 +160,7 @@ def test_tokens_that_were_added_to_the_tokenizer_and_not_to_the_model_stand_for_
     for method, result in found:
         assert_allclose(result.credit, expected[method].credit, atol=1e-6)
     with pytest.raises(InvalidInput, match="no mask token that it knows"):
-        text_game(model, TEXT, removal="mask")
+        text_game(model, TEXT, removal="mask", players="token", payoff="logit")
 
 
 # Pictures

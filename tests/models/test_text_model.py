@@ -101,7 +101,7 @@ def test_attention_gradients_are_slopes():
 
     model = text_model("bert", dtype=torch.float64)
     encoded = model.encode("the film is good")
-    _, slopes = model.attention_gradients(encoded, target=1)
+    _, slopes = model.attention_gradients(encoded, target=1, payoff="logit")
     layer, head, i, j, step = 0, 1, 2, 3, 1e-5
     calls = 0
 

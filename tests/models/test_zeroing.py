@@ -153,6 +153,7 @@ def test_an_encoder_decoder_gives_every_target_scores_over_source_and_decoder():
     assert len(each) > 1 and not np.allclose(each[0], each[-1])
 
 
+@pytest.mark.half_precision("bfloat16", "float16")
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_weights_with_few_digits_are_not_lost_in_rounding(dtype):
     """1 - cos of outputs rounded to 8 bits would be mostly zeros. The same weights in float32 say what is right."""

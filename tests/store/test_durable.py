@@ -3,6 +3,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ from accredit.core import InvalidInput
 from accredit.core.coalitions import from_index
 from accredit.games import FunctionGame
 from accredit.store import ExecutorError, Journal, Quarantined, durable
-from accredit.store.executors import Processes, Serial, crew_of
+from accredit.store.executors import Processes, Serial, crew_of, fresh_processes, submit_to
 from accredit.store.schedule import Schedule
+from accredit.store.workers import WorkerLost, workers
 from accredit.values import shapley
 from accredit.values.orders import Permutations
 from tests.killed import left_behind
@@ -133,6 +136,49 @@ def test_a_coalition_that_kills_its_worker_is_found_and_the_others_survive(tmp_p
             game.payoff(ALL)
         counts = journal.games()[0]
         assert (counts["ok"], counts["quarantined"]) == (15, 1)
+
+
+class Dying:
+    """A pool whose worker has just died, and whose own thread closes what `submit` is about to send."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def submit(self, function: Any, /, *arguments: Any) -> Future[Any]:
+        raise self.error
+
+    def shutdown(self, **options: Any) -> None: ...
+
+
+CLOSED = OSError("handle is closed")
+
+
+@pytest.mark.parametrize("error", [CLOSED, OSError(9, "Bad file descriptor"), ValueError("bad fds_to_keep")], ids=str)
+def test_a_pool_that_dies_while_it_is_given_work_is_not_taken_for_a_game_that_cannot_travel(error: Exception) -> None:
+    pool: Any = Dying(error)
+    with pytest.raises(BrokenProcessPool, match="could not start another process"):
+        submit_to(pool, abs, -1, game=Sizes())
+    with pytest.raises(InvalidInput, match="sent to worker processes"):
+        submit_to(pool, abs, -1, game=FunctionGame(("a", "b"), lambda coalitions: coalitions.sum(axis=1)))
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_a_pool_that_dies_while_it_is_given_work_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools: list[Any] = [Dying(CLOSED), Dying(CLOSED)]
+    monkeypatch.setattr(
+        "accredit.store.executors.fresh_processes", lambda *a, **k: pools.pop() if pools else fresh_processes(*a, **k)
+    )
+    with durable(Sizes(), executor="processes:1") as game:
+        np.testing.assert_array_equal(game.payoff(ALL), Sizes().payoff(ALL))
+    assert not pools
+
+
+def test_rows_sent_to_a_pool_that_dies_are_reported_as_those_of_a_lost_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accredit.store.executors.fresh_processes", lambda count: nullcontext(Dying(CLOSED)))
+    with pytest.raises(WorkerLost, match="a worker process ended"), workers("processes:1") as submit:
+        assert submit is not None
+        submit(abs, -1)
 
 
 @pytest.mark.processes

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +16,7 @@ from tools import fuzz
 from tools.proof.mutate import damaged_bytes, damaged_json, places, torn
 from tools.proof.targets import CRASHING, TARGETS
 
+ROOT = Path(__file__).parents[2]
 QUICK = [name for name in TARGETS if name not in (*CRASHING, "explanations as JSON", "routes of the page", "journals")]
 
 
@@ -53,10 +59,14 @@ def test_a_journal_with_a_byte_flipped_inside_a_text_is_called_damaged():
     assert fuzz.attempt("journals", 43) is None
 
 
+@pytest.mark.slow
 def test_a_torn_model_file_is_refused_in_words(tmp_path):
-    from accredit.trees import load_ensemble
-
+    """In a process of its own, which a damaged file may end inside a library in C++."""
     file = tmp_path / "forest.ubj"
     file.write_bytes(b"{L\x00\x00\x00\x00\x00\x00\x00\x07learner\xb5\xff")
-    with pytest.raises(InvalidInput, match=r"forest.ubj cannot be read as a model of xgboost: .*; save it again"):
-        load_ensemble(file)
+    command = [sys.executable, "-m", "accredit", "explain", "rows.csv", "--model", str(file)]
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert re.search(r"forest.ubj cannot be read as a model of xgboost: .*; save it again", done.stderr)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from accredit import defaults
 from accredit.core import Holds, InvalidInput
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, WeightedVote, counted
-from accredit.methods import DEFAULT_BUDGET
 from accredit.values import banzhaf, beta, normalised_banzhaf, semivalue, shapley
 from accredit.values.semivalues import banzhaf_weights
 from tests.random_games import random_games
@@ -28,7 +28,7 @@ def test_a_budget_means_the_same_for_every_value(name, players, budget, exact):
     game = counted(FunctionGame(range(players), lambda c: c[:, 0] * c[:, 1] + c.sum(axis=1)))
     found = VALUES[name](game, budget=budget)
     assert found.exact is exact and game.payoffs == found.payoffs
-    assert game.payoffs == 2**players if exact else game.payoffs <= (budget or DEFAULT_BUDGET)
+    assert game.payoffs == 2**players if exact else game.payoffs <= (budget or defaults.BUDGET)
     assert exact or name == "shapley" or found.interval is not None
 
 

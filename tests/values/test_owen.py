@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from accredit import defaults
 from accredit.core import Holds, InvalidInput, TooManyPlayers
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted, grouped
-from accredit.methods import DEFAULT_BUDGET
 from accredit.values import banzhaf, banzhaf_owen, owen, shapley
 from tests.random_games import random_games
 
@@ -122,7 +122,7 @@ def test_wide_trees_are_estimated_within_the_budget():
     for budget in (None, 500):
         game.payoffs = 0
         found = owen(game, list(game.players), budget=budget)
-        assert not found.exact and found.payoffs == game.payoffs <= (budget or DEFAULT_BUDGET)
+        assert not found.exact and found.payoffs == game.payoffs <= (budget or defaults.BUDGET)
     nested = [[str(8 * i + j) for j in range(8)] for i in range(5)]
     exact = owen(game, nested, budget=1 << 18)
     assert exact.exact and exact.credit == pytest.approx(np.ones(40))

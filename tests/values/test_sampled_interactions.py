@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, t
 
 import accredit
+from accredit import defaults
 from accredit.core import Holds, InvalidInput, Known, TooManyPlayers
 from accredit.games import FunctionGame, FunctionGames, counted
-from accredit.methods import DEFAULT_BUDGET
 from accredit.values import CubeGame
+from accredit.values import sampled_interactions as sampled_module
 from accredit.values.indices import INDICES
 from accredit.values.pairs import Pairs
 from accredit.values.sampled_interactions import fold_controls, sampled_interactions
@@ -185,7 +186,7 @@ def test_without_a_budget_many_players_are_estimated_from_the_default():
     ):
         game = counted(FunctionGame([f"p{i}" for i in range(13)], lambda c: c[:, :2].all(axis=1)))
         found = call(game)
-        assert game.payoffs <= DEFAULT_BUDGET and not found.exact
+        assert game.payoffs <= defaults.BUDGET and not found.exact
 
 
 def test_the_budget_is_never_exceeded():
@@ -194,3 +195,35 @@ def test_the_budget_is_never_exceeded():
         accredit.interactions(game, "fbii", budget=budget)
         assert game.payoffs <= budget
     assert Spread.of(INDICES["sii"], 2, 14, 400).full[:2] == (0, 1)
+
+
+def test_a_thousand_players_are_refused_before_anything_is_asked():
+    game = counted(FunctionGame([f"p{i}" for i in range(1000)], lambda s: s.sum(axis=1) ** 0.5))
+    with pytest.raises(TooManyPlayers, match=r"500,501 coalitions of 1,000 players .* give budget=1072 or less"):
+        accredit.interactions(game)
+    assert game.payoffs == 0
+
+
+def test_the_budget_that_a_refusal_names_is_taken(monkeypatch):
+    monkeypatch.setattr("accredit.values.sampled_interactions.MOST_SCORES", 40 * comb(20, 2))
+    game = FunctionGame([f"p{i}" for i in range(20)], lambda s: s.sum(axis=1) ** 0.5)
+    with pytest.raises(TooManyPlayers, match="give budget=80 or less"):
+        accredit.interactions(game, "sii", budget=82)
+    assert accredit.interactions(game, "sii", budget=80).payoffs <= 80
+
+
+@pytest.mark.slow
+def test_controls_are_fitted_to_so_many_pairs_and_no_more(monkeypatch):
+    """The pairs beyond still count: their scores narrow the intervals."""
+    monkeypatch.setattr("accredit.values.sampled_interactions.MOST_FITTED", 100)
+    seen = []
+    fitted = sampled_module.fitted
+    monkeypatch.setattr(
+        sampled_module, "fitted", lambda sample, total: (seen.append(len(sample)), fitted(sample, total))[1]
+    )
+    game = asked(text())
+    few, many = (accredit.interactions(game, "sii", budget=budget) for budget in (200, 2000))
+    assert max(seen) == 100
+    assert np.diff(many.interval).mean() < np.diff(few.interval).mean() / 2
+    truth = numbers(accredit.interactions(text(), "sii"))
+    assert ((many.interval[:, 0] <= truth) & (truth <= many.interval[:, 1])).mean() > 0.9

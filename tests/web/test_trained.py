@@ -18,7 +18,7 @@ WORDS = ("good", "dull", "film", "story", "never", "a", "and", "quite")
 def folder(tmp_path_factory):
     import numpy as np
 
-    from accredit.explanation.explainer import builtin_model
+    from accredit.explanation.loading import builtin_model
     from accredit.learned import fit_fast_inputs
 
     rng = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def test_an_explainer_named_at_the_start_is_a_method_like_others_and_its_folder_
 @pytest.mark.slow
 def test_a_model_is_known_by_the_last_name_of_its_folder_and_nowhere_by_its_place(tmp_path):
     """On the page, in the saved file, in the JSON, and where a text is too long."""
-    from accredit.explanation.explainer import builtin_model
+    from accredit.explanation.loading import builtin_model
 
     place = tmp_path / "private" / "films"
     builtin_model("text").model.save_pretrained(place)

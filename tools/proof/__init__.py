@@ -1,1 +1,1 @@
-"""What `make truth`, `make matrix` and `make fuzz` are made of: games, graphs, bad values and independent oracles."""
+"""What `make truth`, `matrix`, `fuzz`, `golden` and `house` are made of: games, graphs, bad values, oracles, records."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.errors import NotConverged
+from accredit.values.intervals import blurred
 from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, more_rows, stages
 from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
@@ -38,6 +39,7 @@ class Asked:
     design: Design
     chosen: FloatArray  # (m,): v(T)
     rest: FloatArray  # (m,): v(Tᶜ)
+    moved: float = 0.0  # how far the game says that rounding may move a payoff
 
     @property
     def total(self) -> float:
@@ -55,21 +57,27 @@ class Asked:
         return self.odd - self.total * (self.design.sizes / self.design.players - 0.5)
 
     @property
-    def largest(self) -> float:
-        """Largest payoff in magnitude: what rounding errors are relative to."""
+    def blur(self) -> float:
+        """What rounding alone may make of the payoffs seen."""
         seen = np.concatenate([[self.nobody, self.everybody], self.chosen, self.rest])
-        return float(np.abs(seen).max())
+        return blurred(float(seen.min()), float(seen.max()), self.moved)
+
+    @property
+    def _steps(self) -> FloatArray:
+        """How far apart neighbours are among the payoffs but v(∅) and v(N), where rounding does not explain it."""
+        apart = np.diff(np.sort(np.concatenate([self.chosen, self.rest])))
+        return apart[apart > self.blur]
 
     @property
     def two_valued(self) -> bool:
         """Whether all payoffs but v(∅) and v(N) take at most two values."""
-        return len(np.unique(np.concatenate([self.chosen, self.rest]))) <= 2
+        return len(self._steps) <= 1
 
     @property
     def step(self) -> float:
         """What the odd part changes by where a two-valued payoff switches; 0 for payoffs of more values."""
-        seen = np.unique(np.concatenate([self.chosen, self.rest]))
-        return float(seen[-1] - seen[0]) / 2 if len(seen) == 2 else 0.0
+        steps = self._steps
+        return float(steps[0]) / 2 if len(steps) == 1 else 0.0
 
 
 @dataclass(frozen=True)
@@ -148,16 +156,15 @@ def _without_surrogate(asked: Asked) -> Finding | None:
     seen = "which is what was seen, not what is certain"
     if m == 0:
         return Finding(_shared(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
-    if np.sqrt(np.mean(asked.uneven**2)) <= 1e-13 * max(abs(asked.total), asked.largest):
-        because = f"the {m} pairs asked show no difference between players, {seen}"
-        return Finding(_shared(asked, np.zeros(n)), None, 0.0, because)
+    alike = np.abs(asked.uneven).max() <= asked.blur
+    because = f"the {m} pairs asked show no difference between players, {seen}"
     if m >= n + 10:
         additive = Regression(asked.design).apply(asked.uneven)
         z = asked.design.pairs - (asked.design.sizes / n)[:, None]
-        if np.abs(asked.uneven - z @ additive).max() <= 1e-11 * float(np.abs(asked.odd).max()):
-            because = f"an additive game explains the {m} pairs asked to rounding, {seen}"
-            return Finding(_shared(asked, additive), None, 0.0, because)
-    return None
+        if np.abs(asked.uneven - z @ additive).max() <= asked.blur:
+            explained = f"an additive game explains the {m} pairs asked to rounding, {seen}"
+            return Finding(_shared(asked, additive), None, 0.0, because if alike else explained)
+    return Finding(_shared(asked, np.zeros(n)), None, 0.0, because) if alike else None
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision, payoffs
+from accredit import defaults
+from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, Precision, payoffs
 from accredit.core.arguments import check_fields
+from accredit.core.rounding import blur_of
 from accredit.core.threads import one_blas_thread
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
@@ -17,7 +19,7 @@ from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, checked, described
 from accredit.values.solver import progress
 from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
-from accredit.values.surrogate.design import Design, empty_design, grown, strata
+from accredit.values.surrogate.design import empty_design, grown, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Finding, estimate, exact
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
@@ -59,7 +61,7 @@ class Surrogate:
 
     budget: int | None = None
     seed: int = 0
-    level: float = 0.95
+    level: float = defaults.LEVEL
     seconds: float | None = None
     half_width: float | None = None
     centre: Literal["stacked", "debiased"] = "stacked"
@@ -205,11 +207,7 @@ def asked_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Gene
         ends = np.array([[False] * n, [True] * n])
         earned = payoffs(game, np.concatenate([ends, new, ~new]))
         nobody, everybody, halves = float(earned[0]), float(earned[1]), earned[2:].reshape(2, -1)
-        return Asked(nobody, everybody, design, halves[0], halves[1])
+        return Asked(nobody, everybody, design, halves[0], halves[1], blur_of(game))
     halves = payoffs(game, np.concatenate([new, ~new])).reshape(2, -1)
-    return _joined(asked, design, halves)
-
-
-def _joined(asked: Asked, design: Design, halves: FloatArray) -> Asked:
     chosen, rest = np.append(asked.chosen, halves[0]), np.append(asked.rest, halves[1])
-    return Asked(asked.nobody, asked.everybody, design, chosen, rest)
+    return Asked(asked.nobody, asked.everybody, design, chosen, rest, blur_of(game))

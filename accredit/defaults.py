@@ -1,0 +1,26 @@
+"""What is meant where nothing is said: payoff, players, budget, level and seed, read by every door."""
+
+from __future__ import annotations
+
+LEVEL = 0.95  # of every interval
+AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for
+EXACT_LIMIT = 22  # players; 4 million payoffs
+BUDGET = 2000  # payoffs of one sampled value, and trainings of one sampled value of training data
+BUDGET_OF_PICTURES = 512  # payoffs of a sampled value for a picture that is not small
+PLAYERS_OF_TEXTS = "word"
+REMOVAL_OF_PICTURES = "mean"
+PAYOFF_OF_ANSWERS = "log-probability"
+
+
+def payoff(law: str) -> str:
+    """Log-odds where outputs are probabilities: unbounded, and free of the constant that all logits may share.
+
+    >>> payoff("softmax"), payoff("none")
+    ('log-odds', 'logit')
+    """
+    return "logit" if law == "none" else "log-odds"
+
+
+def affordable(players: int, budget: int | None) -> bool:
+    """Whether all 2ⁿ payoffs may be asked: they fit the budget, or, where none is stated, the players are few."""
+    return players <= AUTO_EXACT if budget is None else players <= EXACT_LIMIT and 2**players <= budget

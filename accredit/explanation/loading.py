@@ -1,0 +1,163 @@
+"""Models from whatever names them, and one input of a model dealt out to players."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
+
+from accredit import defaults
+from accredit.core import InvalidInput, needs
+from accredit.core.meant import singular
+from accredit.explanation.subject import Subject, image_subject, text_subject
+from accredit.models.encoded import UNITS
+from accredit.models.pixels import for_pictures
+from accredit.models.strings import StringModel, as_string_model, reads_strings
+
+if TYPE_CHECKING:
+    from accredit.models import ImageModel, TextModel
+
+
+def read_as(
+    given: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
+) -> tuple[Any, TextModel | ImageModel | StringModel, tuple[str, ...]]:
+    """The input and its model, and what is said where a string could be a text or the name of a picture.
+
+    A string that names a picture is one, unless its model reads text.
+    """
+    from accredit.models.pictures import is_picture_file, names_a_picture, open_picture
+
+    there = isinstance(given, str) and is_picture_file(given)
+    named = there or (isinstance(given, str) and names_a_picture(given))
+    if named and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
+        if not there and model is None:
+            open_picture(given)  # says that there is no such file
+        loaded = loaded_model(Path(given), model, tokenizer, **reading)
+        if not reads_words(loaded):
+            said = f"{given!r} names a file, so the picture in it was explained; with a text model its words would be."
+            return Path(given), loaded, (said,) if model is None else ()
+    else:
+        loaded = loaded_model(given, model, tokenizer, **reading)
+    also = f"{given!r} is also the name of a picture file; {loaded.name} reads text, so the words were explained."
+    return given, loaded, (also,) if there and reads_words(loaded) else ()
+
+
+def reads_words(model: Any) -> bool:
+    """Does this model read text, and not pictures?"""
+    return isinstance(model, StringModel) or _reads_tokens(model)
+
+
+def answering_model(model: Any, tokenizer: Any = None) -> Any:
+    """The model to ask, from whatever names it; a function of prompts stays as it is."""
+    if tokenizer is None and reads_strings(model):
+        return model
+    with needs("text", "explaining an answer"):
+        import torch  # noqa: F401  what loads and asks models needs it
+    from accredit.models import as_answering_model, load_text_model
+    from accredit.models.builtin import answers_folder
+
+    if tokenizer is None and hasattr(model, "state_dict"):
+        raise InvalidInput(
+            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)"
+        )
+    if model is None:
+        built_in = load_text_model(answers_folder())
+        built_in.name = "built-in answering model"
+        return as_answering_model(built_in)
+    return as_answering_model(load_text_model(model) if isinstance(model, str | Path) else model, tokenizer)
+
+
+def loaded_model(
+    subject: Any, model: Any, tokenizer: Any = None, **reading: Any
+) -> TextModel | ImageModel | StringModel:
+    """The model to explain, from whatever names it. `reading` is how pictures are prepared for it, where it does not say."""
+    found = _loaded_model(subject, model, tokenizer, reading)
+    unread = reading and (reads_words(found) or isinstance(model, str | Path) or model is None)
+    if unread:
+        name = next(iter(reading))
+        what = "it reads text" if reads_words(found) else "its image processor says how pictures are prepared"
+        raise InvalidInput(f"{name} is for pictures and networks without an image processor; {found.name}: {what}")
+    return found
+
+
+def _loaded_model(
+    subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
+) -> TextModel | ImageModel | StringModel:
+    text = isinstance(subject, str | tuple)
+    if text and tokenizer is None and reads_strings(model):
+        return as_string_model(model)
+    with needs("text", "explaining a text or a picture"):
+        import torch  # noqa: F401  what loads and asks models needs it
+    from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
+
+    if isinstance(model, TextModel):
+        return model
+    if isinstance(model, ImageModel):
+        return as_image_model(model, **reading)
+    if model is None:
+        if isinstance(subject, tuple):
+            raise InvalidInput(
+                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…"
+            )
+        return builtin_model("text" if isinstance(subject, str) else "image")
+    if isinstance(model, str | Path):
+        return load_text_model(model) if text else load_model(model)
+    looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids" if text else "pixel_values")
+    picture = looks == "pixel_values"
+    return as_image_model(model, tokenizer, **reading) if picture else as_text_model(model, tokenizer)
+
+
+def builtin_model(kind: str) -> TextModel | ImageModel:
+    """The small model that ships with accredit, for texts or for pictures."""
+    from accredit.models import load_image_model, load_text_model
+    from accredit.models.builtin import text_folder, vision_folder
+
+    loaded = load_text_model(text_folder()) if kind == "text" else load_image_model(vision_folder())
+    loaded.name = "built-in sentiment model" if kind == "text" else "built-in clothes model"
+    return loaded
+
+
+def subject_of(
+    model: TextModel | ImageModel | StringModel,
+    given: Any,
+    *,
+    players: Any = None,
+    removal: Any = None,
+    cut: bool = False,
+    prefix: str = "",
+    **settings: Any,
+) -> Subject:
+    """One input of one model, its tokens or pixels dealt out to players. `settings` are target, payoff, budget and seed."""
+    if isinstance(players, str):
+        players = singular(players, UNITS)
+    if isinstance(model, StringModel) or _reads_tokens(model):
+        if not isinstance(given, str | tuple):
+            what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
+            raise InvalidInput(
+                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)"
+            )
+        if for_pictures(players):
+            raise InvalidInput(
+                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'"
+            )
+        if removal is not None and not isinstance(removal, str):
+            raise InvalidInput(f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero")
+        options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}
+        return text_subject(model, given, players=players or defaults.PLAYERS_OF_TEXTS, **options)
+    if isinstance(given, list | tuple):
+        raise InvalidInput(
+            f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
+            "files into one folder and write accredit explain FOLDER --out rows.jsonl"
+        )
+    if isinstance(players, Mapping) or (isinstance(players, str) and players in UNITS):
+        raise InvalidInput(
+            f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
+            "(rows, columns)"
+        )
+    return image_subject(cast("ImageModel", model), given, players=players, removal=removal, **settings)
+
+
+def _reads_tokens(model: Any) -> TypeGuard[TextModel]:
+    from accredit.models import TextModel
+
+    return isinstance(model, TextModel)

@@ -1,0 +1,289 @@
+"""How to explain: one frozen request per kind of question. Their fields are the only list of settings.
+
+The doors (`explain_text`, `explain_picture`, `explain_rows`, `explain_answer`, `Explainer`) take their signatures from
+here, and a name that is no field is answered with the field that was probably meant, or with the kind of question that
+it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+
+from accredit import defaults
+from accredit.core import InvalidInput, checked_seed, optional_whole
+from accredit.core.meant import nearest
+from accredit.core.numbers import checked_text, shown
+from accredit.methods import SETTINGS
+from accredit.models.payoffs import Payoff
+
+Kind = Literal["text", "picture", "rows", "answer"]
+Announce = Callable[[str], None]
+Methods = str | Sequence[str]
+Weights = str | int | Sequence[float]  # of heads: mean, max, one of them, or a weight for each
+Groups = Mapping[str, Iterable[int]]  # of token positions, by name
+Columns = Mapping[str, Iterable[str | int]]  # groups of columns, by name
+Made = TypeVar("Made", bound="Request")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What every kind of question may be asked with.
+
+    `methods` are names from `accredit methods`; some take parameters after a colon: "flow:agf", "beta:16,1". `target`
+    is a label, token or index, by default what the model predicts. `budget` bounds the payoffs that each game method
+    may ask. `announce` is called once, early in a long run, with what it will cost.
+    """
+
+    kind: ClassVar[Kind]
+    said: ClassVar[str]  # what is explained, in words
+
+    methods: Methods | None = None
+    target: str | int | None = None
+    budget: int | None = None
+    seed: int = 0
+    announce: Announce | None = None
+
+    def __post_init__(self) -> None:
+        optional_whole(self.budget, "budget", example=1000)
+        checked_seed(self.seed)
+        if self.announce is not None and not callable(self.announce):
+            raise InvalidInput(
+                f"announce is {shown(self.announce)}; give a function of one line of text, for example print"
+            )
+
+    @property
+    def readings(self) -> dict[str, Any]:
+        """The settings of gradients and of readings of attention that were given."""
+        return {name: value for name in SETTINGS if (value := getattr(self, name, None)) is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRequest(Request):
+    """What may be asked of a model whose inside can be read: settings of gradients and of attention.
+
+    Gradients take `layer` (credit goes to what enters that block) and `baseline` (mask, pad, zero, mean or vectors; for
+    pictures as `removal`); integrals along a path also `tolerance` and `most_steps`, GradientSHAP and SmoothGrad
+    `samples` and `noise`, discretised integrated gradients `points`. Readings of attention follow the mean of a layer's
+    `heads` unless that is "max", the number of one head or a list with one weight for each, and all `layers` unless one
+    or some of them are named.
+    """
+
+    layer: int | str | None = None
+    baseline: Any = None
+    tolerance: float | None = None
+    most_steps: int | None = None
+    samples: int | None = None
+    noise: float | None = None
+    points: int | None = None
+    heads: Weights | None = None
+    layers: int | Sequence[int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextRequest(ModelRequest):
+    """How to explain a text, or a pair of texts that the model reads together.
+
+    `players` are "word", "token", "sentence" or named groups of token positions. `payoff` is "log-odds" (the default),
+    "logit", "probability", "margin", "loss", "correctness", "confidence", "entropy", or a function of the outputs (for
+    games). `removal` is how players leave: "mask", "delete", "attention", "pad" or "zero". `target="all"` explains what
+    is predicted and, from the same passes, every other output: see `.of(label)`. A text longer than the model reads is
+    refused unless `cut`; `prefix` is what an encoder–decoder has said so far.
+
+    >>> TextRequest(payoff="probability").payoff, TextRequest().seed
+    ('probability', 0)
+    """
+
+    kind = "text"
+    said = "a text"
+
+    players: str | Groups | None = None
+    payoff: Payoff | None = None
+    removal: str | None = None
+    cut: bool = False
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_text(self.prefix, "prefix")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureRequest(ModelRequest):
+    """How to explain a picture.
+
+    `players` are "patches", "segments", "segments:40", "pixels" or a grid (rows, columns); `segments` is instead an (H,
+    W) array with the segment of every pixel. Parts leave by `removal`: "mean" (the default), "blur", "black", "zero", a
+    number or another picture. `payoff` is as for texts. `size`, `mean`, `std` or `preprocess` say how a picture is
+    prepared for a network that has no image processor: see `as_image_model`.
+
+    >>> PictureRequest(players=(2, 2), size=224).preparation
+    {'size': 224}
+    """
+
+    kind = "picture"
+    said = "a picture"
+
+    players: Any = None
+    segments: Any = None
+    payoff: Payoff | None = None
+    removal: Any = None
+    size: int | tuple[int, int] | None = None
+    mean: float | Sequence[float] | None = None
+    std: float | Sequence[float] | None = None
+    preprocess: Any = None
+
+    @property
+    def preparation(self) -> dict[str, Any]:
+        """How pictures are prepared, where it was said."""
+        named = {name: getattr(self, name) for name in ("size", "mean", "std", "preprocess")}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowRequest(Request):
+    """How to explain rows of a table.
+
+    `background` holds the rows that a row is compared with, each counted by `weights`. All of them are used, unless
+    `most_background` says how many, chosen `background_by` "draw" or "medoids" (real rows in the middle of clusters,
+    counted by the rows of each); the result says so. Without a background, 20 rows or more are compared with one
+    another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared: the raw score ("logit"),
+    "log-odds", "probability", a regression's number ("value"); where there are class probabilities also "margin",
+    "loss", "correctness", "confidence" or "entropy"; or a function of the probabilities (else of the outputs), (batch,
+    classes) -> (batch,). `dependence` says what stands in for absent columns: interventional (the default), empirical,
+    gaussian, or cover (trees). `players` groups columns. `interactions` adds those of every two columns. Many rows are
+    spread over workers by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was
+    stopped goes on.
+
+    >>> RowRequest(dependence="empirical", methods="banzhaf").readings
+    {}
+    """
+
+    kind = "rows"
+    said = "rows of a table"
+
+    background: Any = None
+    players: Columns | None = None
+    payoff: Payoff | None = None
+    dependence: str | None = None
+    weights: Any = None
+    most_background: int | None = None
+    background_by: str | None = None
+    names: Iterable[str] | None = None
+    interactions: bool = False
+    trusted: Iterable[str] = ()
+    executor: str | None = None
+    out: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.executor is not None and not isinstance(self.executor, str):
+            raise InvalidInput(
+                f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRequest(ModelRequest):
+    """How to explain what a language model said.
+
+    The prompt may also be given as `context=[passages], query=…`; `template`, `separator` and `chat` say how these
+    become a prompt. `answer` is a text or token ids; `generate` is True, a number of new tokens, or settings of
+    `model.generate`: greedy unless they say otherwise. `rather_than` is another answer: then the payoff is this one's
+    minus the other's. `players` are passages, sentences, paragraphs, turns, examples, words, tokens, a list of
+    passages, or names with strings or spans of characters; `fixed` are strings or spans that never play, like the
+    template and special tokens. Parts leave by `removal`: "rebuild" (the default), "attention", or "filler" with
+    `filler='…'`. `payoff` is "log-probability", "mean" (per token) or "probability". `target` is answer, sentences or
+    tokens: what has credit of its own; see `.of(name)`. `memory` bounds the bytes of one pass, `batch` its rows.
+    `prefix` is what an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps
+    every payoff, so that a run that was stopped goes on where it was.
+
+    >>> AnswerRequest(context=["Anna lives in Rome ."], query="Where does Anna live ?", layer=2).readings
+    {'layer': 2}
+    """
+
+    kind = "answer"
+    said = "an answer to a prompt"
+
+    answer: Any = None
+    generate: Any = None
+    rather_than: Any = None
+    context: Sequence[str] | None = None
+    query: str | None = None
+    players: Any = None
+    fixed: Any = None
+    payoff: str | None = None
+    removal: str | None = None
+    filler: str | None = None
+    memory: float | None = None
+    batch: int | None = None
+    template: str | None = None
+    separator: str | None = None
+    chat: bool | None = None
+    prefix: str = ""
+    store: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_text(self.prefix, "prefix")
+
+
+REQUESTS: Mapping[Kind, type[Request]] = {
+    request.kind: request for request in (TextRequest, PictureRequest, RowRequest, AnswerRequest)
+}
+
+
+def settings_of(request: type[Request]) -> tuple[str, ...]:
+    """The names of what may be set.
+
+    >>> "dependence" in settings_of(RowRequest), "dependence" in settings_of(TextRequest)
+    (True, False)
+    """
+    return tuple(field.name for field in fields(request))
+
+
+def only_in(kind: Kind) -> frozenset[str]:
+    """Settings that one kind of question has and no other: who gives one of them has asked that kind.
+
+    >>> sorted(only_in("picture"))
+    ['mean', 'preprocess', 'segments', 'size', 'std']
+    """
+    others = (name for other, request in REQUESTS.items() if other != kind for name in settings_of(request))
+    return frozenset(settings_of(REQUESTS[kind])) - frozenset(others)
+
+
+def requested(request: type[Made], given: Mapping[str, Any]) -> Made:
+    """The request with these settings, or an error about the first name that is not one of them.
+
+    >>> requested(TextRequest, {"methds": ["shapley"]})
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: methds is not a setting of a text; did you mean methods?
+    >>> requested(TextRequest, {"dependence": "gaussian"})
+    Traceback (most recent call last):
+        ...
+    accredit.core.errors.InvalidInput: dependence belongs to rows of a table, and this question is about a text; ...
+    """
+    known = settings_of(request)
+    for name in given:
+        if name not in known:
+            raise _unknown(name, request)
+    return request(**given)
+
+
+def _unknown(name: str, request: type[Request]) -> InvalidInput:
+    elsewhere = [other.said for other in REQUESTS.values() if name in settings_of(other)]
+    if elsewhere:
+        said = f"{name} belongs to {' and '.join(elsewhere)}, and this question is about {request.said}; leave it out"
+        return InvalidInput(said, argument=name, code="misplaced")
+    known = settings_of(request)
+    near = nearest(name, known)
+    meant = f"did you mean {near}?" if near else f"the settings are {', '.join(known)}"
+    return InvalidInput(f"{name} is not a setting of {request.said}; {meant}", argument=name, code="unknown")
+
+
+def text_players(request: TextRequest) -> str | Groups:
+    """Who plays in a text."""
+    return defaults.PLAYERS_OF_TEXTS if request.players is None else request.players

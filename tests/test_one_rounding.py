@@ -1,0 +1,225 @@
+"""What one rounding must not decide: whether a column varies, whether rows agree, who is first, who is accused.
+
+0.1 + 0.2 and 0.3 are the same number, and the mean of equal numbers may be one rounding away from them. Each fact here holds
+in whole numbers, where it needs no tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.arena.standings import _share_interval
+from accredit.audit.attention import rank_agreement
+from accredit.audit.finding import interval_of, interval_of_pairs
+from accredit.audit.probes import _order_and_size
+from accredit.core import Attribution, InvalidInput, Known
+from accredit.evaluate import bootstrap
+from accredit.evaluate.bootstrap import sign_flips
+from accredit.explanation.backgrounds import _points
+from accredit.explanation.flows import beside_uniform
+from accredit.games import FunctionGame, TableGame
+from accredit.games.rows import covariance
+from accredit.games.textbook import bankruptcy
+from accredit.gradients.concepts import Concept, _p_value, concept_vector
+from accredit.learned import Tabular, batches
+from accredit.learned.columns import Columns
+from accredit.learned.doubts import uneven_columns
+from accredit.models.frames import rows_of
+from accredit.valuation.datamodels import fit_datamodels
+from accredit.valuation.features import features
+from accredit.valuation.harmonics import LEAST, harmonic_facts, read
+from accredit.valuation.label_scores import scaled
+from accredit.valuation.labels import _length
+from accredit.valuation.resolution import resolution
+from accredit.valuation.scores import accuracy
+from accredit.valuation.suspects import RowFacts, harmful
+from accredit.valuation.tables import _standardised
+from accredit.values.leaving_out import leaving_out
+from accredit.values.lime import fit_of
+from accredit.values.report import report
+
+THIRTY = 0.1 + 0.2  # one rounding more than 0.3
+TENTHS = np.full((30, 1), 0.1)  # their mean is not 0.1
+
+
+def test_the_numbers_are_as_said():
+    assert THIRTY != 0.3 and TENTHS.mean() != 0.1 and TENTHS.std() > 0
+
+
+# Columns that are constant
+
+
+def test_a_constant_column_of_a_table_is_not_divided_by_rounding():
+    """A test row that is 0.2 where all training rows are 0.1 became 3.6e15 standard deviations."""
+    train, test = _standardised(TENTHS, np.array([[0.2]]))
+    assert_allclose(train, 0, atol=1e-15)
+    assert_allclose(test, 0.1)
+
+
+def test_constant_columns_of_features_stay_what_they_are(tmp_path):
+    assert_allclose(scaled(TENTHS, "columns"), 0, atol=1e-15)
+    np.save(tmp_path / "own.npy", np.append(TENTHS, [[0.2]], axis=0))
+    found = features(str(tmp_path / "own.npy"), None, 31, np.arange(30))
+    assert_allclose(found.scaled[-1], 0.1)
+
+
+def test_constant_columns_have_a_spread_of_one_for_networks():
+    assert Tabular.of(TENTHS).spread == (1.0,)
+    assert Columns.of(rows_of(TENTHS)).each[0].spread == 1.0
+    assert uneven_columns(Tabular(2), np.hstack([TENTHS, np.arange(30.0)[:, None]])) == []
+
+
+def test_constant_columns_place_no_background_row():
+    assert _points(rows_of(np.hstack([TENTHS, np.arange(30.0)[:, None]]))).shape == (30, 1)
+
+
+def test_a_constant_column_goes_with_no_other():
+    """In whole numbers the covariance is that of the other column and 1e-6; a row in which the constant differs then says
+    nothing about the others."""
+    rows = np.hstack([np.random.default_rng(0).normal(size=(30, 1)), TENTHS])
+    found, whole = (covariance(x, np.full(30, 1 / 30)) for x in (rows, rows * [1, 0] + [0, 1]))
+    assert_allclose(found, whole, rtol=1e-12, atol=0)
+
+
+def test_outputs_that_never_change_do_not_choose_the_shrinkage_of_the_others():
+    """R² of an output that is always 0.1 was −1e30, and its mean with the others chose between lasso and ridge."""
+    rng = np.random.default_rng(0)
+    masks = rng.random((60, 6)) < 0.5
+    moves = masks @ rng.normal(size=6)
+    outputs = np.column_stack([moves, np.where(masks[:, 0], 0.3, THIRTY)])
+    found = fit_datamodels(tuple("abcdef"), ("moves", "stays"), masks, outputs, fraction=0.5)
+    assert found.held_out is not None and abs(found.held_out[1]) <= 1
+
+
+def test_a_number_that_is_always_the_same_teaches_nothing():
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    answers = np.where(x[:, :1] > 0, 0.3, THIRTY)
+    with pytest.raises(InvalidInput, match="says the same number"):
+        batches.rows_of(Tabular(2), x, answers - answers.mean(), None, "answers", False)
+
+
+def test_scores_that_are_all_the_same_have_no_size():
+    _, size = _order_and_size(np.full((1, 3), 0.1), np.ones((1, 3), dtype=bool))
+    assert size.tolist() == [[0.0, 0.0, 0.0]]
+
+
+# Rows that agree
+
+
+def test_rows_that_agree_but_for_rounding_prove_no_more_than_rows_that_agree():
+    """The interval of ten rows that are all 0.3 is 0.31 wide on both sides; one rounding made it 1e-17."""
+    same, rounded = np.full(10, 0.3), np.array([0.3] * 9 + [THIRTY])
+    for found, wanted in zip(interval_of(rounded).ends, interval_of(same).ends, strict=True):
+        assert found == pytest.approx(wanted)
+    nothing = np.array([0.0] * 9 + [THIRTY - 0.3])
+    assert interval_of(nothing).ends == pytest.approx(interval_of(np.zeros(10)).ends)
+    pairs = interval_of_pairs(rounded, np.arange(10), np.roll(np.arange(10), 1), 10)
+    assert pairs.ends == pytest.approx(interval_of(same).ends)
+
+
+def test_examples_that_agree_but_for_rounding_have_no_spread():
+    assert bootstrap(np.array([0.3] * 9 + [THIRTY])).precision.known is Known.UNKNOWN
+    ones = bootstrap(np.array([1.0] * 9 + [1 - 2**-53]), within=(0, 1))
+    assert (ones.low, ones.high) == pytest.approx((0.69, 1.0), abs=0.01)
+
+
+def test_methods_as_good_as_the_best_but_for_rounding_show_no_spread():
+    class Scores:
+        rows = 10
+
+        def share(self, name, index):
+            return np.where(index == 9, 1 - 2**-48, 1.0).mean(axis=1)
+
+    assert _share_interval(Scores(), "shapley", 0.95, 0).precision.known is Known.UNKNOWN
+
+
+def test_signs_are_flipped_as_if_sums_were_exact():
+    """0.1 + 0.1 + 0.1 − 0.3 is nothing, so every assignment of signs goes as far: p = 1."""
+    assert sign_flips(np.array([[1.0], [1.0], [1.0], [-3.0]]))[0] == 1.0
+    assert sign_flips(np.array([[0.1], [0.1], [0.1], [-0.3]]))[0] == 1.0
+
+
+def test_equal_shares_of_inputs_are_not_a_finding():
+    """Welch's t of scores that are all 0.3, against scores that are all 0.3 or all 0.7."""
+
+    def concept(score):
+        return Concept(np.full(10, score), np.zeros(1), 1.0)
+
+    assert np.full(10, 0.3).std() > 0
+    assert _p_value(concept(0.3), [concept(0.3)] * 3, "t") == 1.0
+    assert _p_value(concept(0.3), [concept(0.7)] * 3, "t") == 0.0
+
+
+def test_activations_that_are_equal_but_for_rounding_have_no_direction():
+    with pytest.raises(InvalidInput, match="activations at this layer are equal"):
+        concept_vector(np.full((5, 2), 0.3), np.full((5, 2), THIRTY))
+
+
+def test_ranks_of_what_is_equal_but_for_rounding_are_not_compared():
+    even = np.array([[0.3, THIRTY, 0.3]])
+    assert math.isnan(rank_agreement(even, np.array([[1.0, 2.0, 3.0]]), np.ones((1, 3), dtype=bool))[0])
+    credit = beside_uniform(Attribution("abc", even[0], None, "by hand"), np.array([1.0, 2.0, 3.0]))
+    assert "uniform_rank_correlation" not in credit.certificate
+
+
+def test_subsets_that_all_earn_the_same_are_not_read():
+    subsets = np.random.default_rng(0).random((4 * LEAST, 8)) < 0.5
+    same = np.where(subsets[:, 0], 0.3, THIRTY)
+    assert harmonic_facts(subsets, same, 0.5) == {}
+    with pytest.raises(InvalidInput, match="no variance to divide"):
+        read(subsets, same, 0.5)
+
+
+# Who is first, who adds nothing, who is accused
+
+
+def test_a_tie_of_answers_counts_its_fair_share():
+    assert accuracy(np.array([[[THIRTY, 0.3]]]), np.array([1])).tolist() == [0.5]
+
+
+def test_rounding_accuses_nobody():
+    credit = np.zeros(12)
+    credit[3], credit[5] = 0.3 - THIRTY, 1.0
+    values = Attribution(tuple("abcdefghijkl"), credit, 1.0, "by hand")
+    assert harmful(values, RowFacts({"d": "spam"}, {})) == ()
+
+
+def test_a_total_of_rounding_is_no_share_to_measure_by():
+    interval = np.array([[-1.2, 1.4], [-1.4, 1.2]])
+    zero, rounded = (
+        Attribution(("a", "b"), [0.1, -0.1], total, "by hand", interval=interval, payoffs=100)
+        for total in (0.0, THIRTY - 0.3)
+    )
+    assert resolution(zero) == resolution(rounded) == ()
+
+
+def test_a_list_is_not_longer_by_rounding():
+    assert _length(np.array([0.3, 0.2]), 0.3) == _length(np.array([THIRTY, 0.2]), 0.3) == 0
+
+
+def test_the_whole_estate_may_be_claimed_in_any_order():
+    assert bankruptcy(0.1 + 0.2 + 0.3, {"a": 0.3, "b": 0.2, "c": 0.1}).players == ("a", "b", "c")
+
+
+def test_a_player_who_adds_rounding_adds_nothing():
+    game = TableGame(("a", "b"), [0, 0.3, 0, THIRTY])
+    assert "b adds nothing to any coalition." in report(game).reading
+    lifted = TableGame(("a", "b"), [THIRTY - 0.3, 0.3, 0, 0.3])
+    assert report(lifted).reading[0].startswith("Everybody together earns 0.3")
+
+
+def test_leave_one_out_of_an_additive_game_is_enough_whoever_rounding_puts_first():
+    found = leaving_out(FunctionGame("abcd", lambda s: s[:, 1] * 0.2 + s[:, 2] * 0.3 + s[:, 0] * 0.1 + s[:, 3] * 0.3))
+    assert found.loo.argmax() != found.shapley.argmax()
+    assert found.enough is True and found.same_order
+    nothing = leaving_out(FunctionGame("ab", lambda s: np.where(s[:, 0], 0.3, THIRTY)))
+    assert nothing.share_above == 0
+
+
+def test_a_line_fits_payoffs_that_are_all_the_same():
+    earned = np.array([0.3, THIRTY, 0.3, THIRTY])
+    assert fit_of(earned, np.full(4, 0.3), np.ones(4)) == fit_of(np.full(4, 0.3), np.full(4, 0.3), np.ones(4)) == 1.0
