@@ -88,6 +88,7 @@ truth: $(VENV)/test.done  ## axioms on 50,000 games, coverage of intervals, flow
 
 cpus: $(VENV)/test.done  ## the numeric tests as other CPUs would compute them, and with other sizes of model passes
 	$(BIN)/python -m tools.cpus --workers 2
+
 golden: $(VENV)/test.done  ## results bit by bit: recorded the first time, compared from then on; rm -r out/golden to record anew
 	$(BIN)/python -m tools.golden $(if $(wildcard out/golden/about.json),compare,record) out/golden --jobs 2
 

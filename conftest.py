@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,9 +13,10 @@ from accredit.store.executors import processes_can_run
 from tests import undertaker
 from tests.batches import cut_into
 
-PAGE = "tests/web/"
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# shap, a peer in tests, compiles for seconds what then runs for milliseconds.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 settings.register_profile("accredit", deadline=None, derandomize=True, database=None)
 settings.load_profile("accredit")
@@ -31,19 +31,6 @@ def pytest_configure(config: pytest.Config) -> None:
     undertaker.watch_over_this_process()
     if config.option.batches is not None:
         cut_into(config.option.batches)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests of one file stay together, and so do all tests of the page: one worker starts one server for them."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByPlace(LoadScopeScheduling):  # type: ignore[misc]
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return PAGE if file.startswith(PAGE) else file
-
-    return ByPlace(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.hookimpl(tryfirst=True)

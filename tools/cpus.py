@@ -182,7 +182,7 @@ class Outcome:
 def run_tests(cpu: VirtualCPU, paths: Sequence[str], workers: int, further: Sequence[str]) -> Outcome:
     """The tests below `paths`, in a child with the settings; all that pytest says goes to a file of its own."""
     command = [sys.executable, "-m", "pytest", "-rfE", "--no-header", "--tb=short", *paths, *further]
-    command += ["--numprocesses", str(workers), "--dist", "loadscope", "--no-loadscope-reorder"] * (workers > 1)
+    command += ["--numprocesses", str(workers), "--dist", "worksteal"] * (workers > 1)
     command += ["--batches", str(cpu.batches)] * (cpu.batches is not None)
     file = SAID / f"{cpu.name}.txt"
     file.parent.mkdir(parents=True, exist_ok=True)

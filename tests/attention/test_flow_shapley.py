@@ -115,19 +115,19 @@ def test_groups_bring_many_tokens_within_exact_reach():
 @pytest.mark.slow
 @pytest.mark.parametrize("cuts", [2, 160], ids=["poor control variate", "good control variate"])
 def test_intervals_cover_the_exact_value(monkeypatch, cuts):
-    # 30 independent runs, 11 players each, nominal level 0.95. The mean coverage of a run has sd below 0.1, that of 30 runs
-    # below 0.019; 0.85 is five of these below 0.95: false alarms below 1e-6 if the intervals are honest.
-    game = FlowGame(LayeredNetwork.from_attention(soft(4, 11)))
+    # 20 independent runs, 8 players each, nominal level 0.95. The mean coverage of a run has sd below 0.1, that of 20 runs
+    # below 0.023; 0.83 is five of these below 0.95: false alarms below 1e-6 if the intervals are honest.
+    game = FlowGame(LayeredNetwork.from_attention(soft(3, 8)))
     truth = flow_shapley(game).credit
-    monkeypatch.setattr(flow_values, "EXACT_PLAYERS", 10)
+    monkeypatch.setattr(flow_values, "EXACT_PLAYERS", 7)
     monkeypatch.setattr(flow_values, "CUTS", cuts)
     covered, error = [], []
-    for seed in range(30):
+    for seed in range(20):
         found = flow_shapley(game, orders=60, seed=seed)
         covered.append((found.interval[:, 0] <= truth) & (truth <= found.interval[:, 1]))
         error.append((found.credit - truth) / np.maximum(found.stderr, 1e-12))
-    assert np.mean(covered) > 0.85
-    # unbiased: the mean of 30 standardised errors is a t-like variable of sd about 0.19; 1.2 is more than six of them
+    assert np.mean(covered) > 0.83
+    # unbiased: the mean of 20 standardised errors is a t-like variable of sd about 0.23; 1.2 is more than five of them
     assert np.abs(np.mean(error, axis=0)).max() < 1.2
 
 

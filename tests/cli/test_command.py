@@ -19,6 +19,7 @@ from accredit.cli.doctor import EXTRAS
 from accredit.cli.examples import SAMPLES
 from accredit.cli.man import commands, manual
 from accredit.cli.trials import TRIALS, trials_of
+from tests.cli.without import typed_without
 from tools.command_page import PAGE, SHARED, filled, options
 
 ROOT = Path(__file__).parents[2]
@@ -219,14 +220,9 @@ def test_the_doctor_tries_no_precision_without_torch(typed, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "words", [["explain", "A film."], ["explain", "--answer"], ["audit", "A film."], ["compare"]], ids=" ".join
-)
-def test_without_torch_a_command_says_in_its_own_words_what_to_install(words):
-    code = "import sys; sys.modules['torch'] = None; from accredit.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
-    last = done.stderr.strip().splitlines()[-1]
-    assert (
-        last.endswith("needs torch, which is not installed: pip install 'accredit[text]'") and "accredit." not in last
-    )
+def test_without_torch_a_command_says_in_its_own_words_what_to_install():
+    asked = [["explain", "A film."], ["explain", "--answer"], ["audit", "A film."], ["compare"]]
+    for code, said in typed_without("torch", asked):
+        last = said.strip().splitlines()[-1]
+        assert code == 2 and "accredit." not in last
+        assert last.endswith("needs torch, which is not installed: pip install 'accredit[text]'")

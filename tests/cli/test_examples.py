@@ -1,8 +1,6 @@
 """`accredit examples`: files that are really there, kept if they were, and commands that parse."""
 
 import shlex
-import subprocess
-import sys
 
 import pytest
 from click.testing import CliRunner
@@ -10,6 +8,7 @@ from click.testing import CliRunner
 from accredit.cli import COMMANDS, accredit
 from accredit.cli.examples import SAMPLES, examples
 from accredit.cli.trials import TRIALS
+from tests.cli.without import typed_without
 
 
 def test_it_writes_every_sample_and_says_what_to_type(tmp_path, monkeypatch):
@@ -27,10 +26,10 @@ def test_a_file_that_was_there_is_kept(tmp_path):
     assert "it differs from the example" in done.output
 
 
-def test_a_folder_in_the_way_of_a_file_is_named(tmp_path):
+def test_a_folder_in_the_way_of_a_file_is_named(typed, tmp_path):
     (tmp_path / "pricing.csv").mkdir()
-    done = subprocess.run([sys.executable, "-m", "accredit", "examples", str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 2 and "pricing.csv is not a regular file" in done.stderr
+    code, _, said = typed("examples", tmp_path)
+    assert code == 2 and "pricing.csv is not a regular file" in said
 
 
 def test_names_with_blanks_are_quoted(tmp_path):
@@ -58,15 +57,13 @@ def test_a_trial_runs(command, tmp_path, monkeypatch):
     assert runner.invoke(accredit, shlex.split(command)[1:]).exit_code == 0
 
 
-@pytest.mark.parametrize("asked", [
-    "value reviews.csv --target mood --text review", "value reviews.csv --target mood --text review --only labels",
-    "explain --table",
-])  # fmt: skip
-def test_without_scikit_learn_it_says_what_to_install(asked):
-    """In a process of its own: what an earlier test fitted or imported stays in memory, and would need nothing more."""
-    code = "import sys; sys.modules['sklearn'] = None; from accredit.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *shlex.split(asked)], cwd=SAMPLES, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert "needs scikit-learn, which is not installed: pip install 'accredit[data]'" in done.stderr
+@pytest.mark.slow
+def test_without_scikit_learn_it_says_what_to_install():
+    asked = [
+        ["value", "reviews.csv", "--target", "mood", "--text", "review"],
+        ["value", "reviews.csv", "--target", "mood", "--text", "review", "--only", "labels"],
+        ["explain", "--table"],
+    ]
+    for code, said in typed_without("sklearn", asked, SAMPLES):
+        assert code == 2
+        assert "needs scikit-learn, which is not installed: pip install 'accredit[data]'" in said

@@ -211,7 +211,7 @@ def test_a_stopped_run_ends_like_one_that_was_not(run, folders, tmp_path, kept, 
 
 @pytest.mark.slow
 def test_a_killed_run_is_resumed(run, folders, tmp_path):
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 12), encoding="utf-8")
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 5), encoding="utf-8")
     options = ["texts.txt", "--model", str(folders / "text"), "--methods", "leave-one-out,shapley", "--out"]
     command = [sys.executable, "-m", "accredit", "explain", *options, "rows.jsonl"]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}

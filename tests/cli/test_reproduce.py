@@ -12,16 +12,6 @@ from accredit.cli import accredit
 
 
 @pytest.mark.slow
-def test_chapter_prints_verdicts_and_writes_files(tmp_path):
-    pytest.importorskip("sklearn")
-    result = CliRunner().invoke(accredit, ["reproduce", "chapter", "--quick", "--out", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert "✓ Theorem 10.1.2" in result.output
-    assert "✗ Problem 10.1.4 as printed" in result.output
-    assert (tmp_path / "chapter.md").exists()
-
-
-@pytest.mark.slow
 def test_all_pages_run_one_after_the_other(tmp_path):
     pytest.importorskip("transformers")
     words = ["reproduce", "all", "--quick", "--pages", "choices", "--json", "--out", str(tmp_path)]

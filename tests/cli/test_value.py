@@ -139,7 +139,8 @@ def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
 
 @pytest.mark.slow
 def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
-    line = [*BASE, "--method", "banzhaf", "--budget", "250", "--executor", "serial", "--json", "--no-curves"]
+    model = ["--model", "ridge", "--budget", "250", "--executor", "serial"]
+    line = [*BASE, "--method", "banzhaf", *model, "--json", "--no-curves"]
     whole = json.loads(run(*line)[1])["worth"]["values"]
     script = "from accredit.cli import COMMANDS, main; COMMANDS['value'] = ('accredit.cli.value', ''); main()"
     child = subprocess.Popen(

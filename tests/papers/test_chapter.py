@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
+from accredit.cli import accredit
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
 from accredit.papers import chapter_data
@@ -42,8 +46,15 @@ def test_the_report_is_markdown_with_its_figures(report, tmp_path):
 
 
 @pytest.mark.slow
-def test_running_it_twice_writes_the_same_bytes(report):
-    assert chapter(quick=True).markdown() == report.markdown()
+def test_the_command_prints_verdicts_and_running_it_again_writes_the_same_bytes(report, tmp_path):
+    result = CliRunner().invoke(accredit, ["reproduce", "chapter", "--quick", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "✓ Theorem 10.1.2" in result.output
+    assert "✗ Problem 10.1.4 as printed" in result.output
+    report.write(tmp_path / "before")
+    texts = [(place / "chapter.md").read_text(encoding="utf-8") for place in (tmp_path / "before", tmp_path)]
+    first, second = (re.sub(r"Written by .*? \(", "(", text) for text in texts)  # a call of Python, and the command
+    assert first == second and "(accredit " in first
 
 
 def test_remainder_by_hand():

@@ -106,7 +106,7 @@ def test_exact_claims_hold_on_any_game(name, payoffs, budget, seed):
 def test_claims_in_expectation_are_means_over_seeds(name):
     """False alarms: 6 estimators × 2 games × 6 players at a two-sided level of 1e-8 each, so 7e-7 in all."""
     for game in (game_with_equal_and_null_players(), voting(6, 1)):
-        runs = np.array([estimator(name, 6, budget=62, seed=seed).solve(game).credit for seed in range(600)])
+        runs = np.array([estimator(name, 6, budget=62, seed=seed).solve(game).credit for seed in range(300)])
         assert estimator(name, 6, budget=62).solve(game).claim("symmetry").holds is Holds.IN_EXPECTATION
         stderr = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
         allowed = student.isf(0.5e-8, len(runs) - 1) * stderr + 1e-12
@@ -119,7 +119,7 @@ def test_regression_treats_equal_players_alike_in_expectation(name):
     """False alarms: 2 estimators × 2 pairs of players at 1e-8 each."""
     for n in (6, 7):
         game = game_with_equal_and_null_players(n)
-        runs = np.array([estimator(name, n, budget=30, seed=seed).solve(game).credit for seed in range(600)])
+        runs = np.array([estimator(name, n, budget=30, seed=seed).solve(game).credit for seed in range(300)])
         apart = runs[:, 0] - runs[:, 1]
         assert apart.std() > 0
         assert abs(apart.mean()) <= student.isf(0.5e-8, len(apart) - 1) * apart.std(ddof=1) / np.sqrt(len(apart))
