@@ -154,10 +154,9 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> Difference:
     found = [_between(part, old[part], new[part]) for part in ("numbers", "whole")]
     if not any(each.numbers or each.wording for each in found):
         return Difference(False, True, 0.0, "the order of the fields")
-    largest, where = max((each.largest, each.where) for each in found if each.numbers or not found[0].numbers)
-    first = next((each.where for each in found if each.wording), where)
-    numbers = any(each.numbers for each in found)
-    return Difference(numbers, any(each.wording for each in found), largest, where if numbers else first)
+    worst = max(found, key=lambda each: each.largest)  # of two alike, the first
+    numbers, worded = any(each.numbers for each in found), [each.where for each in found if each.wording]
+    return Difference(numbers, bool(worded), worst.largest, worst.where if numbers else worded[0])
 
 
 def _between(part: str, old: Any, new: Any) -> Difference:

@@ -460,8 +460,9 @@ def pictures_to_learn() -> Path:
 @cache
 def language_folder() -> Path:
     """The small answering model, saved as a folder."""
-    for part in answering_model():
-        part.save_pretrained("language")
+    with redirect_stderr(io.StringIO()):  # a bar of progress
+        for part in answering_model():
+            part.save_pretrained("language")
     return Path("language")
 
 
