@@ -89,9 +89,7 @@ def test_every_address_leads_somewhere():
 def test_a_method_without_its_library_says_what_to_install(missing, monkeypatch):
     import sys
 
-    for name in [
-        n for n in sys.modules if n.startswith(("accredit.explanation.gradients", "accredit.gradients"))
-    ]:
+    for name in [n for n in sys.modules if n.startswith(("accredit.explanation.gradients", "accredit.gradients"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(MissingExtra, match=rf"method 'integrated-gradients' needs {missing}.*accredit\[text\]"):

@@ -14,12 +14,14 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from accredit import defaults
 from accredit.core import InvalidInput, checked_seed, optional_whole
+from accredit.core.arguments import check_fields
 from accredit.core.meant import nearest
 from accredit.core.numbers import checked_text, shown
 from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 
 Kind = Literal["text", "picture", "rows", "answer"]
+By = Literal["draw", "medoids"]  # how a background is thinned
 Announce = Callable[[str], None]
 Methods = str | Sequence[str]
 Weights = str | int | Sequence[float]  # of heads: mean, max, one of them, or a weight for each
@@ -170,10 +172,10 @@ class RowRequest(Request):
     dependence: str | None = None
     weights: Any = None
     most_background: int | None = None
-    background_by: str | None = None
-    names: Iterable[str] | None = None
+    background_by: By | None = None
+    names: Sequence[str] | None = None
     interactions: bool = False
-    trusted: Iterable[str] = ()
+    trusted: Sequence[str] = ()
     executor: str | None = None
     out: str | Path | None = None
 
@@ -183,6 +185,9 @@ class RowRequest(Request):
             raise InvalidInput(
                 f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
             )
+        check_fields(self)
+        for name in () if self.names is None else self.names:
+            checked_text(name, "names")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +235,13 @@ class AnswerRequest(ModelRequest):
         checked_text(self.prefix, "prefix")
 
 
+PEERS = {  # what other libraries call a setting
+    "nsamples": "budget", "n_samples": "budget", "max_evals": "budget", "npermutations": "budget", "n_perturb_samples": "budget",
+    "data": "background", "masker": "background", "train_data": "background", "baselines": "baseline",
+    "feature_names": "names", "columns": "names", "feature_perturbation": "dependence", "link": "payoff",
+    "model_output": "payoff", "class_index": "target", "output_index": "target", "random_state": "seed", "algorithm": "methods",
+    "feature_mask": "players", "n_steps": "most_steps", "sources": "context", "question": "query",
+}  # fmt: skip
 REQUESTS: Mapping[Kind, type[Request]] = {
     request.kind: request for request in (TextRequest, PictureRequest, RowRequest, AnswerRequest)
 }
@@ -279,7 +291,7 @@ def _unknown(name: str, request: type[Request]) -> InvalidInput:
         said = f"{name} belongs to {' and '.join(elsewhere)}, and this question is about {request.said}; leave it out"
         return InvalidInput(said, argument=name, code="misplaced")
     known = settings_of(request)
-    near = nearest(name, known)
+    near = PEERS[name] if PEERS.get(name) in known else nearest(name, known)
     meant = f"did you mean {near}?" if near else f"the settings are {', '.join(known)}"
     return InvalidInput(f"{name} is not a setting of {request.said}; {meant}", argument=name, code="unknown")
 

@@ -148,7 +148,8 @@ class TableExplanation(Drawn):
         name = self.target if output is None else output
         if name not in self.outputs:
             more = f" and {len(self.outputs) - NAMED} more" * (len(self.outputs) > NAMED)
-            raise InvalidInput(f"output {name!r} was not explained, only {', '.join(self.outputs[:NAMED])}{more}")
+            known = ", ".join(self.outputs[:NAMED])
+            raise InvalidInput(f"output {shown(name)} was not explained; write one of {known}{more}", argument="output")
         return self.outputs.index(name)
 
     @property

@@ -98,7 +98,8 @@ class AnswerGame:
     @property
     def blur(self) -> float:
         """How far rounding may move the log-probability of a token (`accredit.core.rounding`)."""
-        self.asked(np.ones((1, len(self.players)), dtype=bool))
+        if not self._known:
+            self.asked(np.ones((1, len(self.players)), dtype=bool))
         return self.pays.blur
 
     def fingerprint_parts(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class ImageGame(PartsGame):
     >>> from accredit.models import builtin, load_image_model
     >>> game = image_game(load_image_model(builtin.vision_folder()), np.eye(28))
     >>> game, len(game.players), game.removal
-    (ImageGame(16 players, logit of 'T-shirt', removal by mean), 16, 'mean')
+    (ImageGame(16 players, log-odds of 'T-shirt', removal by mean), 16, 'mean')
     """
 
     model: ImageModel

@@ -49,7 +49,7 @@ class TextGame(PartsGame):
     >>> from accredit.models import builtin, load_text_model
     >>> game = text_game(load_text_model(builtin.text_folder()), "A gripping film.", players="word")
     >>> game, game.removal
-    (TextGame(4 players, logit of 'POSITIVE', removal by mask), 'mask')
+    (TextGame(4 players, log-odds of 'POSITIVE', removal by mask), 'mask')
     """
 
     model: TextModel

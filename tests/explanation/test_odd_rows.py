@@ -136,7 +136,7 @@ def test_what_no_model_can_read_is_named(case):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"nsamples": 5}, "nsamples is not a setting of rows; the settings are"),
+        ({"nsamples": 5}, "nsamples is not a setting of rows of a table; did you mean budget"),
         ({"names": ["a", "b", "c", "d"]}, "names is for arrays"),
         ({"target": "maybe"}, "its labels are goes, stays"),
         ({"payoff": "value"}, "can be asked for logit, log-odds, probability"),

@@ -443,6 +443,20 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "explanation.explain.budget": lambda f: 16,
     "explanation.explain.background": lambda f: NOTHING,
     "explanation.explain.text": lambda f: NOTHING,
+    "explanation.explain_text.text": lambda f: "good film",
+    "explanation.explain_text.methods": lambda f: "leave-one-out",
+    "explanation.explain_text.players": lambda f: "word",
+    "explanation.explain_text.budget": lambda f: 16,
+    "explanation.explain_picture.picture": lambda f: np.eye(28),
+    "explanation.explain_picture.methods": lambda f: "leave-one-out",
+    "explanation.explain_picture.players": lambda f: (2, 2),
+    "explanation.explain_picture.budget": lambda f: 16,
+    "explanation.explain_picture.size": lambda f: NOTHING,
+    "explanation.explain_rows.players": lambda f: NOTHING,
+    "explanation.explain_rows.rows": lambda f: ROWS,
+    "explanation.explain_rows.names": lambda f: ["a", "b", "c"],
+    "explanation.explain_rows.model": lambda f: linear_model(),
+    "explanation.explain_rows.background": lambda f: BACKGROUND,
     "store.save.path": lambda f: f / "written.json",
     "store.load.path": saved_file,
     "store.load_arrays.path": saved_file,
@@ -665,7 +679,9 @@ def expectation(call: str, parameter: str, note: str) -> str:
     if parameter in ("given", "coalition", "names", "terms") and "Iterable" in note and "checked" not in call:
         return "members"
     if "Path" in note:
-        return "writes" if call in ("store.save", "store.Journal") or "to_html" in call else "reads"
+        return (
+            "writes" if call in ("store.save", "store.Journal") or "to_html" in call or parameter == "out" else "reads"
+        )
     if (call, parameter) in AS:
         return AS[call, parameter]
     if (call, parameter) in FREE:
