@@ -236,7 +236,7 @@ class AnswerRequest(ModelRequest):
 
 
 PEERS = {  # what other libraries call a setting
-    "nsamples": "budget", "n_samples": "budget", "max_evals": "budget", "npermutations": "budget", "n_perturb_samples": "budget",
+    "nsamples": "budget", "n_samples": "budget", "max_evals": "budget", "npermutations": "budget",
     "data": "background", "masker": "background", "train_data": "background", "baselines": "baseline",
     "feature_names": "names", "columns": "names", "feature_perturbation": "dependence", "link": "payoff",
     "model_output": "payoff", "class_index": "target", "output_index": "target", "random_state": "seed", "algorithm": "methods",
