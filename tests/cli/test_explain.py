@@ -186,7 +186,7 @@ def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tm
         told.append("a row")
         raise InvalidInput("not today")
 
-    monkeypatch.setattr("accredit.explanation.rows.explain", refused)
+    monkeypatch.setattr("accredit.explanation.rows.Explainer.__call__", refused)
     monkeypatch.setattr("accredit.cli.explain.click.echo", lambda message, **_: told.append(message))
     assert run("texts.txt", "--model", folders / "text", *FAST)[0] == 0
     assert told[0].startswith("5 rows; their payoffs alone take about") and "--budget 200" in told[0]
