@@ -307,7 +307,7 @@ LONG = "This link holds a text of 20,001 characters, and this page takes up to 2
         ("#game?players=[broken&payoffs=1", "The players and payoffs of this link do not fit together; this is another game."),
         ("#game?players=[%22A%22]&payoffs=0,1&method=x", "This link asks for the value “x”, which is not available here."),
         ("#flow?text=A+film.&residual=7", "The link asks for the residual weight 7. Choose what there is and press Draw."),
-        ("#tables?built=in&shown=banana", "Output 'banana' was not explained, only prediction."),
+        ("#tables?built=in&shown=banana", "Output 'banana' was not explained; write one of prediction."),
         (f"#explain?text={'x' * 20_001}", LONG),
         (f"#answers?context=a&query={'x' * 20_001}", LONG),
     ],
