@@ -15,6 +15,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_numbers
 
 ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
+FEW_ROWS = 8  # up to which all nodes are tried at once instead of column by column
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,8 @@ class Forest:
 
     def decisions(self, nodes: IntArray, matrix: FloatArray) -> BoolArray:
         """Does each row go left at each of these inner nodes? (nodes, rows)."""
+        if len(matrix) <= FEW_ROWS:
+            return self._goes_left(nodes[:, None], matrix.T[self.feature[nodes]])
         left = np.empty((len(nodes), len(matrix)), dtype=bool)
         order = np.argsort(self.feature[nodes], kind="stable")
         columns, first = np.unique(self.feature[nodes][order], return_index=True)
@@ -182,10 +185,13 @@ class Forest:
         matrix = self.matrix(rows)
         total = np.repeat(self.base[None, :], len(matrix), axis=0)
         step = max(1, ROUTE_CELLS // self.trees)
+        by_output = [(first, np.flatnonzero(self.output == first)) for first in np.unique(self.output).tolist()]
         for start in range(0, len(matrix), step):
-            for tree, at in enumerate(self.leaves(matrix[start : start + step])):
-                first = self.output[tree]
-                total[start : start + step, first : first + self.value.shape[1]] += self.value[at]
+            at = self.leaves(matrix[start : start + step])
+            for first, trees in by_output:
+                leaf = at[trees]
+                for v in range(self.value.shape[1]):
+                    total[start : start + step, first + v] += self.value[leaf, v].sum(axis=0)
         return total
 
 
