@@ -128,7 +128,7 @@ class TreeShares:
         credit = np.zeros((count, forest.outputs, len(matrix)))
         pairs = np.zeros((count * count, forest.outputs, len(matrix))) if self.interactions else None
         others = np.arange(forest.trees)
-        if self._asked_before:
+        if self._asked_before and len(matrix):
             tables, others = self._kept
             for made, earned in zip(tables, (credit, pairs), strict=False):
                 assert earned is not None
@@ -311,5 +311,5 @@ def _filled(trees: IntArray, cells: FloatArray) -> list[IntArray]:
 
 def _square(pairs: FloatArray, players: int) -> FloatArray:
     """Pairs i < j as symmetric matrices: (players², outputs, rows) -> (rows, players, players, outputs)."""
-    upper = np.moveaxis(pairs, -1, 0).reshape(pairs.shape[-1], players, players, -1)
+    upper = np.moveaxis(pairs, -1, 0).reshape(pairs.shape[-1], players, players, pairs.shape[1])
     return upper + upper.transpose(0, 2, 1, 3)
