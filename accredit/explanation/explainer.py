@@ -44,8 +44,10 @@ from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
+    from accredit.explanation.tables import Questions
 
 LONG = 5.0  # seconds from which a run is announced
+OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
 ENOUGH = 0.5  # seconds of a run after which its length can be told
 P = ParamSpec("P")
 Result = TypeVar("Result", covariant=True)
@@ -74,8 +76,21 @@ def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tu
     return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
-def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation:
-    from accredit.explanation.table_run import explain_parts, table_run
+def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Questions | None = None) -> TableExplanation:
+    """`questions` have been prepared for this model and request."""
+    from accredit.explanation.table_run import TableRun, explain_parts
+
+    asked = (questions or _row_questions(model, request)).ask(rows)
+    run = TableRun(model, asked, tuple(request.trusted), request.players)
+    with progress("explain", len(asked.rows)) as bar:
+        where = request.executor or "serial"
+        return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
+
+
+def _row_questions(model: Any, request: RowRequest) -> Questions:
+    """The model and the background, read and checked, for any number of questions about rows."""
+    from accredit.explanation.table_run import opened
+    from accredit.explanation.tables import Questions
 
     chosen = find_all(("shapley",) if request.methods is None else request.methods, "game")
     if len(chosen) > 1:
@@ -85,15 +100,12 @@ def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    run = table_run(
-        rows, model, request.background, method=chosen[0].name, players=request.players, payoff=request.payoff,
-        budget=request.budget, seed=request.seed, dependence=request.dependence, weights=request.weights,
-        most_background=request.most_background, background_by=request.background_by, names=request.names,
-        interactions=request.interactions, trusted=request.trusted,
+    return Questions(
+        opened(model, tuple(request.trusted)), request.background, method=chosen[0].name, players=request.players,
+        payoff=request.payoff, budget=request.budget, seed=request.seed, dependence=request.dependence,
+        weights=request.weights, most_background=request.most_background, background_by=request.background_by,
+        names=request.names, interactions=request.interactions,
     )  # fmt: skip
-    with progress("explain", len(run.whole.rows)) as bar:
-        where = request.executor or "serial"
-        return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
 
 
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
@@ -260,6 +272,10 @@ class Explainer:
     tokenizer)(context=passages, query=…)`. The settings are those of `explain`; what belongs to one input (an answer,
     passages, a query) is given in the call.
 
+    For rows, model and background are read, checked and prepared in the first call, and trees keep their tables from
+    the second one on. A model that is fitted again, or trained on, is read again. What is changed inside of the
+    background, or inside of an array of the model, goes unnoticed: make a new explainer.
+
     >>> explainer = Explainer(methods="loo")
     >>> [explainer(text).target for text in ("A gripping film.", "A dull film.")]
     ['POSITIVE', 'NEGATIVE']
@@ -269,6 +285,8 @@ class Explainer:
         _check_names(settings)
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
+        self._asked: dict[str, Any] = {}  # the settings with which rows were asked about
+        self._questions: Questions | None = None  # what was prepared for them
 
     def __repr__(self) -> str:
         named = "the built-in model" if self.model is None else type(self.model).__name__
@@ -279,7 +297,8 @@ class Explainer:
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
         if kind == "rows":
-            return _answer_rows(given, self.model, requested(RowRequest, settings))
+            request = requested(RowRequest, settings)
+            return _answer_rows(given, self.model, request, self._questions_with(settings, request))
         if kind == "answer":
             request = requested(AnswerRequest, settings)
             return _answer_prompt(
@@ -298,6 +317,16 @@ class Explainer:
         if reads_words(loaded):
             return _answer_text(given, loaded, requested(TextRequest, settings), notes)
         return _answer_picture(given, loaded, requested(PictureRequest, settings), notes)
+
+    def _questions_with(self, settings: dict[str, Any], request: RowRequest) -> Questions:
+        """What was prepared for questions with these settings; made anew where they, or the model's fit, are others."""
+        from accredit.explanation.table_run import opened
+
+        asked = {name: value for name, value in settings.items() if name not in OF_THE_RESULT}
+        same = asked.keys() == self._asked.keys() and all(asked[name] is self._asked[name] for name in asked)
+        if not same or self._questions is None or not self._questions.is_of(opened(self.model, tuple(request.trusted))):
+            self._asked, self._questions = asked, _row_questions(self.model, request)
+        return self._questions
 
     def _model(self, kind: Kind, load: Callable[[], Any]) -> Any:
         if kind not in self._loaded:

@@ -17,7 +17,6 @@ from accredit.core.numbers import as_array
 from accredit.trees.credit import TreeCredit, TreeShares, checked_owners, checked_weight
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
-from accredit.trees.reading.ensemble import DOUBLE
 from accredit.trees.separable import owners, still_own
 from accredit.values.weighing import semivalue_of
 
@@ -100,7 +99,7 @@ class ClosedForm:
         self._weight = None
         if self._background is not None:
             self._weight = None if weight is None else checked_weight(weight, len(self._background))
-            self._compared = self._solver.read(self._before(self._background), None)[0]
+            self._compared = self._solver.read(self._before(self._background))[0]
         self._shares: tuple[IntArray, Shares] | None = None  # who owns the encoded columns, and what is prepared for them
 
     @property
@@ -108,23 +107,27 @@ class ClosedForm:
         """What is shared: margin, probability, value, log of the value."""
         return self._solver.payoff
 
-    def stands_for(self, rows: Any) -> bool:
-        """May the reading be asked about these rows in place of the model? Where it adds up in the same precision, was compared
-        with the model on its thresholds and on the background, and the rows are finite numbers."""
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the numbers that the raw output of a row has."""
+        return self._solver.outputs
+
+    def read(self, rows: Any) -> Reading | None:
+        """What the reading gives for rows about which the model need not be asked; None where it must be. The reading stands for
+        a model that is slow to answer, after it was compared with it on its thresholds and on the background, and where it
+        has nothing but finite numbers to read."""
         if self._final is not self.model or self._background is None or self._shares is None:
-            return False
-        return self._solver.stands_for(rows)
-
-    def margin(self, rows: Any) -> FloatArray:
-        """What the reading gives for rows that it stands for: (rows, outputs)."""
-        return self._solver.read(_table(rows, "rows"), False)[1]
-
-    def share(self, rows: Any, said: FloatArray | bool | None = None) -> RowCredit:
-        """The credit of these rows. `said` is the model's own raw output of them, (rows, outputs), which the reading is compared
-        with; None: the model is asked; False: the reading stands for it."""
+            return None
         table = _table(rows, "rows")
         _check_widths(table, self._background)
-        matrix, margin = self._solver.read(self._before(table), said)
+        return self._solver.stands_for(table)
+
+    def share(self, rows: Any, said: FloatArray | None = None, reading: Reading | None = None) -> RowCredit:
+        """The credit of these rows. The reading is compared with the model's own raw output of them, `said` (rows, outputs), which
+        is asked for where it is None; or `read` has given the reading, which then stands."""
+        table = _table(rows, "rows")
+        _check_widths(table, self._background)
+        matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
         got = self._prepared(table, matrix).credit(matrix)
         return RowCredit(
             got.credit, got.base, margin, got.pairs, _columns(table), self._solver.outputs, self.payoff, _words(self.model),
@@ -177,6 +180,9 @@ class Asked:
     weight: Any
 
 
+Reading = tuple[FloatArray, FloatArray]  # rows as numbers (rows, encoded), and their raw output (rows, outputs)
+
+
 class Shares(Protocol):
     """What credits rows of numbers."""
 
@@ -192,15 +198,13 @@ class _Trees:
     def numbers(self, rows: Any) -> FloatArray:
         return self._read.forest.matrix(self._read.encode(rows))
 
-    def stands_for(self, rows: Any) -> bool:
-        if self._read.tolerance > DOUBLE or not _are_numbers(rows):
-            return False
-        return bool(np.isfinite(self.numbers(rows)).all())
+    def stands_for(self, rows: Any) -> Reading | None:
+        if not self._read.slow or not _are_numbers(rows):
+            return None
+        matrix = self.numbers(rows)
+        return (matrix, self._read.forest.margin(matrix)) if np.isfinite(matrix).all() else None
 
-    def read(self, rows: Any, said: FloatArray | bool | None) -> tuple[FloatArray, FloatArray]:
-        if said is False:
-            matrix = self.numbers(rows)
-            return matrix, self._read.forest.margin(matrix)
+    def read(self, rows: Any, said: FloatArray | None = None) -> Reading:
         return self._read.read(rows, said)
 
     def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
@@ -219,10 +223,10 @@ class _Weighted:
     def numbers(self, rows: Any) -> FloatArray:
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
-    def stands_for(self, rows: Any) -> bool:
-        return False  # such a model is asked in a moment
+    def stands_for(self, rows: Any) -> Reading | None:
+        return None  # such a model is asked in a moment
 
-    def read(self, rows: Any, said: FloatArray | bool | None) -> tuple[FloatArray, FloatArray]:
+    def read(self, rows: Any, said: FloatArray | None = None) -> Reading:
         matrix = self.numbers(rows)
         self._linear.check(rows, matrix)
         return matrix, self._linear.margin(matrix)

@@ -155,9 +155,9 @@ class TreeShares:
         forest, kinds = self.forest, (False, True) if self.interactions else (False,)
         trees = _kept_trees(forest, self._of, kinds)
         others = np.setdiff1d(np.arange(forest.trees), trees)
-        if not len(trees):
+        paths = paths_of(forest, trees, self._of) if len(trees) else None
+        if paths is None or paths.most == 0:  # trees without a test share nothing
             return [], others
-        paths = paths_of(forest, trees, self._of)
         how = self._background, self._rule
         return [KeptTables(forest, paths, ~paths.inner, *how, pairs, self._count) for pairs in kinds], others
 

@@ -13,7 +13,6 @@ from accredit.core import AccreditError, FloatArray, InvalidInput
 from accredit.trees.credit import TreeCredit, tree_credit
 from accredit.trees.forest import Forest
 
-DOUBLE = 1e-9  # the tolerance of models that add up in double precision
 CHECKED = 1000  # rows that are compared with the model's own output
 PROBES = 256  # rows made from the model's own thresholds, to compare before any row is given
 
@@ -53,7 +52,8 @@ class Ensemble:
     raw: Callable[[Any], FloatArray]  # the model's own output of such rows -> (rows, outputs)
     probe: Callable[[FloatArray], FloatArray] | None = None  # the same from encoded rows; None: there is no way in
     takes_missing: bool = True
-    tolerance: float = DOUBLE  # how far the trees may be from the model, relative to the leaves that are summed
+    tolerance: float = 1e-9  # how far the trees may be from the model, relative to the leaves that are summed
+    slow: bool = False  # the model takes much longer to answer than its trees, which may be asked instead once they are checked
 
     def matrix(self, rows: Any) -> FloatArray:
         """Rows as numbers, checked: the trees give for them what the model gives (on the first rows)."""
