@@ -10,7 +10,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
@@ -78,9 +78,11 @@ def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tu
 
 def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Questions | None = None) -> TableExplanation:
     """`questions` have been prepared for this model and request."""
-    from accredit.explanation.table_run import TableRun, explain_parts
+    from accredit.explanation.table_run import TableRun, explain_parts, opened
 
-    asked = (questions or _row_questions(model, request)).ask(rows)
+    if questions is None:
+        questions = _row_questions(opened(model, tuple(request.trusted)), request)
+    asked = questions.ask(rows)
     run = TableRun(model, asked, tuple(request.trusted), request.players)
     with progress("explain", len(asked.rows)) as bar:
         where = request.executor or "serial"
@@ -89,7 +91,6 @@ def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Question
 
 def _row_questions(model: Any, request: RowRequest) -> Questions:
     """The model and the background, read and checked, for any number of questions about rows."""
-    from accredit.explanation.table_run import opened
     from accredit.explanation.tables import Questions
 
     chosen = find_all(("shapley",) if request.methods is None else request.methods, "game")
@@ -101,7 +102,7 @@ def _row_questions(model: Any, request: RowRequest) -> Questions:
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
     return Questions(
-        opened(model, tuple(request.trusted)), request.background, method=chosen[0].name, players=request.players,
+        model, request.background, method=chosen[0].name, players=request.players,
         payoff=request.payoff, budget=request.budget, seed=request.seed, dependence=request.dependence,
         weights=request.weights, most_background=request.most_background, background_by=request.background_by,
         names=request.names, interactions=request.interactions,
@@ -285,8 +286,7 @@ class Explainer:
         _check_names(settings)
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
-        self._asked: dict[str, Any] = {}  # the settings with which rows were asked about
-        self._questions: Questions | None = None  # what was prepared for them
+        self._rows: PreparedRows | None = None
 
     def __repr__(self) -> str:
         named = "the built-in model" if self.model is None else type(self.model).__name__
@@ -297,8 +297,7 @@ class Explainer:
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
         if kind == "rows":
-            request = requested(RowRequest, settings)
-            return _answer_rows(given, self.model, request, self._questions_with(settings, request))
+            return _answer_rows(given, self.model, *self._prepared(settings))
         if kind == "answer":
             request = requested(AnswerRequest, settings)
             return _answer_prompt(
@@ -318,20 +317,44 @@ class Explainer:
             return _answer_text(given, loaded, requested(TextRequest, settings), notes)
         return _answer_picture(given, loaded, requested(PictureRequest, settings), notes)
 
-    def _questions_with(self, settings: dict[str, Any], request: RowRequest) -> Questions:
-        """What was prepared for questions with these settings; made anew where they, or the model's fit, are others."""
+    def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, Questions]:
+        """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
         from accredit.explanation.table_run import opened
 
-        asked = {name: value for name, value in settings.items() if name not in OF_THE_RESULT}
-        same = asked.keys() == self._asked.keys() and all(asked[name] is self._asked[name] for name in asked)
-        if not same or self._questions is None or not self._questions.is_of(opened(self.model, tuple(request.trusted))):
-            self._asked, self._questions = asked, _row_questions(self.model, request)
-        return self._questions
+        kept = self._rows
+        again = kept is not None and _are_same(settings, kept.settings)
+        request = kept.request if kept is not None and again else requested(RowRequest, settings)
+        model = opened(self.model, tuple(request.trusted))
+        if kept is not None and _are_same(_decisive(settings), _decisive(kept.settings)) and kept.questions.is_of(model):
+            questions = kept.questions
+        else:
+            questions = _row_questions(model, request)
+        self._rows = PreparedRows(settings, request, questions)
+        return request, questions
 
     def _model(self, kind: Kind, load: Callable[[], Any]) -> Any:
         if kind not in self._loaded:
             self._loaded[kind] = load()
         return self._loaded[kind]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRows:
+    """The settings of a question about rows, and what was prepared for them."""
+
+    settings: dict[str, Any]
+    request: RowRequest
+    questions: Questions
+
+
+def _decisive(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings for which something is prepared."""
+    return {name: value for name, value in settings.items() if name not in OF_THE_RESULT}
+
+
+def _are_same(settings: dict[str, Any], others: dict[str, Any]) -> bool:
+    """Are these the very same values? Tables and functions are not compared by what they hold."""
+    return settings.keys() == others.keys() and all(value is others[name] for name, value in settings.items())
 
 
 def _names_a_picture(given: Any) -> bool:

@@ -206,10 +206,9 @@ def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> t
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:
     """Each player's value in every row; several columns of one player as text."""
     cells = rows.cells()
-    mine = [np.flatnonzero(partition.owner == k).tolist() for k in range(len(partition.players))]
     return tuple(
         cells[own[0]]
         if len(own) == 1
         else tuple(", ".join(f"{rows.columns[i]}={cells[i][r]}" for i in own) for r in range(len(rows)))
-        for own in mine
+        for own in partition.places
     )

@@ -36,6 +36,8 @@ class Rows:
 
     def cells(self) -> tuple[tuple[Any, ...], ...]:
         """Each column's values as plain JSON types; missing ones are None."""
+        if not self.framed and self.table.dtype.kind in "biuf" and np.isfinite(self.table).all():
+            return tuple(map(tuple, self.table.T.tolist()))
         columns = (self.table.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
         return tuple(tuple(_cell(value) for value in column) for column in columns)
 

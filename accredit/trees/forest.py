@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -185,14 +186,18 @@ class Forest:
         matrix = self.matrix(rows)
         total = np.repeat(self.base[None, :], len(matrix), axis=0)
         step = max(1, ROUTE_CELLS // self.trees)
-        by_output = [(first, np.flatnonzero(self.output == first)) for first in np.unique(self.output).tolist()]
         for start in range(0, len(matrix), step):
             at = self.leaves(matrix[start : start + step])
-            for first, trees in by_output:
+            for first, trees in self._by_output:
                 leaf = at[trees]
                 for v in range(self.value.shape[1]):
                     total[start : start + step, first + v] += self.value[leaf, v].sum(axis=0)
         return total
+
+    @cached_property
+    def _by_output(self) -> list[tuple[int, IntArray]]:
+        """The trees that begin with each output."""
+        return [(first, np.flatnonzero(self.output == first)) for first in np.unique(self.output).tolist()]
 
 
 def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:
