@@ -16,6 +16,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_numbers
 
 ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
+FEW_NODES = 128  # of a tree, on average, up to which all of them are tried for a few rows
 FEW_ROWS = 8  # up to which all nodes are tried at once instead of column by column
 
 
@@ -155,14 +156,19 @@ class Forest:
 
     def _goes_left(self, nodes: IntArray, x: FloatArray) -> BoolArray:
         """Where each value goes at each node; `nodes` and `x` broadcast together."""
-        threshold, set_of = self.threshold[nodes], self.set_of[nodes]
+        threshold = self.threshold[nodes]
         left = x <= threshold if self.inclusive else x < threshold
-        if (listed := set_of >= 0).any():
+        if len(self.sets) and (listed := (set_of := self.set_of[nodes]) >= 0).any():
             left = np.where(listed, self.sets[set_of, self._codes(x)], left)
         missing = np.isnan(x)
-        if (zero := self.zero_missing[nodes]).any():
+        if self._takes_zero and (zero := self.zero_missing[nodes]).any():
             missing = missing | (zero & (x == 0))
         return np.where(missing, self.missing_left[nodes], left) if missing.any() else left
+
+    @cached_property
+    def _takes_zero(self) -> bool:
+        """Does any node take zero for missing?"""
+        return bool(self.zero_missing.any())
 
     def _codes(self, x: FloatArray) -> IntArray:
         """Category codes, cut towards zero as the libraries do; the last column of `sets` for what lies outside."""
@@ -171,6 +177,8 @@ class Forest:
 
     def leaves(self, matrix: FloatArray) -> IntArray:
         """The leaf of every row in every tree: (trees, rows) of node positions."""
+        if len(matrix) <= FEW_ROWS and len(self.feature) <= FEW_NODES * self.trees:
+            return self._leaves_of_few(matrix)
         at = np.repeat(self.roots[:, None], len(matrix), axis=1)
         tree, row = np.nonzero(self.feature[at] >= 0)
         while len(tree):
@@ -180,6 +188,27 @@ class Forest:
             inner = self.feature[node] >= 0
             tree, row = tree[inner], row[inner]
         return at
+
+    def _leaves_of_few(self, matrix: FloatArray) -> IntArray:
+        """The same row by row, with every test of small trees tried at once."""
+        inner, depth = self._tests
+        leaves = np.empty((self.trees, len(matrix)), dtype=np.int64)
+        for row, left in enumerate(self.decisions(inner, matrix).T):
+            below = self.left.copy()  # where the row goes from each node
+            below[inner] = np.where(left, self.left[inner], self.right[inner])
+            at = self.roots
+            for _ in range(depth):
+                at = below[at]
+            leaves[:, row] = at
+        return leaves
+
+    @cached_property
+    def _tests(self) -> tuple[IntArray, int]:
+        """The inner nodes, and the most of them that one row meets in a tree."""
+        at, depth = self.roots, 0
+        while len(at := at[self.feature[at] >= 0]):
+            at, depth = np.concatenate([self.left[at], self.right[at]]), depth + 1
+        return np.flatnonzero(self.feature >= 0), depth
 
     def margin(self, rows: Any) -> FloatArray:
         """The model's raw output: (rows, outputs)."""
