@@ -2,15 +2,16 @@
 
     python -m benchmarks.one_row [--quick]
 
-Needs the extra [bench]. One thread; both explainers are made once, with a background of 100 rows, for 200 trees of depth 5 on the
-30 columns of scikit-learn's breast cancer data, and asked about one row at a time. Making them and their first calls, in which
-ours builds its tables, are counted apart. Rounds of ours and of shap's alternate, and the least round of each counts. The last
-line is one JSON object, for xgboost and for a random forest:
+Needs the extra [bench]. One thread. Both explainers are made once, with a background of 100 rows, for 200 trees of depth 5 on
+the 30 columns of scikit-learn's breast cancer data, and asked about one row at a time. Making them and their first calls, in
+which ours builds its tables, are counted apart. Rounds of ours and of shap's alternate, and the least round of each counts. The
+last line is one JSON object, for xgboost and for a random forest:
 
 * `over_shap`: our CPU seconds per row over shap's.
 * `seconds`, `seconds_shap`: CPU seconds per row.
 * `seconds_prepare`, `seconds_prepare_shap`: CPU seconds until the third row is answered.
-* `agreement`: the largest difference from shap's values (which it computes in single precision for xgboost).
+* `agreement`: the largest difference from shap's values. scikit-learn rounds rows to single precision before it compares them,
+  and ours with it; shap does not, so that a value on a threshold may take another branch there.
 """
 
 from __future__ import annotations

@@ -325,7 +325,11 @@ class Explainer:
         again = kept is not None and _are_same(settings, kept.settings)
         request = kept.request if kept is not None and again else requested(RowRequest, settings)
         model = opened(self.model, tuple(request.trusted))
-        if kept is not None and _are_same(_decisive(settings), _decisive(kept.settings)) and kept.questions.is_of(model):
+        if (
+            kept is not None
+            and _are_same(_decisive(settings), _decisive(kept.settings))
+            and kept.questions.is_of(model)
+        ):
             questions = kept.questions
         else:
             questions = _row_questions(model, request)

@@ -170,8 +170,9 @@ class Ground:
         assert self.compared.rows is not None
         names = [self.compared.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
         return (
-            f"Columns “{names[0]}” and “{names[1]}” go together (correlation {together[a, b]:.2f} in size): the credit says what "
-            "the model does with each, not what each says about the other. The dependence “empirical” answers that instead.",
+            f"Columns “{names[0]}” and “{names[1]}” go together (correlation {together[a, b]:.2f} in size): the credit says "
+            "what the model does with each, not what each says about the other. The dependence “empirical” answers that "
+            "instead.",
         )
 
 

@@ -248,7 +248,6 @@ REQUESTS: Mapping[Kind, type[Request]] = {
 }
 
 
-@cache
 def settings_of(request: type[Request]) -> tuple[str, ...]:
     """The names of what may be set.
 

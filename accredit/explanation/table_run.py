@@ -229,7 +229,15 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
         for first, answer in run.answers(done, executor):
             last = first + len(answer.credit)
             target.writelines(
-                _line(asked, answer, r, asked.prediction[first + r], [column[first + r] for column in cells], first + r, name)
+                _line(
+                    asked,
+                    answer,
+                    r,
+                    asked.prediction[first + r],
+                    [column[first + r] for column in cells],
+                    first + r,
+                    name,
+                )
                 for r in range(max(0, done - first), last - first)
             )
             target.flush()

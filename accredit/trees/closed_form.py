@@ -100,7 +100,9 @@ class ClosedForm:
         if self._background is not None:
             self._weight = None if weight is None else checked_weight(weight, len(self._background))
             self._compared = self._solver.read(self._before(self._background))[0]
-        self._shares: tuple[IntArray, Shares] | None = None  # who owns the encoded columns, and what is prepared for them
+        self._shares: tuple[IntArray, Shares] | None = (
+            None  # who owns the encoded columns, and what is prepared for them
+        )
 
     @property
     def payoff(self) -> str:
@@ -113,9 +115,11 @@ class ClosedForm:
         return self._solver.outputs
 
     def read(self, rows: Any) -> Reading | None:
-        """What the reading gives for rows about which the model need not be asked; None where it must be. The reading stands for
-        a model that is slow to answer, after it was compared with it on its thresholds and on the background, and where it
-        has nothing but finite numbers to read."""
+        """What the reading gives for rows about which the model need not be asked; None where it must be.
+
+        The reading stands for a model that is slow to answer, after the two were compared on thresholds and background, and
+        where there is nothing but finite numbers to read.
+        """
         if self._final is not self.model or self._background is None or self._shares is None:
             return None
         table = _table(rows, "rows")
@@ -123,8 +127,11 @@ class ClosedForm:
         return self._solver.stands_for(table)
 
     def share(self, rows: Any, said: FloatArray | None = None, reading: Reading | None = None) -> RowCredit:
-        """The credit of these rows. The reading is compared with the model's own raw output of them, `said` (rows, outputs), which
-        is asked for where it is None; or `read` has given the reading, which then stands."""
+        """The credit of these rows.
+
+        The reading is compared with the model's own raw output of them, `said` (rows, outputs), for which the model is asked
+        where it is None. A `reading` that `read` gave stands as it is.
+        """
         table = _table(rows, "rows")
         _check_widths(table, self._background)
         matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
@@ -150,7 +157,7 @@ class ClosedForm:
     def _owns(self, rows: Any, matrix: FloatArray, encoded: IntArray) -> bool:
         """Do the columns before a pipeline still own the same encoded columns, beside these rows?"""
         if self._final is self.model:
-            return len(encoded) == rows.shape[1]
+            return len(encoded) == int(rows.shape[1])
         if self._background is None:
             return False
         both = np.concatenate([matrix, self._compared])

@@ -289,7 +289,9 @@ def _portions(
     depth = np.zeros(forest.trees)
     for d, level in enumerate(by.levels):
         depth[by.tree[level]] = d
-    order = wanted[np.argsort(depth[wanted], kind="stable")]  # of like depth: none is walked with more nodes than it needs
+    order = wanted[
+        np.argsort(depth[wanted], kind="stable")
+    ]  # of like depth: none is walked with more nodes than it needs
     each = WALKED if background is None else COMPARED + len(background.matrix)
     for trees in _filled(order, (np.bincount(by.tree) / 2 * each)[order]):
         paths = paths_of(forest, trees, of)

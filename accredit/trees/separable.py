@@ -74,7 +74,10 @@ def still_own(
     """Is encoding a mixture of two rows the mixture of their encodings, if encoded columns belong to `own`? One of the two is
     among the `first` rows; None: both are any."""
     rng = np.random.default_rng(0)
-    one, other = rng.integers(0, len(encoded) if first is None else first, TRIALS), rng.integers(0, len(encoded), TRIALS)
+    one, other = (
+        rng.integers(0, len(encoded) if first is None else first, TRIALS),
+        rng.integers(0, len(encoded), TRIALS),
+    )
     kept = rng.random((TRIALS, rows.shape[1])) < 0.5
     expected = np.where(kept[:, own], encoded[one], encoded[other])
     return bool(_same(encode(mixtures(rows, one, other, kept)), expected).all())

@@ -109,8 +109,8 @@ def test_an_explainer_answers_as_a_fresh_call_does(name):
 def test_frames_rows_and_mappings_through_a_pipeline(model):
     model, background = town_encoded(model), FRAME.iloc[40:80]
     explainer = Explainer(model, background=background)
-    one = FRAME.iloc[0]
-    for rows in (FRAME[:1], one, one.to_dict(), FRAME[3:9], FRAME[:2].astype({"age": float}), FRAME[["town", "pay", "age"]][9:10]):  # fmt: skip
+    one, turned, wide = FRAME.iloc[0], FRAME[["town", "pay", "age"]][9:10], FRAME[:2].astype({"age": float})
+    for rows in (FRAME[:1], one, one.to_dict(), FRAME[3:9], wide, turned):
         agree(explainer(rows), explain(rows, model, background=background))
 
 
