@@ -66,6 +66,7 @@ bench: $(VENV)/bench.done  ## measure against the peers; each keeps one JSON lin
 	$(BIN)/python -m benchmarks.valuation
 	$(BIN)/python -m benchmarks.arena
 	$(BIN)/python -m benchmarks.tables --large
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.one_row
 	$(BIN)/python -m tools.benchmarks_page
 
 soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, and compare what they resume to

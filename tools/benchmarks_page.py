@@ -105,6 +105,13 @@ RATIOS = (
         "{}, {} columns",
     ),
     Ratio(
+        "one_row",
+        r"over_shap\.(\w+)",
+        "One row at a time, everything prepared: shap's CPU seconds over ours",
+        "{}",
+        inverse=True,
+    ),
+    Ratio(
         "explain",
         r"shap_ratio_(cpu|clock|batched)\.(\d+)",
         "Seconds of shap's text explainer over ours, equal evaluations, one text",

@@ -57,8 +57,8 @@ def real_numbers(
     >>> real_numbers([1, 2], "weights")
     array([1., 2.])
     """
-    if type(given) is np.ndarray and given.dtype == np.float64:
-        return given.copy() if copy else given
+    if type(given) is np.ndarray and given.dtype.kind == "f" and given.dtype.itemsize <= 8:
+        return given.astype(np.float64, copy=copy)
     try:
         array = _array(given, name, masked)
         if array.dtype.kind not in "biuf":
@@ -223,8 +223,8 @@ def real_number(given: Any, name: str, low: float = -np.inf, high: float = np.in
     single = getattr(given, "ndim", 0) == 0 and not isinstance(given, str | bytes | bool | np.bool_ | list | tuple)
     if not single or str(getattr(given, "dtype", "")) in ("bool", "torch.bool"):
         raise InvalidInput(f"{name} must be one number, got {shown(given)}; write for example {name}={example}")
-    value = float(real_numbers(given, name))
-    if not np.isfinite(value) or not low <= value <= high:
+    value = given if type(given) is float else float(real_numbers(given, name))
+    if not math.isfinite(value) or not low <= value <= high:
         wanted = f"lie between {low:g} and {high:g}" if np.isfinite([low, high]).all() else f"be {_from(low)}"
         raise InvalidInput(f"{name} is {shown(given)}; it must {wanted}, for example {name}={example}")
     return value

@@ -10,7 +10,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
@@ -44,8 +44,10 @@ from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
+    from accredit.explanation.tables import Questions
 
 LONG = 5.0  # seconds from which a run is announced
+OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
 ENOUGH = 0.5  # seconds of a run after which its length can be told
 P = ParamSpec("P")
 Result = TypeVar("Result", covariant=True)
@@ -74,8 +76,22 @@ def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tu
     return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
-def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation:
-    from accredit.explanation.table_run import explain_parts, table_run
+def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Questions | None = None) -> TableExplanation:
+    """`questions` have been prepared for this model and request."""
+    from accredit.explanation.table_run import TableRun, explain_parts, opened
+
+    if questions is None:
+        questions = _row_questions(opened(model, tuple(request.trusted)), request)
+    asked = questions.ask(rows)
+    run = TableRun(model, asked, tuple(request.trusted), request.players)
+    with progress("explain", len(asked.rows)) as bar:
+        where = request.executor or "serial"
+        return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
+
+
+def _row_questions(model: Any, request: RowRequest) -> Questions:
+    """The model and the background, read and checked, for any number of questions about rows."""
+    from accredit.explanation.tables import Questions
 
     chosen = find_all(("shapley",) if request.methods is None else request.methods, "game")
     if len(chosen) > 1:
@@ -85,15 +101,12 @@ def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    run = table_run(
-        rows, model, request.background, method=chosen[0].name, players=request.players, payoff=request.payoff,
-        budget=request.budget, seed=request.seed, dependence=request.dependence, weights=request.weights,
-        most_background=request.most_background, background_by=request.background_by, names=request.names,
-        interactions=request.interactions, trusted=request.trusted,
+    return Questions(
+        model, request.background, method=chosen[0].name, players=request.players,
+        payoff=request.payoff, budget=request.budget, seed=request.seed, dependence=request.dependence,
+        weights=request.weights, most_background=request.most_background, background_by=request.background_by,
+        names=request.names, interactions=request.interactions,
     )  # fmt: skip
-    with progress("explain", len(run.whole.rows)) as bar:
-        where = request.executor or "serial"
-        return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
 
 
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
@@ -260,6 +273,10 @@ class Explainer:
     tokenizer)(context=passages, query=…)`. The settings are those of `explain`; what belongs to one input (an answer,
     passages, a query) is given in the call.
 
+    For rows, model and background are read, checked and prepared in the first call, and trees keep their tables from
+    the second one on. A model that is fitted again, or trained on, is read again. What is changed inside of the
+    background, or inside of an array of the model, goes unnoticed: make a new explainer.
+
     >>> explainer = Explainer(methods="loo")
     >>> [explainer(text).target for text in ("A gripping film.", "A dull film.")]
     ['POSITIVE', 'NEGATIVE']
@@ -269,6 +286,7 @@ class Explainer:
         _check_names(settings)
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
+        self._rows: PreparedRows | None = None
 
     def __repr__(self) -> str:
         named = "the built-in model" if self.model is None else type(self.model).__name__
@@ -279,7 +297,7 @@ class Explainer:
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
         if kind == "rows":
-            return _answer_rows(given, self.model, requested(RowRequest, settings))
+            return _answer_rows(given, self.model, *self._prepared(settings))
         if kind == "answer":
             request = requested(AnswerRequest, settings)
             return _answer_prompt(
@@ -299,10 +317,48 @@ class Explainer:
             return _answer_text(given, loaded, requested(TextRequest, settings), notes)
         return _answer_picture(given, loaded, requested(PictureRequest, settings), notes)
 
+    def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, Questions]:
+        """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
+        from accredit.explanation.table_run import opened
+
+        kept = self._rows
+        again = kept is not None and _are_same(settings, kept.settings)
+        request = kept.request if kept is not None and again else requested(RowRequest, settings)
+        model = opened(self.model, tuple(request.trusted))
+        if (
+            kept is not None
+            and _are_same(_decisive(settings), _decisive(kept.settings))
+            and kept.questions.is_of(model)
+        ):
+            questions = kept.questions
+        else:
+            questions = _row_questions(model, request)
+        self._rows = PreparedRows(settings, request, questions)
+        return request, questions
+
     def _model(self, kind: Kind, load: Callable[[], Any]) -> Any:
         if kind not in self._loaded:
             self._loaded[kind] = load()
         return self._loaded[kind]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRows:
+    """The settings of a question about rows, and what was prepared for them."""
+
+    settings: dict[str, Any]
+    request: RowRequest
+    questions: Questions
+
+
+def _decisive(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings for which something is prepared."""
+    return {name: value for name, value in settings.items() if name not in OF_THE_RESULT}
+
+
+def _are_same(settings: dict[str, Any], others: dict[str, Any]) -> bool:
+    """Are these the very same values? Tables and functions are not compared by what they hold."""
+    return settings.keys() == others.keys() and all(value is others[name] for name, value in settings.items())
 
 
 def _names_a_picture(given: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -256,6 +257,7 @@ def settings_of(request: type[Request]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(request))
 
 
+@cache
 def only_in(kind: Kind) -> frozenset[str]:
     """Settings that one kind of question has and no other: who gives one of them has asked that kind.
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Known, Precision
 from accredit.explanation.backgrounds import Compared
+from accredit.explanation.ground import Ground, NoClosedForm
 from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
 from accredit.games import cached
 from accredit.games.rows import row_game
 from accredit.methods import Chosen
-from accredit.models.frames import Rows
+from accredit.models.frames import Rows, stacked
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel
-from accredit.trees.closed_form import has_closed_form
-from accredit.values.exact import semivalue_claims
-from accredit.values.weighing import semivalue_of
+from accredit.trees.closed_form import Reading
 
+IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's own output")
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
 SINGLE = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 # What a closed form shares -> our word for it
@@ -32,39 +33,50 @@ UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
 class Asked:
     """Everything a way of solving needs."""
 
-    model: RowModel
+    ground: Ground  # the model, and what the rows are compared with
     unit: str  # the name of what is shared
     payoff: Payoff  # the same, or the function that computes it
     outputs: tuple[str, ...]
     rows: Rows
-    compared: Compared
-    both: Any  # background and rows in one table; the rows alone without a background
-    partition: Partition
+    table: Any  # the rows, as the model reads them
     method: Chosen
     dependence: str
     budget: int | None
     seed: int
-    interactions: bool
     prediction: FloatArray  # (rows, outputs): what the model says about the rows
     said: tuple[str, ...]  # what had to be widened or chosen to ask it
+    reading: Reading | None = None  # the closed form's own reading of the rows, where it gave the prediction
+
+    @property
+    def model(self) -> RowModel:
+        return self.ground.model
+
+    @property
+    def compared(self) -> Compared:
+        return self.ground.compared
+
+    @property
+    def background(self) -> Any:
+        """The background rows, as the model reads them; None without."""
+        return self.ground.background
+
+    @property
+    def partition(self) -> Partition:
+        return self.ground.sharing.partition
+
+    @property
+    def interactions(self) -> bool:
+        return self.ground.sharing.interactions
 
     @property
     def start(self) -> int:
         """Background rows, which come before the explained ones."""
-        return 0 if self.compared.rows is None else len(self.compared.rows)
+        return 0 if self.background is None else len(self.background)
 
-    def table(self) -> Any:
-        """The explained rows, as the model reads them."""
-        return part(self.both, self.start, self.start + len(self.rows))
-
-    def background(self) -> Any:
-        """The background rows, as the model reads them; None without."""
-        return None if self.compared.rows is None else part(self.both, 0, self.start)
-
-
-def part(table: Any, start: int, stop: int) -> Any:
-    """Some rows of an array or a data frame."""
-    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)
+    @cached_property
+    def both(self) -> Any:
+        """Background and rows in one table; the rows alone without a background."""
+        return self.table if self.background is None else stacked(self.background, self.table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,53 +113,54 @@ def _closed(asked: Asked) -> Answer | None:
     closed form. Cover ratios have no other way, so there it is an error."""
     try:
         return _in_closed_form(asked)
-    except _NoClosedForm as why:
+    except NoClosedForm as why:
         if asked.dependence == "cover":
             said = str(why).rstrip("; ,")
             raise InvalidInput(f"dependence='cover' cannot be had here: {said}, or give background=… instead") from None
         return None
 
 
-class _NoClosedForm(Exception):
-    """Why this question has no closed form."""
-
-
 def _in_closed_form(asked: Asked) -> Answer:
-    from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form
-
-    rule = _semivalue(asked.method)
+    rule = asked.ground.sharing.value
     if rule is None:
-        raise _NoClosedForm(f"{asked.method.name} has no closed form")
+        raise NoClosedForm(f"{asked.method.name} has no closed form")
     if asked.dependence not in ("interventional", "cover"):
-        raise _NoClosedForm(f"dependence {asked.dependence!r} has no closed form")
-    compared = asked.background()
-    weights = None if compared is None else asked.compared.weights
-    try:
-        got = closed_form(
-            asked.model.model, asked.table(), compared, value=rule, weight=weights, players=asked.partition.owner,
-            interactions=asked.interactions,
-        )  # fmt: skip
-    except (NotTrees, NotLinear, NotSeparable) as why:
-        raise _NoClosedForm(str(why)) from None
-    unit = UNIT.get(got.payoff)
-    if (
-        unit == "logit"
-        and asked.unit == "value"
-        and np.allclose(got.margin, asked.prediction, rtol=SINGLE, atol=SINGLE)
-    ):
-        unit = "value"  # a regression without a link
-    if unit != asked.unit:
-        instead = f"write payoff={unit!r}, " if unit in asked.model.units else ""
-        raise _NoClosedForm(f"the model adds up to its {got.payoff}, not to its {asked.unit}; {instead}")
-    credit, base = (_two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
-    exact = Precision.exact("in closed form, checked against the model's own output")
+        raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form")
+    form = asked.ground.form()
+    unit = UNIT.get(form.payoff)
+    known = unit == asked.unit
+    if not known and (unit, asked.unit) != ("logit", "value"):
+        raise _other_unit(asked, form.payoff)
+    got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
+    if not known and not np.allclose(got.margin, asked.prediction, rtol=SINGLE, atol=SINGLE):
+        raise _other_unit(asked, got.payoff)  # a regression with a link
+    credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
     pairs = None
     if got.pairs is not None:
-        pairs = RowPairs(pair_index(rule), _two_classes(got.pairs, len(asked.outputs)), exact)
-    return Answer(credit, base, f"{asked.method.name}/closed form", exact, _claims(asked), pairs=pairs)
+        pairs = RowPairs(pair_index(rule), two_classes(got.pairs, len(asked.outputs)), IN_CLOSED_FORM)
+    return Answer(credit, base, f"{asked.method.name}/closed form", IN_CLOSED_FORM, asked.ground.claims, pairs=pairs)
 
 
-def _two_classes(found: FloatArray, outputs: int) -> FloatArray:
+def _other_unit(asked: Asked, payoff: str) -> NoClosedForm:
+    unit = UNIT.get(payoff)
+    instead = f"write payoff={unit!r}, " if unit in asked.model.units else ""
+    return NoClosedForm(f"the model adds up to its {payoff}, not to its {asked.unit}; {instead}")
+
+
+def _raw(asked: Asked, outputs: int) -> FloatArray:
+    """The prediction as the model's raw output: of two classes that share one score, that of the second."""
+    return asked.prediction[:, 1:] if outputs == 1 and asked.prediction.shape[1] == 2 else asked.prediction
+
+
+def read_prediction(ground: Ground, unit: str, table: Any) -> tuple[FloatArray, Reading] | None:
+    """What a closed form that stands for the model says about rows, in this unit: (rows, outputs); None: ask the model."""
+    reading = ground.reading(table)
+    if reading is None or UNIT.get(ground.form().payoff) != unit:
+        return None
+    return two_classes(reading[1], len(ground.model.known_labels or ())), reading
+
+
+def two_classes(found: FloatArray, outputs: int) -> FloatArray:
     """One score for two classes, on the last axis, speaks for the second; for the first it is its opposite."""
     return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
 
@@ -155,23 +168,16 @@ def _two_classes(found: FloatArray, outputs: int) -> FloatArray:
 def avoided(asked: Asked, answer: Answer) -> tuple[str, ...]:
     """What to say where a model has a closed form and the payoff that was asked has not."""
     natural = asked.model.unit(None)
-    could = _semivalue(asked.method) is not None and asked.dependence == "interventional"
+    could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
     if asked.unit == natural or not could or answer.method.endswith("/closed form"):
         return ()
-    said = f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved."
-    return (said,) if has_closed_form(asked.model.model) else ()
-
-
-def _semivalue(method: Chosen) -> Any:
-    """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
-    match method.method.name:
-        case "shapley" | "banzhaf":
-            return method.method.name
-        case "beta":
-            return "beta", method.parameters["alpha"], method.parameters["beta"]
-        case "semivalue":
-            return method.parameters["weights"]
-    return None
+    try:
+        asked.ground.form()
+    except NoClosedForm:
+        return ()
+    return (
+        f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",
+    )
 
 
 def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
@@ -234,8 +240,3 @@ def _precision(every: list[Attribution], known: bool) -> Precision:
     worst = next((one for one in every if not (known or one.exact)), every[0])
     assert worst.precision is not None
     return worst.precision
-
-
-def _claims(asked: Asked) -> tuple[Claim, ...]:
-    n = len(asked.partition.players)
-    return semivalue_claims(semivalue_of(_semivalue(asked.method), n).weights(n), "computed in closed form")

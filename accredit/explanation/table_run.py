@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from accredit.core import AccreditError, FloatArray, InvalidInput, Known, Precis
 from accredit.core.files import check_writable, put
 from accredit.core.plain import plain
 from accredit.explanation.backgrounds import Compared
-from accredit.explanation.row_answers import Answer, Asked, answered, part
+from accredit.explanation.ground import part
+from accredit.explanation.row_answers import Answer, Asked, answered
 from accredit.explanation.row_pairs import RowPairs
 from accredit.explanation.table import TableExplanation
-from accredit.explanation.tables import explanation_of, player_cells, question
+from accredit.explanation.tables import Questions, explanation_of, player_cells
 from accredit.models.frames import Rows
 from accredit.models.row_files import load_row_model
 from accredit.models.rows import UNITS
@@ -52,6 +53,19 @@ class TableRun:
         asked = self.whole
         return {"method": asked.method.name, "payoff": asked.payoff, "players": self.players, "dependence": asked.dependence,
                 "budget": asked.budget, "seed": asked.seed, "interactions": asked.interactions}  # fmt: skip
+
+    @property
+    def _names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the rows do not say them."""
+        return None if self.whole.rows.framed else self.whole.rows.columns
+
+    def answer(self, rows: Any) -> Answer:
+        """Some of the rows, explained together, here."""
+        return answered(self._questions.ask(rows))
+
+    @cached_property
+    def _questions(self) -> Questions:
+        return Questions(opened(self.model, self.trusted), self.whole.compared, names=self._names, **self.settings)
 
     @property
     def name(self) -> str:
@@ -91,28 +105,21 @@ class TableRun:
         with workers(executor) as submit:
             waiting: list[tuple[int, Any]] = []
             for a in cuts:
-                asked = (self.model, self.trusted, self.whole.compared, part(rows.table, a, a + size), rows.columns,
-                         self.settings)  # fmt: skip
+                some = part(rows.table, a, a + size)
                 if submit is None:
-                    yield a, _answer(*asked)
+                    yield a, self.answer(some)
                     continue
-                waiting.append((a, submit(_answer, *asked)))
+                settings = {**self.settings, "names": self._names}
+                waiting.append((a, submit(_answer, some, self.model, self.trusted, self.whole.compared, settings)))
                 if len(waiting) >= AHEAD:
                     yield _awaited(*waiting.pop(0))
             for a, future in waiting:
                 yield _awaited(a, future)
 
 
-def _answer(
-    model: Any,
-    trusted: tuple[str, ...],
-    compared: Compared,
-    rows: Any,
-    names: tuple[str, ...],
-    settings: dict[str, Any],
-) -> Answer:
+def _answer(rows: Any, model: Any, trusted: tuple[str, ...], compared: Compared, settings: dict[str, Any]) -> Answer:
     """Some rows, explained together, wherever this runs."""
-    return answered(question(rows, opened(model, trusted), compared, names=names, **settings))
+    return answered(Questions(opened(model, trusted), compared, **settings).ask(rows))
 
 
 def _awaited(first: int, future: Any) -> tuple[int, Answer]:
@@ -156,17 +163,13 @@ def _content(rows: Rows) -> list[Any]:
 
 
 def table_run(
-    rows: Any, model: Any, background: Any = None, *, trusted: Iterable[str] = (), weights: Any = None,
-    most_background: int | None = None, background_by: str | None = None, names: Iterable[str] | None = None,
+    rows: Any, model: Any, background: Any = None, *, trusted: Iterable[str] = (),
     players: Mapping[str, Any] | None = None, **settings: Any,
 ) -> TableRun:  # fmt: skip
     """A run over these rows: the question is checked, and the background is chosen, once for all parts."""
     trust = tuple(trusted)
-    whole = question(
-        rows, opened(model, trust), background, weights=weights, most_background=most_background,
-        background_by=background_by, names=names, players=players, **settings,
-    )  # fmt: skip
-    return TableRun(model, whole, trust, players)
+    questions = Questions(opened(model, trust), background, players=players, **settings)
+    return TableRun(model, questions.ask(rows), trust, players)
 
 
 def explain_parts(
@@ -185,9 +188,7 @@ def explain_parts(
         return explanation_of(run.whole, _joined(found), target)
     final, journal = _files(out)
     write_lines(run, journal, executor, watch)
-    one = _answer(run.model, run.trusted, run.whole.compared, part(run.whole.rows.table, 0, 1), run.whole.rows.columns,
-                  run.settings)  # fmt: skip
-    read = _read(journal, run.whole, one)
+    read = _read(journal, run.whole, run.answer(part(run.whole.rows.table, 0, 1)))
     if journal != final:
         _to_parquet(journal, final)
         journal.unlink()
@@ -227,9 +228,16 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
     with journal.open("a", encoding="utf-8", newline="\n") as target:
         for first, answer in run.answers(done, executor):
             last = first + len(answer.credit)
-            prediction = asked.model.outputs(part(asked.both, asked.start + first, asked.start + last), asked.unit)
             target.writelines(
-                _line(asked, answer, r, prediction[r], [column[first + r] for column in cells], first + r, name)
+                _line(
+                    asked,
+                    answer,
+                    r,
+                    asked.prediction[first + r],
+                    [column[first + r] for column in cells],
+                    first + r,
+                    name,
+                )
                 for r in range(max(0, done - first), last - first)
             )
             target.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,22 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput, checked_seed, optional_whole
 from accredit.core.version import __version__
 from accredit.explanation.backgrounds import Compared, compared_with
-from accredit.explanation.row_answers import Answer, Asked, are_trees, avoided, part
+from accredit.explanation.ground import Ground, Sharing, semivalue
+from accredit.explanation.row_answers import Answer, Asked, are_trees, avoided, read_prediction
 from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.methods import find
-from accredit.models.categories import with_categories
-from accredit.models.frames import Rows, aligned, joined, rows_of
+from accredit.models.categories import remembered
+from accredit.models.changes import Fit
+from accredit.models.frames import Rows, aligned, fitted, kinds_of, rows_of
 from accredit.models.labels import checked_index, label_index
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 
 OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
-SEEN = 1000  # rows by which the unit of the payoff is chosen
-CORRELATED = 0.7  # from which two columns are named
-CHANCE = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches by chance
+MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = (
     "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 )
@@ -65,48 +66,112 @@ def _kept(pairs: RowPairs | None) -> dict[str, Any]:
             "pairs_interval": pairs.interval}  # fmt: skip
 
 
-def question(
-    rows: Any,
-    model: Any,
-    background: Any = None,
-    *,
-    method: str = "shapley",
-    payoff: Payoff | None = None,
-    players: Mapping[str, Iterable[str | int]] | None = None,
-    dependence: str | None = None,
-    weights: Any = None,
-    most_background: int | None = None,
-    background_by: str | None = None,
-    names: Iterable[str] | None = None,
-    budget: int | None = None,
-    seed: int = 0,
-    interactions: bool = False,
-) -> Asked:
-    """What is asked about rows, checked; `background` may have been chosen before."""
-    asked_model, named = as_row_model(model).paying(payoff)
-    if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
-        raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
-    optional_whole(budget, "budget", example=1000)
-    if not isinstance(background, Compared):
-        background = compared_with(
-            rows, background, most=most_background, by=background_by, weights=weights, dependence=dependence, names=names,
-            seed=checked_seed(seed), are_trees=lambda: are_trees(asked_model),
+class Questions:
+    """A model, a background and settings, checked once; asked about rows as often as needed.
+
+    What does not depend on the rows is kept: the model as it is asked, the chosen background, and for every combination of
+    column types a `Ground`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        background: Any = None,  # may have been chosen before
+        *,
+        method: str = "shapley",
+        payoff: Payoff | None = None,
+        players: Mapping[str, Iterable[str | int]] | None = None,
+        dependence: str | None = None,
+        weights: Any = None,
+        most_background: int | None = None,
+        background_by: str | None = None,
+        names: Iterable[str] | None = None,
+        budget: int | None = None,
+        seed: int = 0,
+        interactions: bool = False,
+    ) -> None:
+        self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
+        self._fit = Fit(self._model.model)
+        if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
+            raise InvalidInput(
+                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees"
+            )
+        optional_whole(budget, "budget", example=1000)
+        self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
+        self._budget, self._seed, self._method = budget, seed, find(method, "game")
+        self._names = None if names is None else tuple(names)
+        self._compare = partial(
+            compared_with, most=most_background, by=background_by, weights=weights, dependence=dependence, names=self._names,
+            seed=checked_seed(seed), are_trees=self._are_trees,
         )  # fmt: skip
-    compared = background.rows
-    given = rows_of(rows, names) if compared is None else aligned(rows, compared)
-    both, widened = (given.table, ()) if compared is None else joined(given, compared)
-    both, remembered = with_categories(both, asked_model.model)
-    unit, because = asked_model.unit_for(named, part(both, 0, SEEN))
-    outputs = outputs_of_rows(asked_model, unit, both, given, 0 if compared is None else len(compared))
-    partition = columns_as_players(given.columns, players)
-    if interactions:
-        check_pairs(partition.players)
-    way = dependence or ("cover" if compared is None else "interventional")
-    return Asked(
-        asked_model, unit, payoff if callable(payoff) else unit, asked_model.labels(outputs.shape[1]),
-        given, background, both, partition, find(method, "game"), way, budget, seed, interactions, outputs,
-        (*widened, *remembered, *filter(None, [because])),
-    )  # fmt: skip
+        self._compared: Compared | None = None  # None: the rows decide
+        if isinstance(background, Compared):
+            self._compared = background
+        elif background is not None or dependence == "cover":
+            self._compared = self._compare(None, background)
+        self._grounds: dict[Any, Ground] = {}
+
+    def is_of(self, model: Any) -> bool:
+        """Is this the model, and has it not been fitted again?"""
+        return self._given is model and self._fit.is_of(self._model.model)
+
+    def ask(self, rows: Any) -> Asked:
+        """What is asked about some rows, checked."""
+        compared = self._compared or self._compare(rows)
+        given = rows_of(rows, self._names) if compared.rows is None else aligned(rows, compared.rows)
+        typed = given if compared.rows is None else fitted(given, compared.rows)
+        ground = self._ground(compared, typed)
+        table, changed = ground.table(typed)
+        unit, because = ground.unit(self._named, table)
+        read = read_prediction(ground, unit, table)
+        if read is None:
+            ground.check_reads(unit)
+            prediction = outputs_of_rows(self._model, unit, table, given, ground.background)
+        else:
+            prediction = read[0]
+        return Asked(
+            ground, unit, self._payoff if callable(self._payoff) else unit, self._model.labels(prediction.shape[1]),
+            given, table, self._method, self._dependence or ("cover" if compared.rows is None else "interventional"),
+            self._budget, self._seed, prediction, (*changed, *filter(None, [because])), None if read is None else read[1],
+        )  # fmt: skip
+
+    def _ground(self, compared: Compared, given: Rows) -> Ground:
+        """What the rows are compared with, in types that go with theirs; rows that are their own background have their own."""
+        if compared.rows is not None and self._compared is None:
+            return self._made(compared, given)
+        key = given.columns, kinds_of(given.table)
+        if key not in self._grounds:
+            if len(self._grounds) >= MOST_GROUNDS:
+                del self._grounds[next(iter(self._grounds))]
+            self._grounds[key] = self._made(compared, given)
+        return self._grounds[key]
+
+    def _made(self, compared: Compared, given: Rows) -> Ground:
+        partition = columns_as_players(given.columns, self._players)
+        if self._interactions:
+            check_pairs(partition.players)
+        sharing = Sharing(semivalue(self._method), self._interactions, partition)
+        return Ground(self._model, compared, given, self._learned if given.framed else {}, sharing)
+
+    @cached_property
+    def _learned(self) -> dict[str, list[Any]]:
+        return remembered(self._model.model)
+
+    def _are_trees(self) -> bool:
+        return self._trees
+
+    @cached_property
+    def _trees(self) -> bool:
+        return are_trees(self._model)
+
+
+def question(rows: Any, model: Any, background: Any = None, **settings: Any) -> Asked:
+    """What is asked about rows, checked, with the settings of `Questions`."""
+    return Questions(model, background, **settings).ask(rows)
+
+
+def _correlated(asked: Asked) -> tuple[str, ...]:
+    return asked.ground.correlated if asked.dependence == "interventional" else ()
 
 
 def _draws(asked: Asked) -> tuple[str, ...]:
@@ -138,41 +203,12 @@ def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> t
     )
 
 
-def _correlated(asked: Asked) -> tuple[str, ...]:
-    """Columns that go together: there interventional and conditional answers part."""
-    table = asked.background()
-    if table is None or len(table) < 3 or asked.dependence != "interventional":
-        return ()
-    columns = [
-        table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(len(asked.rows.columns))
-    ]
-    usable = [i for i, c in enumerate(columns) if getattr(c.dtype, "kind", "O") in "biuf"]
-    numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), len(table))
-    steady = (
-        np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)
-    )
-    if steady.sum() < 2:
-        return ()
-    together = np.abs(np.corrcoef(numbers[steady]))
-    np.fill_diagonal(together, 0.0)
-    a, b = np.unravel_index(int(together.argmax()), together.shape)
-    beyond_chance = np.arctanh(min(together[a, b], 1 - 1e-12)) * np.sqrt(len(table) - 3) > CHANCE
-    if together[a, b] < CORRELATED or not beyond_chance:
-        return ()
-    names = [asked.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
-    return (
-        f"Columns “{names[0]}” and “{names[1]}” go together (correlation {together[a, b]:.2f} in size): the credit says what "
-        "the model does with each, not what each says about the other. The dependence “empirical” answers that instead.",
-    )
-
-
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:
     """Each player's value in every row; several columns of one player as text."""
     cells = rows.cells()
-    mine = [np.flatnonzero(partition.owner == k).tolist() for k in range(len(partition.players))]
     return tuple(
         cells[own[0]]
         if len(own) == 1
         else tuple(", ".join(f"{rows.columns[i]}={cells[i][r]}" for i in own) for r in range(len(rows)))
-        for own in mine
+        for own in partition.places
     )

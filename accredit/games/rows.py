@@ -27,7 +27,7 @@ from accredit.core.coalitions import unique
 from accredit.core.game import checked_groups
 from accredit.core.statistics import spreads
 from accredit.games.batches import MEMORY, spans
-from accredit.models.frames import Rows
+from accredit.models.frames import Rows, stacked
 from accredit.models.partition import Partition, partition_of
 from accredit.models.rows import RowModel
 
@@ -204,20 +204,24 @@ def row_game(
     return RowGame(model, unit, outputs, partition, completion, memory)
 
 
-def outputs_of_rows(model: RowModel, unit: str, both: Any, rows: Rows, size: int) -> FloatArray:
-    """What the model says about the rows after the first `size`, the background: (rows, outputs).
+def check_reads(model: RowModel, unit: str, background: Any) -> None:
+    """Refuse background rows that the model cannot read."""
+    try:
+        model.outputs(background, unit)
+    except InvalidInput as error:
+        raise InvalidInput(f"the model cannot read the background: {error}") from None
+
+
+def outputs_of_rows(model: RowModel, unit: str, table: Any, rows: Rows, background: Any = None) -> FloatArray:
+    """What the model says about these rows, in the form in which it reads them (`table`): (rows, outputs).
 
     Where it reads the background but not the rows, the error names the column.
     """
-    if size:
-        try:
-            model.outputs(_part(both, 0, size), unit)
-        except InvalidInput as error:
-            raise InvalidInput(f"the model cannot read the background: {error}") from None
     try:
-        return model.outputs(_part(both, size, size + len(rows)), unit)
+        return model.outputs(table, unit)
     except InvalidInput as error:
-        culprit = _culprit(model, unit, both, size, len(rows)) if size else None
+        both = None if background is None else stacked(background, table)
+        culprit = None if both is None else _culprit(model, unit, both, len(background), len(rows))
         if culprit is None:
             raise InvalidInput(
                 f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on"

@@ -19,7 +19,7 @@ from accredit.core.arguments import checked_arguments
 from accredit.core.numbers import shown
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
-from accredit.games.rows import columns_as_players, outputs_of_rows
+from accredit.games.rows import check_reads, columns_as_players, outputs_of_rows
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.categories import with_categories
 from accredit.models.frames import aligned, joined, rows_of
@@ -142,7 +142,9 @@ def tabular_game(
         (both[:cut], both[cut:]) if isinstance(both, np.ndarray) else (both[:cut], both[cut:].reset_index(drop=True))
     )
     rows, formula, name, why = _in_unit(model, payoff, both)
-    outputs_of_rows(RowModel({name: rows.outputs}, None, rows.name, model), name, both, given, cut)
+    asked = RowModel({name: rows.outputs}, None, rows.name, model)
+    check_reads(asked, name, table)
+    outputs_of_rows(asked, name, whole, given, table)
     check_payoff(formula, rows.law, rows.outputs(whole).shape[1])
     partition = columns_as_players(compared.columns, players)
     facts = {"payoff": name, "values": dict(zip(given.columns, (column[0] for column in given.cells()), strict=True)),

@@ -14,7 +14,7 @@ import numpy as np
 
 from accredit.core import Attribution, FloatArray, IntArray, InvalidInput, Known
 from accredit.explanation.loading import subject_of
-from accredit.explanation.row_answers import Asked, answered, part
+from accredit.explanation.row_answers import Asked, answered
 from accredit.explanation.subject import Subject
 from accredit.explanation.tables import question
 from accredit.games.rows import row_game
@@ -157,12 +157,10 @@ class RowFamily:
         }  # fmt: skip
 
     def probe(self) -> FloatArray:
-        rng, table = np.random.default_rng(0), self.asked.background()
+        rng, table = np.random.default_rng(0), self.asked.background
         first, second = rng.integers(0, len(table), size=(2, PROBED))
         kept = rng.random((PROBED, len(self.asked.rows.columns))) < 0.5
-        return self.asked.model.outputs(
-            mixtures(part(self.asked.both, 0, len(table)), first, second, kept), self.asked.unit
-        )
+        return self.asked.model.outputs(mixtures(table, first, second, kept), self.asked.unit)
 
 
 @final

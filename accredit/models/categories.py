@@ -16,11 +16,16 @@ def with_categories(table: Any, model: Any) -> tuple[Any, tuple[str, ...]]:
 
     A value that the model never saw is refused: some libraries would take it for a missing one without a word.
     """
-    if not hasattr(table, "iloc"):
+    return as_categories(table, remembered(model)) if hasattr(table, "iloc") else (table, ())
+
+
+def as_categories(table: Any, learned: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
+    """The same for categories that were asked of the model before."""
+    if not learned:
         return table, ()
     import pandas
 
-    known = {name: kinds for name, kinds in _remembered(model).items() if name in table.columns}
+    known = {name: kinds for name, kinds in learned.items() if name in table.columns}
     for name, kinds in list(known.items()):
         if not kinds:
             _check_coded(table[name], name)
@@ -38,7 +43,7 @@ def with_categories(table: Any, model: Any) -> tuple[Any, tuple[str, ...]]:
     return table.assign(**changed) if plain else table, said
 
 
-def _remembered(model: Any) -> dict[str, list[Any]]:
+def remembered(model: Any) -> dict[str, list[Any]]:
     """The categories of the columns that a booster of xgboost or lightgbm has learned as such."""
     home = type(model).__module__.split(".")[0]
     if home == "xgboost":
@@ -52,10 +57,10 @@ def _remembered(model: Any) -> dict[str, list[Any]]:
         return {name: found[names.index(name)] or [] for name in learned}
     if home == "lightgbm":
         booster = getattr(model, "booster_", model)
-        remembered = getattr(booster, "pandas_categorical", None) or []
-        infos = booster.dump_model(num_iteration=1)["feature_infos"] if remembered else {}
-        listed = [name for name in booster.feature_name() if infos.get(name, {}).get("values")] if remembered else []
-        return dict(zip(listed, remembered, strict=True)) if len(listed) == len(remembered) else {}
+        kept = getattr(booster, "pandas_categorical", None) or []
+        infos = booster.dump_model(num_iteration=1)["feature_infos"] if kept else {}
+        listed = [name for name in booster.feature_name() if infos.get(name, {}).get("values")] if kept else []
+        return dict(zip(listed, kept, strict=True)) if len(listed) == len(kept) else {}
     return {}
 
 

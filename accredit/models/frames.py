@@ -36,6 +36,8 @@ class Rows:
 
     def cells(self) -> tuple[tuple[Any, ...], ...]:
         """Each column's values as plain JSON types; missing ones are None."""
+        if not self.framed and self.table.dtype.kind in "biuf" and np.isfinite(self.table).all():
+            return tuple(map(tuple, self.table.T.tolist()))
         columns = (self.table.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
         return tuple(tuple(_cell(value) for value in column) for column in columns)
 
@@ -176,19 +178,80 @@ def joined(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
     return pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), tuple(notes)
 
 
+def fitted(rows: Rows, background: Rows) -> Rows:
+    """The rows with the background's types where that changes no value."""
+    if not background.framed or _alike(rows.table, background.table):
+        return rows
+    import pandas
+
+    columns = {
+        i: _fitted_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
+        for i, name in enumerate(background.columns)
+    }
+    return Rows(pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), rows.columns, rows.names)
+
+
+def kinds_of(table: Any) -> tuple[Any, ...]:
+    """The types of a table's columns."""
+    return (table.dtype,) if isinstance(table, np.ndarray) else tuple(table.dtypes)
+
+
+def typed(table: Any, like: Any) -> Any | None:
+    """A table with the column types of another; None where that changes a value."""
+    if isinstance(table, np.ndarray):
+        if table.dtype == like.dtype:
+            return table
+        cast = table.astype(like.dtype)
+        return cast if _same(cast, table) else None
+    if _alike(table, like):
+        return table
+    parts = [_fitting(table.iloc[:, i], kind) for i, kind in enumerate(like.dtypes)]
+    if any(part.dtype != kind for part, kind in zip(parts, like.dtypes, strict=True)):
+        return None
+    import pandas
+
+    return pandas.DataFrame(dict(enumerate(parts))).set_axis(table.columns, axis=1)
+
+
+def stacked(first: Any, second: Any) -> Any:
+    """Two tables with the same columns and types below one another."""
+    if isinstance(first, np.ndarray):
+        return np.concatenate([first, second])
+    import pandas
+
+    return pandas.concat([first, second], ignore_index=True)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Do the columns of two frames have the same types, with categories in the same order?"""
+    return all(
+        a == b and (not hasattr(a, "categories") or a.categories.equals(b.categories))
+        for a, b in zip(one.dtypes, other.dtypes, strict=True)
+    )
+
+
+def _fitted_column(row: Any, background: Any, name: str) -> Any:
+    import pandas
+
+    if not isinstance(background.dtype, pandas.CategoricalDtype):
+        return row if row.dtype == background.dtype else _fitting(row, background.dtype)
+    kinds = background.dtype.categories
+    unseen = [v for v in row if v == v and v is not None and v not in kinds]
+    if unseen:
+        raise InvalidInput(
+            f"column {name!r} holds {unseen[0]!r}, which is not one of the background's categories "
+            f"({_listed([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
+        )
+    return pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
+
+
 def _joined_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
     import pandas
 
-    if isinstance(background.dtype, pandas.CategoricalDtype):
-        kinds = background.dtype.categories
-        unseen = [v for v in row if v == v and v is not None and v not in kinds]
-        if unseen:
-            raise InvalidInput(
-                f"column {name!r} holds {unseen[0]!r}, which is not one of the background's categories "
-                f"({_listed([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
-            )
-        row = pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
-    both = pandas.concat([background, _fitting(row, background.dtype)], ignore_index=True)
+    fit = _fitted_column(row, background, name)
+    both = pandas.concat([background, fit], ignore_index=True)
+    if both.dtype == background.dtype == fit.dtype:
+        return both, ""
     widened = both.dtype != background.dtype
     if both.dtype == object and background.dtype != object:
         both = _numeric(both, row, background.dtype, name)

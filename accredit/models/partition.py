@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,15 @@ class Partition:
         shares = np.zeros((len(self.players), *values.shape[:-1]))
         np.add.at(shares, self.owner[owned], np.moveaxis(values[..., owned], -1, 0))
         return np.moveaxis(shares, 0, -1)
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """The places of each player, in order."""
+        found: list[list[int]] = [[] for _ in self.players]
+        for place, owner in enumerate(self.owner.tolist()):
+            if owner >= 0:
+                found[owner].append(place)
+        return tuple(map(tuple, found))
 
     @property
     def owned(self) -> BoolArray:

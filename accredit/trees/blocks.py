@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,16 @@ class Group:
     @property
     def bits(self) -> int:
         return self.above + self.tests
+
+
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """Every test that decides an entry, block after block; several tests of one player share a bit."""
+
+    node: IntArray  # (tests,) local nodes
+    flip: BoolArray  # (tests,) the bit is set by going right instead of left
+    bit: IntArray  # (tests,)
+    start: IntArray  # (blocks,) the first test of each block
 
 
 class Blocks:
@@ -121,6 +132,37 @@ class Blocks:
                 entry |= left[group.test[:, i]].astype(np.uint16) << np.uint16(group.above + i)
             found.append(entry)
         return found
+
+    def entry(self, left: BoolArray) -> IntArray:
+        """The entry of one row in every block's table, group after group: (nodes,) -> (blocks,)."""
+        tests = self._tests
+        return np.bitwise_or.reduceat((left[tests.node] ^ tests.flip) * tests.bit, tests.start)
+
+    @cached_property
+    def _tests(self) -> Tests:
+        p = self.paths
+        root = np.concatenate([group.root for group in self.groups])
+        first = np.cumsum([0, *(len(group.root) for group in self.groups)])
+        none = np.zeros(len(root), dtype=np.int64)
+        found = [
+            (np.arange(len(root)), none, none, none)
+        ]  # so that a block above which nothing is tested has a bit, too
+        block, here = np.arange(len(root)), root
+        while len(below := np.flatnonzero(p.parent[here] >= 0)):
+            block, here = block[below], here[below]
+            above = p.parent[here]
+            found.append((block, above, p.is_left[here].astype(np.int64), 1 << p.slot[above]))
+            here = above
+        for group, start in zip(self.groups, first, strict=False):
+            own = start + np.arange(len(group.root))
+            for i in range(group.tests):
+                bit = np.full(len(own), 1 << (group.above + i))
+                found.append((own, group.test[:, i], np.zeros(len(own), dtype=np.int64), bit))
+        block, node, flip, bit = (np.concatenate(each) for each in zip(*found, strict=True))
+        order = np.argsort(block, kind="stable")
+        return Tests(
+            node[order], flip[order].astype(bool), bit[order], np.searchsorted(block[order], np.arange(len(root)))
+        )
 
     def patterns(self, group: Group, leaves: IntArray) -> IntArray:
         """Players failed at each leaf for each entry of its block: (leaves, 2ᴷ)."""

@@ -7,17 +7,17 @@ The columns before a pipeline are the players: a one-hot block belongs to the co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.core.numbers import as_array
-from accredit.trees.credit import TreeCredit, checked_owners, checked_weight, tree_credit
+from accredit.trees.credit import TreeCredit, TreeShares, checked_owners, checked_weight
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
-from accredit.trees.separable import owners
+from accredit.trees.separable import owners, still_own
 from accredit.values.weighing import semivalue_of
 
 
@@ -66,25 +66,105 @@ def closed_form(
     array([ 2., -2.])
     """
     rows, background = _table(rows, "rows"), None if background is None else _table(background, "background")
-    if background is not None and background.shape[1] != rows.shape[1]:
-        raise InvalidInput(
-            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match"
+    _check_widths(rows, background)
+    form = ClosedForm(model, background, value=value, interactions=interactions, weight=weight, players=players)
+    return form.share(rows)
+
+
+class ClosedForm:
+    """A model with a closed form and the rows that others are compared with: read, checked and prepared once, asked about rows
+    as often as needed.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 3.0, 0.0])
+    >>> form = ClosedForm(model, np.array([[0.0, 0.0], [2.0, 0.0]]))
+    >>> [form.share(np.array([[x, 2.0]])).credit[0, 0, 0].round(9).item() for x in (2.0, 3.0)]
+    [2.0, 4.0]
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        background: Any = None,
+        *,
+        value: Any = "shapley",
+        interactions: bool = False,
+        weight: Any = None,
+        players: Any = None,
+    ) -> None:
+        self.model, self._players, self._value, self._interactions = model, players, value, interactions
+        self._final, self._before = _steps(model)
+        self._solver = _solver(self._final)
+        self._background = None if background is None else _table(background, "background")
+        self._weight = None
+        if self._background is not None:
+            self._weight = None if weight is None else checked_weight(weight, len(self._background))
+            self._compared = self._solver.read(self._before(self._background))[0]
+        self._shares: tuple[IntArray, Shares] | None = (
+            None  # who owns the encoded columns, and what is prepared for them
         )
-    final, before = _steps(model)
-    inner, inner_background = (None if r is None else before(r) for r in (rows, background))
-    solver = _solver(final)
-    mine = checked_owners(players, rows.shape[1])
-    weight = None if weight is None or background is None else checked_weight(weight, len(background))
-    encoded = (
-        mine if final is model else mine[owners(lambda some: solver.matrix(before(some)), _stacked(rows, background))]
-    )
-    matrix = solver.matrix(inner)
-    compared = None if inner_background is None else solver.matrix(inner_background)
-    got = solver.share(matrix, compared, Asked(encoded, int(mine.max()) + 1, value, interactions, weight))
-    return RowCredit(
-        got.credit, got.base, solver.margin(matrix), got.pairs, _columns(rows), solver.outputs, solver.payoff, _words(model),
-        got.means,
-    )  # fmt: skip
+
+    @property
+    def payoff(self) -> str:
+        """What is shared: margin, probability, value, log of the value."""
+        return self._solver.payoff
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the numbers that the raw output of a row has."""
+        return self._solver.outputs
+
+    def read(self, rows: Any) -> Reading | None:
+        """What the reading gives for rows about which the model need not be asked; None where it must be.
+
+        The reading stands for a model that is slow to answer, after the two were compared on thresholds and background, and
+        where there is nothing but finite numbers to read.
+        """
+        if self._final is not self.model or self._background is None or self._shares is None:
+            return None
+        table = _table(rows, "rows")
+        _check_widths(table, self._background)
+        return self._solver.stands_for(table)
+
+    def share(self, rows: Any, said: FloatArray | None = None, reading: Reading | None = None) -> RowCredit:
+        """The credit of these rows.
+
+        The reading is compared with the model's own raw output of them, `said` (rows, outputs), for which the model is asked
+        where it is None. A `reading` that `read` gave stands as it is.
+        """
+        table = _table(rows, "rows")
+        _check_widths(table, self._background)
+        matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
+        got = self._prepared(table, matrix).credit(matrix)
+        return RowCredit(
+            got.credit, got.base, margin, got.pairs, _columns(table), self._solver.outputs, self.payoff, _words(self.model),
+            got.means,
+        )  # fmt: skip
+
+    def _prepared(self, rows: Any, matrix: FloatArray) -> Shares:
+        """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
+        if self._shares is not None and self._owns(rows, matrix, self._shares[0]):
+            return self._shares[1]
+        mine = checked_owners(self._players, rows.shape[1])
+        encoded = np.arange(rows.shape[1])
+        if self._final is not self.model:
+            encoded = owners(self._encode, _stacked(rows, self._background))
+        compared = None if self._background is None else self._compared
+        asked = Asked(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight)
+        self._shares = encoded, self._solver.prepare(compared, asked)
+        return self._shares[1]
+
+    def _owns(self, rows: Any, matrix: FloatArray, encoded: IntArray) -> bool:
+        """Do the columns before a pipeline still own the same encoded columns, beside these rows?"""
+        if self._final is self.model:
+            return len(encoded) == int(rows.shape[1])
+        if self._background is None:
+            return False
+        both = np.concatenate([matrix, self._compared])
+        return still_own(self._encode, _stacked(rows, self._background), both, encoded, len(rows))
+
+    def _encode(self, some: Any) -> FloatArray:
+        return self._solver.numbers(self._before(some))
 
 
 def has_closed_form(model: Any) -> bool:
@@ -107,22 +187,37 @@ class Asked:
     weight: Any
 
 
+Reading = tuple[FloatArray, FloatArray]  # rows as numbers (rows, encoded), and their raw output (rows, outputs)
+
+
+class Shares(Protocol):
+    """What credits rows of numbers."""
+
+    def credit(self, rows: FloatArray) -> TreeCredit: ...
+
+
 class _Trees:
     """Trees behind the one signature."""
 
     def __init__(self, read: Ensemble) -> None:
-        self.read, self.outputs, self.payoff = read, read.outputs, read.payoff
+        self._read, self.outputs, self.payoff = read, read.outputs, read.payoff
 
-    def matrix(self, rows: Any) -> FloatArray:
-        return self.read.matrix(rows)
+    def numbers(self, rows: Any) -> FloatArray:
+        return self._read.forest.matrix(self._read.encode(rows))
 
-    def margin(self, matrix: FloatArray) -> FloatArray:
-        return self.read.forest.margin(matrix)
+    def stands_for(self, rows: Any) -> Reading | None:
+        if not self._read.slow or not _are_numbers(rows):
+            return None
+        matrix = self.numbers(rows)
+        return (matrix, self._read.forest.margin(matrix)) if np.isfinite(matrix).all() else None
 
-    def share(self, matrix: FloatArray, background: FloatArray | None, asked: Asked) -> TreeCredit:
-        return tree_credit(
-            self.read.forest, matrix, background, value=asked.value, interactions=asked.interactions,
-            players=asked.players, count=asked.count, weight=asked.weight,
+    def read(self, rows: Any, said: FloatArray | None = None) -> Reading:
+        return self._read.read(rows, said)
+
+    def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
+        return TreeShares(
+            self._read.forest, background, value=asked.value, interactions=asked.interactions, players=asked.players,
+            count=asked.count, weight=asked.weight,
         )  # fmt: skip
 
 
@@ -130,29 +225,51 @@ class _Weighted:
     """A linear model behind the same signature."""
 
     def __init__(self, linear: Linear) -> None:
-        self.linear, self.outputs, self.payoff = linear, linear.outputs, linear.payoff
+        self._linear, self.outputs, self.payoff = linear, linear.outputs, linear.payoff
 
-    def matrix(self, rows: Any) -> FloatArray:
-        matrix = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
-        self.linear.check(rows, matrix)
-        return matrix
+    def numbers(self, rows: Any) -> FloatArray:
+        return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
-    def margin(self, matrix: FloatArray) -> FloatArray:
-        return self.linear.margin(matrix)
+    def stands_for(self, rows: Any) -> Reading | None:
+        return None  # such a model is asked in a moment
 
-    def share(self, matrix: FloatArray, background: FloatArray | None, asked: Asked) -> TreeCredit:
+    def read(self, rows: Any, said: FloatArray | None = None) -> Reading:
+        matrix = self.numbers(rows)
+        self._linear.check(rows, matrix)
+        return matrix, self._linear.margin(matrix)
+
+    def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
         if background is None:
             raise InvalidInput(
                 "a linear model needs a background to compare with; pass background=rows of the training data"
             )
+        return LinearShares(self._linear, background, asked)
+
+
+class LinearShares:
+    """A linear model and the mean of its background: what credits rows by their distance from it."""
+
+    def __init__(self, linear: Linear, background: FloatArray, asked: Asked) -> None:
         semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
-        mean = np.average(background, axis=0, weights=asked.weight)
-        belongs = np.zeros((len(asked.players), asked.count))
-        belongs[np.arange(len(asked.players)), asked.players] = 1.0
-        shares = (matrix - mean)[:, None, :] * self.linear.weights  # (rows, outputs, encoded)
-        credit = np.moveaxis(shares @ belongs, 1, 2)
-        nothing = np.zeros((len(matrix), asked.count, asked.count, len(self.outputs))) if asked.interactions else None
-        return TreeCredit(credit, self.linear.margin(mean[None])[0], nothing, f"background of {len(background)} rows")
+        self._linear, self._asked, self._means = linear, asked, f"background of {len(background)} rows"
+        self._mean = np.average(background, axis=0, weights=asked.weight)
+        self._base = linear.margin(self._mean[None])[0]
+        self._belongs = np.zeros((len(asked.players), asked.count))
+        self._belongs[np.arange(len(asked.players)), asked.players] = 1.0
+
+    def credit(self, rows: FloatArray) -> TreeCredit:
+        shares = (rows - self._mean)[:, None, :] * self._linear.weights  # (rows, outputs, encoded)
+        credit = np.moveaxis(shares @ self._belongs, 1, 2)
+        count, outputs = self._asked.count, credit.shape[2]
+        nothing = np.zeros((len(rows), count, count, outputs)) if self._asked.interactions else None
+        return TreeCredit(credit, self._base, nothing, self._means)
+
+
+def _are_numbers(rows: Any) -> bool:
+    """Is every column of numbers, so that there is nothing for a library to encode?"""
+    if hasattr(rows, "iloc"):
+        return all(getattr(kind, "kind", "O") in "biuf" and isinstance(kind, np.dtype) for kind in rows.dtypes)
+    return rows.dtype.kind in "biuf"
 
 
 def _solver(model: Any) -> _Trees | _Weighted:
@@ -194,6 +311,13 @@ def _stacked(rows: Any, background: Any) -> Any:
 
         return pandas.concat([rows, background], ignore_index=True)
     return np.concatenate([rows, background])
+
+
+def _check_widths(rows: Any, background: Any) -> None:
+    if background is not None and background.shape[1] != rows.shape[1]:
+        raise InvalidInput(
+            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match"
+        )
 
 
 def _columns(rows: Any) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.arguments import checked_arguments
 from accredit.core.numbers import as_array, real_numbers, shown
+from accredit.trees.blocks import Blocks
 from accredit.trees.forest import Forest
 from accredit.trees.masks import mask_credit
 from accredit.trees.paths import Paths, levels_of, paths_of
-from accredit.trees.tables import Background, shares, table_credit
+from accredit.trees.tables import Background, KeptTables, Tables, shares
 from accredit.trees.walk import walk_credit
 from accredit.values.weighing import Semivalue, semivalue_of
 
@@ -29,6 +31,8 @@ MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
 WALKED, COMPARED = 1000, 250  # numbers that a leaf and its tests take when it is walked, or compared beside its table
 BLOCK = 3000  # nanoseconds that a leaf's table costs whatever its size
+KEPT = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
+NODE_BYTES = 300  # of a node's path and place among the blocks
 STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
@@ -75,29 +79,109 @@ def tree_credit(
     >>> tree_credit(Forest.of([stump], features=2), [[0.2, 7.0]], background=[[0.9, 1.0], [0.1, 1.0]]).credit[0, :, 0]
     array([-1.,  0.])
     """
-    matrix = forest.matrix(rows)
-    of = checked_owners(players, forest.features)
-    count = max(int(of.max()) + 1, count or 0)
-    rule = semivalue_of(value, count)
-    compared = None if background is None else _background(forest, background, weight)
-    if compared is None and not (forest.cover[forest.roots] > 0).all():
-        raise InvalidInput(
-            f"{forest.source} does not say how much training weight came to its nodes; give a background"
-        )
-    if compared is None and weight is not None:
-        raise InvalidInput("weight is given without a background; weights count its rows")
-    credit = np.zeros((count, forest.outputs, len(matrix)))
-    pairs = np.zeros((count * count, forest.outputs, len(matrix))) if interactions else None
-    for paths in _portions(forest, of, len(matrix), compared, interactions):
-        for asked, earned in ((False, credit), (True, pairs)):
-            if earned is not None:
-                _add(forest, paths, matrix, compared, rule, asked, count, earned)
-    return TreeCredit(
-        np.ascontiguousarray(np.moveaxis(credit, -1, 0)),
-        base_value(forest, compared),
-        None if pairs is None else _square(pairs, count),
-        "cover ratios" if compared is None else f"background of {len(compared.matrix)} rows",
+    shares = TreeShares(
+        forest, background, value=value, interactions=interactions, players=players, count=count, weight=weight
     )
+    return shares.credit(rows)
+
+
+class TreeShares:
+    """A forest, a rule of sharing and rows to compare with: checked and prepared once, asked about rows as often as needed.
+
+    The first rows are credited in the way that costs least for them alone. From the second call on, the tables of as many
+    trees as fit into `KEPT` bytes are made and kept, so that a row costs one lookup.
+
+    >>> from accredit.trees import Tree
+    >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
+    >>> shares = TreeShares(Forest.of([stump], features=2), background=[[0.9, 1.0], [0.1, 1.0]])
+    >>> [shares.credit([[x, 7.0]]).credit[0, 0, 0].item() for x in (0.2, 0.8)]
+    [-1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        forest: Forest,
+        background: Any = None,
+        *,
+        value: Any = "shapley",
+        interactions: bool = False,
+        players: Any = None,
+        count: int | None = None,
+        weight: Any = None,
+    ) -> None:
+        self.forest, self.interactions = forest, interactions
+        self._of = checked_owners(players, forest.features)
+        self._count = max(int(self._of.max()) + 1, count or 0)
+        self._rule = semivalue_of(value, self._count)
+        self._background = None if background is None else _background(forest, background, weight)
+        if self._background is None and not (forest.cover[forest.roots] > 0).all():
+            raise InvalidInput(
+                f"{forest.source} does not say how much training weight came to its nodes; give a background"
+            )
+        if self._background is None and weight is not None:
+            raise InvalidInput("weight is given without a background; weights count its rows")
+        self._asked_before = False
+
+    def credit(self, rows: Any) -> TreeCredit:
+        """Exact credit of every player in every output of these rows."""
+        matrix, forest, count = self.forest.matrix(rows), self.forest, self._count
+        credit = np.zeros((count, forest.outputs, len(matrix)))
+        pairs = np.zeros((count * count, forest.outputs, len(matrix))) if self.interactions else None
+        others = np.arange(forest.trees)
+        if self._asked_before and len(matrix):
+            tables, others = self._kept
+            for made, earned in zip(tables, (credit, pairs), strict=False):
+                assert earned is not None
+                made.add(matrix, earned)
+        for paths in _portions(forest, others, self._of, len(matrix), self._background, self.interactions):
+            for asked, earned in ((False, credit), (True, pairs)):
+                if earned is not None:
+                    _add(forest, paths, matrix, self._background, self._rule, asked, count, earned)
+        self._asked_before = True
+        return TreeCredit(
+            np.ascontiguousarray(np.moveaxis(credit, -1, 0)),
+            self._base,
+            None if pairs is None else _square(pairs, count),
+            "cover ratios" if self._background is None else f"background of {len(self._background.matrix)} rows",
+        )
+
+    @cached_property
+    def _base(self) -> FloatArray:
+        return base_value(self.forest, self._background)
+
+    @cached_property
+    def _kept(self) -> tuple[list[KeptTables], IntArray]:
+        """The tables of the trees that are kept, of credits and, if they are asked for, of pairs; and the other trees."""
+        forest, kinds = self.forest, (False, True) if self.interactions else (False,)
+        trees = _kept_trees(forest, self._of, kinds)
+        others = np.setdiff1d(np.arange(forest.trees), trees)
+        paths = paths_of(forest, trees, self._of) if len(trees) else None
+        if paths is None or paths.most == 0:  # trees without a test share nothing
+            return [], others
+        how = self._background, self._rule
+        return [KeptTables(forest, paths, ~paths.inner, *how, pairs, self._count) for pairs in kinds], others
+
+
+def _kept_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArray:
+    """The trees whose tables fit together into `KEPT` bytes, the smallest first."""
+    nodes = np.bincount(levels_of(forest, np.arange(forest.trees)).tree, minlength=forest.trees) * NODE_BYTES
+    trees = _within(np.arange(forest.trees), nodes, KEPT)
+    if not len(trees):
+        return trees
+    paths = paths_of(forest, trees, of)
+    size = nodes.astype(np.float64)
+    for group in Blocks(paths, ~paths.inner).groups:
+        targets = sum(group.bits * (group.bits - 1) / 2 if pairs else group.bits for pairs in kinds)
+        np.add.at(size, paths.tree[group.root], 8 * targets * forest.value.shape[1] * 2.0**group.bits)
+    deep = np.bincount(paths.tree, paths.count > MOST_BITS, forest.trees) > 0
+    size[deep] = np.inf
+    return _within(trees, size, KEPT)
+
+
+def _within(trees: IntArray, size: FloatArray | IntArray, most: float) -> IntArray:
+    """As many of these trees, the smallest first, as stay within a size together."""
+    order = trees[np.argsort(size[trees], kind="stable")]
+    return np.sort(order[np.cumsum(size[order]) <= most])
 
 
 def _add(
@@ -116,7 +200,7 @@ def _add(
     by_table = _by_table(forest, paths, len(matrix), background, pairs)
     rest = ~by_table & ~paths.inner
     if by_table.any():
-        table_credit(forest, paths, by_table, matrix, background, rule, pairs, players, earned)
+        Tables(forest, paths, by_table, background, rule, pairs, players).add(matrix, earned)
     if rest.any() and background is None:
         _check_steady(rule, paths.most)
         walk_credit(forest, paths, rest, matrix, rule, pairs, players, earned)
@@ -195,13 +279,19 @@ def base_value(forest: Forest, background: Background | None) -> FloatArray:
     return base
 
 
-def _portions(forest: Forest, of: IntArray, rows: int, background: Background | None, pairs: bool) -> Iterator[Paths]:
+def _portions(
+    forest: Forest, wanted: IntArray, of: IntArray, rows: int, background: Background | None, pairs: bool
+) -> Iterator[Paths]:
     """Trees that are worked on together, so that their paths, tables and comparisons fit in memory."""
-    by = levels_of(forest, np.arange(forest.trees))
+    if not len(wanted):
+        return
+    by = levels_of(forest, wanted)
     depth = np.zeros(forest.trees)
     for d, level in enumerate(by.levels):
         depth[by.tree[level]] = d
-    order = np.argsort(depth, kind="stable")  # of like depth, so that none is walked with more nodes than it needs
+    order = wanted[
+        np.argsort(depth[wanted], kind="stable")
+    ]  # of like depth: none is walked with more nodes than it needs
     each = WALKED if background is None else COMPARED + len(background.matrix)
     for trees in _filled(order, (np.bincount(by.tree) / 2 * each)[order]):
         paths = paths_of(forest, trees, of)
@@ -223,5 +313,5 @@ def _filled(trees: IntArray, cells: FloatArray) -> list[IntArray]:
 
 def _square(pairs: FloatArray, players: int) -> FloatArray:
     """Pairs i < j as symmetric matrices: (players², outputs, rows) -> (rows, players, players, outputs)."""
-    upper = np.moveaxis(pairs, -1, 0).reshape(pairs.shape[-1], players, players, -1)
+    upper = np.moveaxis(pairs, -1, 0).reshape(pairs.shape[-1], players, players, pairs.shape[1])
     return upper + upper.transpose(0, 2, 1, 3)

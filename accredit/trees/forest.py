@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_numbers
 
 ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
+FEW_NODES = 128  # of a tree, on average, up to which all of them are tried for a few rows
+FEW_ROWS = 8  # up to which all nodes are tried at once instead of column by column
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,8 @@ class Forest:
 
     def decisions(self, nodes: IntArray, matrix: FloatArray) -> BoolArray:
         """Does each row go left at each of these inner nodes? (nodes, rows)."""
+        if len(matrix) <= FEW_ROWS:
+            return self._goes_left(nodes[:, None], matrix.T[self.feature[nodes]])
         left = np.empty((len(nodes), len(matrix)), dtype=bool)
         order = np.argsort(self.feature[nodes], kind="stable")
         columns, first = np.unique(self.feature[nodes][order], return_index=True)
@@ -151,14 +156,19 @@ class Forest:
 
     def _goes_left(self, nodes: IntArray, x: FloatArray) -> BoolArray:
         """Where each value goes at each node; `nodes` and `x` broadcast together."""
-        threshold, set_of = self.threshold[nodes], self.set_of[nodes]
+        threshold = self.threshold[nodes]
         left = x <= threshold if self.inclusive else x < threshold
-        if (listed := set_of >= 0).any():
+        if len(self.sets) and (listed := (set_of := self.set_of[nodes]) >= 0).any():
             left = np.where(listed, self.sets[set_of, self._codes(x)], left)
         missing = np.isnan(x)
-        if (zero := self.zero_missing[nodes]).any():
+        if self._takes_zero and (zero := self.zero_missing[nodes]).any():
             missing = missing | (zero & (x == 0))
         return np.where(missing, self.missing_left[nodes], left) if missing.any() else left
+
+    @cached_property
+    def _takes_zero(self) -> bool:
+        """Does any node take zero for missing?"""
+        return bool(self.zero_missing.any())
 
     def _codes(self, x: FloatArray) -> IntArray:
         """Category codes, cut towards zero as the libraries do; the last column of `sets` for what lies outside."""
@@ -167,6 +177,8 @@ class Forest:
 
     def leaves(self, matrix: FloatArray) -> IntArray:
         """The leaf of every row in every tree: (trees, rows) of node positions."""
+        if len(matrix) <= FEW_ROWS and len(self.feature) <= FEW_NODES * self.trees:
+            return self._leaves_of_few(matrix)
         at = np.repeat(self.roots[:, None], len(matrix), axis=1)
         tree, row = np.nonzero(self.feature[at] >= 0)
         while len(tree):
@@ -177,16 +189,44 @@ class Forest:
             tree, row = tree[inner], row[inner]
         return at
 
+    def _leaves_of_few(self, matrix: FloatArray) -> IntArray:
+        """The same row by row, with every test of small trees tried at once."""
+        inner, depth = self._tests
+        leaves = np.empty((self.trees, len(matrix)), dtype=np.int64)
+        for row, left in enumerate(self.decisions(inner, matrix).T):
+            below = self.left.copy()  # where the row goes from each node
+            below[inner] = np.where(left, self.left[inner], self.right[inner])
+            at = self.roots
+            for _ in range(depth):
+                at = below[at]
+            leaves[:, row] = at
+        return leaves
+
+    @cached_property
+    def _tests(self) -> tuple[IntArray, int]:
+        """The inner nodes, and the most of them that one row meets in a tree."""
+        at, depth = self.roots, 0
+        while len(at := at[self.feature[at] >= 0]):
+            at, depth = np.concatenate([self.left[at], self.right[at]]), depth + 1
+        return np.flatnonzero(self.feature >= 0), depth
+
     def margin(self, rows: Any) -> FloatArray:
         """The model's raw output: (rows, outputs)."""
         matrix = self.matrix(rows)
         total = np.repeat(self.base[None, :], len(matrix), axis=0)
         step = max(1, ROUTE_CELLS // self.trees)
         for start in range(0, len(matrix), step):
-            for tree, at in enumerate(self.leaves(matrix[start : start + step])):
-                first = self.output[tree]
-                total[start : start + step, first : first + self.value.shape[1]] += self.value[at]
+            at = self.leaves(matrix[start : start + step])
+            for first, trees in self._by_output:
+                leaf = at[trees]
+                for v in range(self.value.shape[1]):
+                    total[start : start + step, first + v] += self.value[leaf, v].sum(axis=0)
         return total
+
+    @cached_property
+    def _by_output(self) -> list[tuple[int, IntArray]]:
+        """The trees that begin with each output."""
+        return [(first, np.flatnonzero(self.output == first)) for first in np.unique(self.output).tolist()]
 
 
 def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,11 @@ class Paths(Levels):
     slot: IntArray  # (nodes,) at an inner node: the place of its player among those of its children
     path: npt.NDArray[np.int32]  # (nodes, most) the players tested above, in order of first test
     before: IntArray  # (nodes,) the last node above whose own edge tested the same player as this one's; −1: none
+
+    @cached_property
+    def tests(self) -> IntArray:
+        """The inner nodes."""
+        return np.flatnonzero(self.inner)
 
     @property
     def most(self) -> int:
@@ -84,7 +90,7 @@ def levels_of(forest: Forest, trees: IntArray) -> Levels:
 
 def decided(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:
     """Does each row go left at each node? (nodes, rows); False at leaves."""
-    inner = np.flatnonzero(paths.inner)
+    inner = paths.tests
     left = np.zeros((len(paths.nodes), len(matrix)), dtype=bool)
     left[inner] = forest.decisions(paths.nodes[inner], matrix)
     return left

@@ -68,13 +68,24 @@ def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
     return own
 
 
+def still_own(
+    encode: Callable[[Any], FloatArray], rows: Any, encoded: FloatArray, own: IntArray, first: int | None = None
+) -> bool:
+    """Is encoding a mixture of two rows the mixture of their encodings, if encoded columns belong to `own`? One of the two is
+    among the `first` rows; None: both are any."""
+    rng = np.random.default_rng(0)
+    one, other = (
+        rng.integers(0, len(encoded) if first is None else first, TRIALS),
+        rng.integers(0, len(encoded), TRIALS),
+    )
+    kept = rng.random((TRIALS, rows.shape[1])) < 0.5
+    expected = np.where(kept[:, own], encoded[one], encoded[other])
+    return bool(_same(encode(mixtures(rows, one, other, kept)), expected).all())
+
+
 def _try_mixtures(encode: Callable[[Any], FloatArray], rows: Any, encoded: FloatArray, own: IntArray) -> None:
     """Refuse where encoding a mixture of two rows is not the mixture of their encodings."""
-    rng = np.random.default_rng(0)
-    first, second = rng.integers(0, len(encoded), size=(2, TRIALS))
-    kept = rng.random((TRIALS, rows.shape[1])) < 0.5
-    expected = np.where(kept[:, own], encoded[first], encoded[second])
-    if not _same(encode(mixtures(rows, first, second, kept)), expected).all():
+    if not still_own(encode, rows, encoded, own):
         raise NotSeparable(
             "the encoding of a mixture of two rows is not the mixture of their encodings, so that columns cannot be credited "
             "one by one; explain the model as a function of rows"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.blocks import Blocks, Entries, Group
-from accredit.trees.forest import Forest
+from accredit.trees.forest import FEW_ROWS, Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
-from accredit.trees.paths import Levels, Paths
+from accredit.trees.paths import Levels, Paths, decided
 from accredit.values.weighing import Semivalue
 
 ROWS = 1024  # rows looked up at once
@@ -42,28 +43,61 @@ def spans(total: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, total)) for start in range(0, total, max(1, step)))
 
 
-def table_credit(
-    forest: Forest,
-    paths: Paths,
-    leaves: BoolArray,  # (nodes,) those wanted
-    matrix: FloatArray,
-    background: Background | None,
-    rule: Semivalue,
-    pairs: bool,
-    players: int,
-    earned: FloatArray,  # (players or players², outputs, rows): added to in place
-) -> None:
-    """Add the credit (or pair interactions i < j) of these leaves."""
-    blocks = Blocks(paths, leaves)
-    weights = _coins(forest, blocks) if background is None else _counts(forest, blocks, background)
-    lookups = [
-        _lookup(forest, blocks, group, partial(weights, number), rule, pairs, players)
-        for number, group in enumerate(blocks.groups)
-    ]
-    flat = earned.reshape(-1, earned.shape[-1])
-    for part in spans(len(matrix), ROWS):
-        for lookup, entry in zip(lookups, blocks.entries(forest, matrix[part]), strict=True):
-            _look_up(lookup, entry, flat[:, part])
+class Tables:
+    """The tables of some leaves, made once; rows look up what they hold, as often as needed."""
+
+    def __init__(
+        self,
+        forest: Forest,
+        paths: Paths,
+        leaves: BoolArray,  # (nodes,) those wanted
+        background: Background | None,
+        rule: Semivalue,
+        pairs: bool,
+        players: int,
+    ) -> None:
+        self.forest, self.blocks = forest, Blocks(paths, leaves)
+        weights = _coins(forest, self.blocks) if background is None else _counts(forest, self.blocks, background)
+        self.lookups = [
+            _lookup(forest, self.blocks, group, partial(weights, number), rule, pairs, players)
+            for number, group in enumerate(self.blocks.groups)
+        ]
+
+    def add(self, matrix: FloatArray, earned: FloatArray) -> None:
+        """Add the credit (or pair interactions i < j) of these leaves to earned (players or players², outputs, rows)."""
+        flat = earned.reshape(-1, earned.shape[-1])
+        for part in spans(len(matrix), ROWS):
+            for lookup, entry in zip(self.lookups, self.blocks.entries(self.forest, matrix[part]), strict=True):
+                _look_up(lookup, entry, flat[:, part])
+
+
+class KeptTables(Tables):
+    """Tables that serve many calls: their numbers lie beside one another, so that a few rows are looked up at once."""
+
+    def __init__(self, *made_of: Any) -> None:
+        super().__init__(*made_of)
+        groups, tables = self.blocks.groups, [lookup.table for lookup in self.lookups]
+        self.numbers = np.concatenate([table.ravel() for table in tables])
+        ends = np.cumsum([table.size for table in tables])
+        self.lookups = [  # one copy of the numbers is enough
+            replace(lookup, table=part.reshape(lookup.table.shape))
+            for lookup, part in zip(self.lookups, np.split(self.numbers, ends[:-1]), strict=True)
+        ]
+        first = np.cumsum([0, *(len(group.root) for group in groups)])
+        sizes = np.repeat([table.shape[1] for table in tables], [len(table) for table in tables])
+        self.place = np.cumsum(sizes) - sizes  # (tables,) where each begins among the numbers
+        self.block = np.concatenate([lookup.block + f for lookup, f in zip(self.lookups, first[:-1], strict=True)])
+        self.target = np.concatenate([lookup.target for lookup in self.lookups])
+
+    def add(self, matrix: FloatArray, earned: FloatArray) -> None:
+        if len(matrix) > FEW_ROWS:
+            super().add(matrix, earned)
+            return
+        flat = earned.reshape(-1, earned.shape[-1])
+        left = decided(self.forest, self.blocks.paths, matrix)
+        for row in range(len(matrix)):
+            found = self.numbers.take(self.blocks.entry(left[:, row])[self.block] + self.place)
+            flat[:, row] += np.bincount(self.target, found, len(flat))
 
 
 Weights = Callable[[int, IntArray, IntArray], FloatArray]  # group, leaves, their blocks -> N[z], (2ᵏ, leaves)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,23 @@ class Ensemble:
     probe: Callable[[FloatArray], FloatArray] | None = None  # the same from encoded rows; None: there is no way in
     takes_missing: bool = True
     tolerance: float = 1e-9  # how far the trees may be from the model, relative to the leaves that are summed
+    slow: bool = (
+        False  # the model takes much longer to answer than its trees, which may be asked instead once they are checked
+    )
 
     def matrix(self, rows: Any) -> FloatArray:
         """Rows as numbers, checked: the trees give for them what the model gives (on the first rows)."""
+        return self.read(rows)[0]
+
+    def read(self, rows: Any, said: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Rows as numbers, and the raw output that the trees give for them, checked against the model's own on the first rows:
+        `said` (rows, outputs), asked of the model where it is None."""
         matrix = self.forest.matrix(self.encode(rows))
+        margin = self.forest.margin(matrix)
         few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
-        self._compare(matrix[:CHECKED], self.raw(few), "the rows given")
-        return matrix
+        own = self.raw(few) if said is None else said[:CHECKED]
+        self._compare(matrix[:CHECKED], margin[:CHECKED], own, "the rows given")
+        return matrix, margin
 
     def credit(self, rows: Any, background: Any = None, **options: Any) -> TreeCredit:
         """Exact credit of the model's columns; options as in `tree_credit`."""
@@ -69,16 +80,22 @@ class Ensemble:
         """Itself, after a comparison on rows made from its own thresholds."""
         if self.probe is not None:
             matrix = probes(self.forest, self.takes_missing)
-            self._compare(matrix, self.probe(matrix), "rows made from its thresholds")
+            self._compare(matrix, self.forest.margin(matrix), self.probe(matrix), "rows made from its thresholds")
         return self
 
-    def _compare(self, matrix: FloatArray, raw: FloatArray, what: str) -> None:
-        own = self.forest.margin(matrix)
+    @cached_property
+    def _sizes(self) -> Forest:
+        """The same trees with the size of every leaf."""
+        return replace(self.forest, value=np.abs(self.forest.value), base=np.abs(self.forest.base))
+
+    def _compare(self, matrix: FloatArray, own: FloatArray, raw: FloatArray, what: str) -> None:
         said = np.asarray(raw, dtype=np.float64).reshape(len(matrix), -1)
         if said.shape != own.shape:
             raise NotTrees(f"{self.forest.source} gives {said.shape[1]} outputs where its trees give {own.shape[1]}")
-        size = replace(self.forest, value=np.abs(self.forest.value), base=np.abs(self.forest.base)).margin(matrix)
-        wrong = np.abs(own - said) > self.tolerance * np.maximum(size, np.abs(said))
+        gap = np.abs(own - said)
+        if (gap <= self.tolerance * np.abs(said)).all():
+            return
+        wrong = gap > self.tolerance * np.maximum(self._sizes.margin(matrix), np.abs(said))
         if wrong.any():
             row, output = np.argwhere(wrong)[0]
             raise NotTrees(

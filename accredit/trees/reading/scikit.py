@@ -84,7 +84,7 @@ def _of(
     takes_missing = _allows_missing(model)
     encode = plain_rows(columns, forest.features, forest.source)
     names = columns or numbered(forest.features)
-    return Ensemble(forest, names, labels, payoff, encode, raw, raw if probed else None, takes_missing)
+    return Ensemble(forest, names, labels, payoff, encode, raw, raw if probed else None, takes_missing, slow=True)
 
 
 def _frame(rows: Any, columns: tuple[str, ...]) -> Any:
