@@ -17,7 +17,7 @@ from accredit.views.steps import largest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from accredit.core import Interactions
+    from accredit.core import Attribution, Interactions
 
 INK, MISSING = "#1b1d22", "#9aa0ab"
 OTHERS = "{} other columns"
@@ -30,7 +30,8 @@ COLUMNS = 1200  # of a heat map; more rows are averaged in neighbouring groups
 
 
 def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
-    """One row: from the base value step by step to the prediction, the largest credit on top.
+    """One row: from the base value step by step to the prediction, the largest credit on top; where there are intervals, a
+    line at the end of each step.
 
     >>> ax = waterfall(TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], [3.0], [[4.0]], [[41], [1200]], "m"))
     >>> [label.get_text() for label in ax.get_yticklabels()]
@@ -47,13 +48,24 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
                     ha="left" if step >= 0 else "right", fontsize="small", color=INK)  # fmt: skip
         if y:
             ax.plot([end, end], [y - 1, y], color=MISSING, linewidth=0.8, zorder=0)
+    said = _intervals(ax, explanation.row(row), top, ends)
     ax.axvline(explanation.base[k], color=MISSING, linewidth=0.8, linestyle=":")
     ax.set_yticks(where, names)
     ax.invert_yaxis()
     ax.margins(x=0.2)
-    ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}")
+    ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}{said}")
     prediction = rounded(explanation.prediction[row, k])
     return _titled(ax, f"row {explanation.rows[row]}: {explanation.target} = {prediction}")
+
+
+def _intervals(ax: Axes, found: Attribution, top: int, ends: FloatArray) -> str:
+    """A line at the end of each step that is one column's, and what the axis says about them."""
+    if found.interval is None or found.level is None:
+        return ""
+    kept, _ = largest(found.credit, top)
+    reach = np.abs(found.interval - found.credit[:, None])[kept].T  # below and above
+    ax.errorbar(ends[: len(kept)], np.arange(len(kept)), xerr=reach, fmt="none", ecolor=INK, elinewidth=1, capsize=2)
+    return f"; lines: {found.level:.0%} interval of each step"
 
 
 def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
