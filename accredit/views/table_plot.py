@@ -26,6 +26,7 @@ LONGEST = 28  # characters of a name
 POINTS = 4000  # rows drawn as points; more would be one blot
 LINES = 400  # rows drawn as lines
 CELLS = 12  # players of a heat map of pairs whose numbers are written into it
+ROUNDING = 1e-6  # of the size of what is drawn: what base value and steps may miss of the prediction unsaid
 COLUMNS = 1200  # of a heat map; more rows are averaged in neighbouring groups
 
 
@@ -43,19 +44,29 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     ends = explanation.base[k] + np.cumsum(steps[::-1])[::-1]  # the base value is at the bottom
     where = np.arange(len(steps))
     ax.barh(where, steps, left=ends - steps, color=_signed(steps), height=0.7)
+    said = _intervals(ax, explanation.row(row), top, ends)
     for y, (end, step) in enumerate(zip(ends.tolist(), steps.tolist(), strict=True)):
-        ax.annotate(_number(step), (end, y), (4 if step >= 0 else -4, 0), textcoords="offset points", va="center",
+        aside = 4 if step >= 0 else -4, 7 if said else 0  # above the line of its interval
+        ax.annotate(_number(step), (end, y), aside, textcoords="offset points", va="center",
                     ha="left" if step >= 0 else "right", fontsize="small", color=INK)  # fmt: skip
         if y:
             ax.plot([end, end], [y - 1, y], color=MISSING, linewidth=0.8, zorder=0)
-    said = _intervals(ax, explanation.row(row), top, ends)
     ax.axvline(explanation.base[k], color=MISSING, linewidth=0.8, linestyle=":")
     ax.set_yticks(where, names)
     ax.invert_yaxis()
     ax.margins(x=0.2)
-    ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}{said}")
+    below = "; ".join(filter(None, [_left(explanation, row), said]))
+    ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}" + f"\n{below}" * bool(below))
     prediction = rounded(explanation.prediction[row, k])
     return _titled(ax, f"row {explanation.rows[row]}: {explanation.target} = {prediction}")
+
+
+def _left(explanation: TableExplanation, row: int) -> str:
+    """What the steps miss of the prediction, where they do."""
+    k = explanation.place()
+    left = float(explanation.unshared[row, k])
+    sizes = (1.0, abs(float(explanation.base[k])), abs(float(explanation.prediction[row, k])))
+    return f"{_number(left)} is credited to nobody" if abs(left) > ROUNDING * max(sizes) else ""
 
 
 def _intervals(ax: Axes, found: Attribution, top: int, ends: FloatArray) -> str:
@@ -65,7 +76,7 @@ def _intervals(ax: Axes, found: Attribution, top: int, ends: FloatArray) -> str:
     kept, _ = largest(found.credit, top)
     reach = np.abs(found.interval - found.credit[:, None])[kept].T  # below and above
     ax.errorbar(ends[: len(kept)], np.arange(len(kept)), xerr=reach, fmt="none", ecolor=INK, elinewidth=1, capsize=2)
-    return f"; lines: {found.level:.0%} interval of each step"
+    return f"lines: {found.level:.0%} interval of each step"
 
 
 def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
