@@ -10,7 +10,7 @@ from accredit.explanation.explainer import (
     kind_of,
 )
 from accredit.explanation.family import Result
-from accredit.explanation.from_shap import from_shap
+from accredit.explanation.shap_reading import from_shap
 from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, TextRequest
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
 from accredit.explanation.table import TableExplanation

@@ -25,8 +25,7 @@ def split_index(index: Any) -> tuple[Any, Any, Any]:
     places = index if isinstance(index, tuple) else (index,)
     if not 1 <= len(places) <= 3 or any(place is None or place is Ellipsis for place in places):
         raise InvalidInput(f"index is {shown(index)}; {RULE}", argument="index", code="shape")
-    rows, columns, outputs = (*places, *(EVERY, EVERY, None)[len(places) :])
-    return rows, columns, outputs
+    return places[0], places[1] if len(places) > 1 else EVERY, places[2] if len(places) > 2 else None
 
 
 def positions(given: Any, names: Sequence[str], argument: str) -> Picked:
