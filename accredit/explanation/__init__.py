@@ -10,9 +10,9 @@ from accredit.explanation.explainer import (
     kind_of,
 )
 from accredit.explanation.family import Result
-from accredit.explanation.shap_reading import from_shap
 from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, TextRequest
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
+from accredit.explanation.shap_reading import from_shap
 from accredit.explanation.table import TableExplanation
 
 __all__ = [

@@ -36,6 +36,12 @@ class Result(Drawn):
 
     Where no method is named, the first one that answered is meant. `in` asks for methods; iteration goes over the
     methods of an `Explanation` and over the rows of a `TableExplanation`, and `len` counts what iteration gives.
+
+    >>> from accredit import explain
+    >>> words = explain("A gripping film.", methods=["loo", "banzhaf"])
+    >>> rows = explain([[3.0, 4.0]], lambda x: x @ [2.0, 1.0], background=[[1.0, 1.0]], methods=["loo", "banzhaf"])
+    >>> [(result.methods, "loo" in result, result.top(1).players) for result in (words, rows)]
+    [(('leave-one-out', 'banzhaf'), True, ('gripping',)), (('leave-one-out', 'banzhaf'), True, ('x0',))]
     """
 
     if TYPE_CHECKING:  # fields or properties of each kind
