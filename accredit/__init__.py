@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         explain_picture,
         explain_rows,
         explain_text,
+        from_shap,
     )
 
 
@@ -97,6 +98,7 @@ __getattr__ = lazy(
         "explain_rows": "accredit.explanation",
         "explain_text": "accredit.explanation",
         "flow_report": "accredit.attention",
+        "from_shap": "accredit.explanation",
         "joint_flow": "accredit.attention",
         "pairwise_flow": "accredit.attention",
         "rollout": "accredit.attention",
@@ -109,7 +111,7 @@ __all__ = [
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
     "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
     "cached", "check_claims", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
-    "explain_text", "flow_report", "grouped", "interactions", "joint_flow", "least_core",
+    "explain_text", "flow_report", "from_shap", "grouped", "interactions", "joint_flow", "least_core",
     "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
     "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "roll_calls", "rollout", "semivalue",
     "shapley", "shapley_interactions", "value_given",

@@ -8,7 +8,7 @@ import pytest
 import accredit
 from accredit.core import Attribution, InvalidInput, Precision, Selection
 from accredit.explanation.result import Explanation, Token
-from accredit.explanation.table import TableExplanation
+from accredit.explanation.table import TableExplanation, beside
 from accredit.games import TableGames
 
 jsonschema_rs = pytest.importorskip("jsonschema_rs")
@@ -34,6 +34,9 @@ RESULTS = {
         ("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]], values=[[41], [None]], method="m",
         apart=[(0, Precision.exact("counted"))],
     ),
+    "a table by two methods": lambda: beside([
+        TableExplanation(("age",), ("price",), [[[2.0]]], [3.0], [[5.0]], [[41]], name) for name in ("shapley", "banzhaf")
+    ]),
 }  # fmt: skip
 
 

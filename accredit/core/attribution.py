@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core.claims import Claim, Holds, checked_claims
+from accredit.core.claims import Claim, Holds, checked_claims, claims_of_part
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
@@ -29,10 +29,12 @@ from accredit.core.numbers import (
 )
 from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
 from accredit.core.rounding import SINGLE, blur
+from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
     import pandas
+    import shap
 
 FORMAT = 2
 
@@ -161,7 +163,12 @@ class Attribution(Drawn):
     def __len__(self) -> int:
         return len(self.players)
 
+    def __contains__(self, player: object) -> bool:
+        """Is this one of the players?"""
+        return isinstance(player, str) and player in self.places
+
     def __iter__(self) -> Iterator[tuple[str, float]]:
+        """Every player and its credit."""
         return iter(self.as_dict().items())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -185,11 +192,7 @@ class Attribution(Drawn):
         part = self._picked(rows)
         if len(rows) == len(self):
             return part
-        kept = (
-            Claim("efficiency", Holds.NO, "a part of the players") if c.axiom == "efficiency" else c
-            for c in self.claims
-        )
-        return replace(part, claims=tuple(kept))
+        return replace(part, claims=claims_of_part(self.claims, "the players"))
 
     def _rows(self, which: Any) -> IntArray:
         """Positions of the players in a slice or a list; a list of booleans, one per player, keeps those that are true."""
@@ -259,6 +262,15 @@ class Attribution(Drawn):
         if self.interval is not None:
             columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
         return player_frame(self.players, columns)
+
+    def to_shap(self) -> shap.Explanation:
+        """The credit as a `shap.Explanation` of one row, for shap's plots; intervals and claims stay behind.
+
+        Its data are the values of a row's columns; elsewhere, as for shap's texts, the names of the players.
+        """
+        cells = self.provenance.get("values")
+        data = [cells.get(player) for player in self.players] if isinstance(cells, Mapping) else self.players
+        return shap_explanation(self.credit, self.baseline, data, self.players)
 
 
 def returned(found: Any, function: str) -> Attribution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -66,6 +67,17 @@ def checked_claims(claims: Any) -> tuple[Claim, ...]:
     if len(set(names)) < len(names):
         raise InvalidInput(f"claims says two things about one axiom: {', '.join(names)}; keep one claim for each")
     return tuple(claims)
+
+
+def claims_of_part(claims: Iterable[Claim], of: str) -> tuple[Claim, ...]:
+    """What a part of a result still claims: everything but that it adds up. `of` says of what it is a part.
+
+    >>> whole = (Claim("efficiency", Holds.EXACTLY, "it telescopes"), Claim("symmetry", Holds.EXACTLY, "by averaging"))
+    >>> [str(claim.holds) for claim in claims_of_part(whole, "the players")]
+    ['no', 'exactly']
+    """
+    part = Claim("efficiency", Holds.NO, f"a part of {of}")
+    return tuple(part if claim.axiom == "efficiency" else claim for claim in claims)
 
 
 def no_division(because: str) -> tuple[Claim, ...]:

@@ -58,7 +58,10 @@ def check_writable(path: Any, name: str = "path") -> Path:
         raise InvalidInput(f"{name} {str(path)!r:.80} is the name of a folder; name a file in it")
     folder = place.parent if given.is_symlink() else given.parent
     if not place.parent.is_dir():
-        raise InvalidInput(f"there is no folder {str(folder)!r} to write {str(given)!r} in")
+        raise InvalidInput(
+            f"there is no folder {str(folder)!r} to write {str(given)!r} in; make it first, or give {name} another place",
+            argument=name, code="missing folder",
+        )  # fmt: skip
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise InvalidInput(f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}")
     if there is not None and not os.access(place, os.W_OK):

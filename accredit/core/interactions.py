@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core.attribution import checked_precision, frozen
-from accredit.core.claims import Claim, Holds, checked_claims
+from accredit.core.claims import Claim, checked_claims, claims_of_part
 from accredit.core.coalitions import FloatArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
@@ -156,13 +156,12 @@ class Interactions(Drawn):
         if rows == list(range(len(self))):
             return self
         every = list(self.values.items())
-        part = Claim("efficiency", Holds.NO, "a part of the coalitions")
         return replace(
             self,
             values=dict(every[k] for k in rows),
             stderr=None if self.stderr is None else self.stderr[rows],
             interval=None if self.interval is None else self.interval[rows],
-            claims=tuple(part if c.axiom == "efficiency" else c for c in self.claims),
+            claims=claims_of_part(self.claims, "the coalitions"),
         )
 
     def matrix(self) -> FloatArray:

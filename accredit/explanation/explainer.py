@@ -95,10 +95,7 @@ def _row_questions(model: Any, request: RowRequest) -> Questions:
 
     chosen = find_all(("shapley",) if request.methods is None else request.methods, "game")
     if len(chosen) > 1:
-        raise InvalidInput(
-            f"rows of a table are explained by one method at a time, and {len(chosen)} are named; write "
-            f"methods={chosen[0].name!r}"
-        )
+        return _answer_rows_by(rows, model, request, [each.name for each in chosen])
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
     return Questions(
@@ -107,6 +104,19 @@ def _row_questions(model: Any, request: RowRequest) -> Questions:
         weights=request.weights, most_background=request.most_background, background_by=request.background_by,
         names=request.names, interactions=request.interactions,
     )  # fmt: skip
+
+
+def _answer_rows_by(rows: Any, model: Any, request: RowRequest, methods: list[str]) -> TableExplanation:
+    """The same rows by several methods, one after another."""
+    from accredit.explanation.table import beside
+
+    if request.out is not None:
+        raise InvalidInput(
+            f"out is a file of one method, and methods names {len(methods)}; call once per method, with a file for each: "
+            f"methods={methods[0]!r}, out='{methods[0]}.jsonl'",
+            argument="out", code="several methods",
+        )  # fmt: skip
+    return beside([_answer_rows(rows, model, replace(request, methods=(name,))) for name in methods])
 
 
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,15 +20,15 @@ from accredit.core import (
     shown,
 )
 from accredit.core.attribution import frozen
-from accredit.core.drawn import Drawn, drawings
-from accredit.core.files import check_writable, put
 from accredit.core.plain import damaged, fields_of, listed, made, plain, plain_mapping, read_object
+from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
-from accredit.methods import find
+from accredit.explanation.family import Result, usual_name
 from accredit.models.prompt import WHOLE as WHOLE
 
 if TYPE_CHECKING:
     import pandas
+    import shap
 
 FORMAT = 1
 PICTURE = "data:image/png;base64,"
@@ -176,11 +174,12 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation(Drawn):
+class Explanation(Result):
     """Why a model said what it said, by several methods side by side.
 
     `explanation["shapley"]` is one method's `Attribution`; a method that does not apply to this model is in `refused`, with
-    the reason. Every attribution has all of `players`; methods in which special tokens take part have those too.
+    the reason. Every attribution has all of `players`; methods in which special tokens take part have those too. Iteration
+    gives each method that answered with its attribution, `len` is how many did, `in` asks for one.
 
     >>> from accredit.core import Attribution
     >>> e = Explanation("Good.", (("POSITIVE", 0.9), ("NEGATIVE", 0.1)), "POSITIVE", ("Good", "."), ("by hand",),
@@ -188,6 +187,8 @@ class Explanation(Drawn):
     ...                 tokens=(Token("Good", 0, 4, "Good"), Token(".", 4, 5, ".")))
     >>> e["by hand"]["Good"], Explanation.from_json(e.to_json()) == e
     (2.0, True)
+    >>> "by hand" in e, len(e), e.outputs, e.top(1).players
+    (True, 1, ('POSITIVE',), ('Good',))
     """
 
     text: str  # what was explained; for an image its name
@@ -238,50 +239,62 @@ class Explanation(Drawn):
 
     def __getitem__(self, method: str) -> Attribution:
         """One method's attribution, by its name or an alias."""
-        if method not in self.methods:
-            with suppress(InvalidInput):
-                method = find(method, "explain").name
-        if method in self.refused:
-            raise InvalidInput(f"{method} was refused: {self.refused[method]}")
-        if method not in self.attributions:
-            raise InvalidInput(f"method {method!r} did not run; there are {', '.join(self.attributions)}")
-        return self.attributions[method]
+        return self.attributions[self._method_named(method)]
+
+    if TYPE_CHECKING:
+
+        def by_method(self, method: str | None = None) -> Attribution: ...
+
+    def _by_method(self, name: str) -> Attribution:
+        return self.attributions[name]
+
+    def _answered(self) -> tuple[str, ...]:
+        return tuple(name for name in self.methods if name in self.attributions)
+
+    def _no_method(self, method: Any) -> str:
+        name = usual_name(method, self.methods) if isinstance(method, str) else ""
+        return f"{name} was refused: {self.refused[name]}" if name in self.refused else super()._no_method(method)
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        """Every target that was explained, the main one first."""
+    def outputs(self) -> tuple[str, ...]:
+        """Every output that was explained, the main one, `target`, first."""
         return (self.target, *self.others)
 
-    def of(self, target: str) -> Explanation:
-        """The explanation for another target, if all were asked for, by those methods that play a game.
+    def of(self, output: str) -> Explanation:
+        """The explanation for another output, if all were asked for, by those methods that play a game.
 
-        Seconds are those for all targets together.
+        Seconds are those for all outputs together.
         """
-        if target not in self.targets:
-            raise InvalidInput(f"target {target!r} was not explained, only {', '.join(map(repr, self.targets))}")
-        if target == self.target:
+        self.place(output)
+        if output == self.target:
             return replace(self, others={})
-        credited = self.others[target]
+        credited = self.others[output]
         methods = tuple(name for name in self.methods if name in credited)
         seconds = {name: took for name, took in self.seconds.items() if name in credited}
         credit = next(iter(credited.values()))
         known = credit.baseline is not None and credit.total is not None
-        worth = ((target, (credit.baseline or 0.0) + (credit.total or 0.0)),) if known else ()
+        worth = ((output, (credit.baseline or 0.0) + (credit.total or 0.0)),) if known else ()
         return replace(
-            self, prediction=self.prediction if self.said is None else worth, target=target, methods=methods,
+            self, prediction=self.prediction if self.said is None else worth, target=output, methods=methods,
             attributions=credited, refused={}, seconds=seconds, flow=None,
             unsigned=tuple(name for name in self.unsigned if name in credited),
             notes=tuple(note for note in self.notes if SAME_PASSES not in note), others={},
         )  # fmt: skip
 
+    def top(self, count: int) -> Attribution:
+        """The `count` players of largest credit by the first method that answered."""
+        return self.by_method().top(count)
+
     def __iter__(self) -> Iterator[tuple[str, Attribution]]:
-        """Methods that ran, in the order asked."""
-        return ((name, self.attributions[name]) for name in self.methods if name in self.attributions)
+        """Methods that answered, in the order asked, each with its attribution."""
+        return self.items()
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Explanation) and self.to_plain() == other.to_plain()
+    def __len__(self) -> int:
+        """How many methods answered."""
+        return len(self._answered())
 
-    __hash__ = None  # type: ignore[assignment]
+    def __bool__(self) -> bool:
+        return True  # also where every method was refused
 
     # In and out
 
@@ -304,10 +317,6 @@ class Explanation(Drawn):
         whole: dict[str, Any] = {"kind": "explanation", "format": FORMAT} | plain(data, "explanation")
         return whole
 
-    def to_json(self) -> str:
-        """Everything, as JSON; `from_json` gives back an equal explanation."""
-        return json.dumps(self.to_plain(), ensure_ascii=False)
-
     @classmethod
     def from_json(cls, text: str) -> Explanation:
         """Read what `to_json` wrote; anything else is refused."""
@@ -326,7 +335,7 @@ class Explanation(Drawn):
             return cls(**values)
 
     def to_pandas(self, method: str | None = None) -> pandas.DataFrame:
-        """One row per player: a column of credit per method, or of one method a column per target that was explained.
+        """One row per player: a column of credit per method, or of one method a column per output that was explained.
 
         The second is the matrix of a prompt and an answer.
         """
@@ -334,16 +343,43 @@ class Explanation(Drawn):
             checked_text(method, "method")
         if method is None:
             return player_frame(self.players, {name: [result[p] for p in self.players] for name, result in self})
-        main = self[method]
-        name = next(key for key, result in self if result is main)
-        every = {self.target: main} | {target: each[name] for target, each in self.others.items() if name in each}
+        every = self._by_output(self._method_named(method))
         return player_frame(self.players, {t: [result[p] for p in self.players] for t, result in every.items()})
 
-    # To be looked at
+    def _by_output(self, method: str) -> dict[str, Attribution]:
+        """One method's attributions, for every output that it was asked for."""
+        return {self.target: self[method]} | {
+            name: each[method] for name, each in self.others.items() if method in each
+        }
 
-    def to_html(self, path: str | Path) -> None:
-        """Write one self-contained page: no script from elsewhere, no request."""
-        put(check_writable(path), drawings().to_page(self).encode())
+    def to_shap(self, method: str | None = None) -> shap.Explanation:
+        """One method's credit as a `shap.Explanation`, for shap's plots: values (players,), of several outputs (players,
+        outputs); the data are the strings. By default the first method that answered.
+
+        Methods in which special tokens take part give those too. Intervals and claims stay behind.
+        """
+        every = self._by_output(self._first_method() if method is None else self._method_named(method))
+        credit, *others = every.values()
+        data = self._strings(credit.players)
+        if not others:
+            return shap_explanation(credit.credit, credit.baseline, data, credit.players)
+        values = np.stack([[one[player] for player in credit.players] for one in every.values()], axis=-1)
+        base = [one.baseline for one in every.values()]
+        return shap_explanation(values, None if None in base else base, data, credit.players, tuple(every))
+
+    def _strings(self, players: Iterable[str]) -> list[str]:
+        """What each player stands for: where the players are stretches of one text in order, the characters of each up to
+        the next, so that they join to the text; elsewhere their names."""
+        spans: dict[str, tuple[int, int]] = {}
+        for token in self.tokens:
+            if not token.special and token.end > token.start:
+                first, last = spans.get(token.player, (token.start, token.end))
+                spans[token.player] = min(first, token.start), max(last, token.end)
+        ends = [place for name in self.players if name in spans for place in spans[name]]
+        if self.pair is not None or set(spans) != set(self.players) or ends != sorted(ends):
+            return list(players)
+        cuts = dict(zip(self.players, [*ends[2::2], ends[-1]], strict=True))
+        return [self.text[spans[p][0] : cuts[p]] if p in cuts else p for p in players]
 
 
 def _texts(given: Any, name: str) -> tuple[str, ...]:

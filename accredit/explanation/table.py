@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from accredit import defaults
 from accredit.core import (
     Attribution,
+    BoolArray,
     Claim,
     FloatArray,
+    IntArray,
     Interactions,
     InvalidInput,
     Known,
@@ -27,32 +27,52 @@ from accredit.core import (
     whole_number,
 )
 from accredit.core.attribution import frozen
-from accredit.core.claims import checked_claims, no_division
-from accredit.core.drawn import Drawn, drawings
+from accredit.core.claims import checked_claims, claims_of_part, no_division
 from accredit.core.estimate import checked_level
-from accredit.core.files import check_writable, put
 from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
+from accredit.core.shap_form import shap_explanation
+from accredit.explanation.family import Result
+from accredit.explanation.row_index import EVERY, Picked, positions, split_index
 from accredit.explanation.row_pairs import pair_claims, pair_means, row_interactions
 
 if TYPE_CHECKING:
     import pandas
+    import shap
 
 FORMAT = 1
-NAMED = 12  # outputs that a message names
 Cell = str | float | int | bool | None
 
 
 @dataclass(frozen=True, eq=False)
-class TableExplanation(Drawn):
+class TableExplanation(Result):
     """What each column earned in each row of a table, for one or several outputs of a model.
 
     `credit[r, i, k]` is what player i earned in row r for output k. Base value and credits of a row add up to its
     prediction where the method is efficient: `unshared` is what they miss.
 
-    >>> e = TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]],
-    ...                      values=[[41], [1200.5]], method="by hand")
-    >>> e.row(0).as_dict(), float(e.unshared.max())
+    >>> e = TableExplanation(("age", "pay"), ("price", "risk"), [[[2.0, 0.5], [-1.0, 0.0]], [[0.0, 0.1], [1.0, 0.2]]],
+    ...                      base=[3.0, 0.0], prediction=[[4.0, 0.5], [4.0, 0.3]], values=[[41, 30], [1200.5, 900.0]],
+    ...                      method="by hand")
+    >>> e.row(0).as_dict(), float(abs(e.unshared).max().round(9))
     ({'age': 2.0, 'pay': -1.0}, 0.0)
+
+    A string in brackets is a method, as in every result: `e["shapley"]`. Everything else picks rows, then columns, then
+    outputs. One row, by its position, is an `Attribution` (about `target`, unless the third place names an output), and
+    with one column it is a number. Slices and lists of rows are explanations again; of a part of the columns they no
+    longer claim to add up.
+
+    >>> e[0].as_dict() == e.row(0).as_dict(), e[0, "age"], e[0, "age", "risk"], e[0, :, "risk"].credit.tolist()
+    (True, 2.0, 0.5, [0.5, 0.0])
+    >>> e[:1].rows, e[:, "age"].players, e[[1, 0], ["pay", "age"], "risk"].credit[..., 0].tolist()
+    (('0',), ('age',), [[0.2, 0.1], [0.0, 0.5]])
+
+    Iteration gives the rows' attributions, `len` is the number of rows, `in` asks for methods.
+
+    >>> len(e), [one["pay"] for one in e], "by hand" in e, e.methods
+    (2, [-1.0, 1.0], True, ('by hand',))
+
+    Rows that were explained by several methods hold the first in these fields and the others in `by_other_methods`;
+    parts are parts of all of them.
     """
 
     players: tuple[str, ...]
@@ -80,6 +100,8 @@ class TableExplanation(Drawn):
     apart: tuple[
         tuple[int, Precision], ...
     ] = ()  # rows, by position, whose numbers are known in another way than the others'
+    method_name: str = ""  # as in `methods`, for example "shapley"; `method` also says how it was computed
+    by_other_methods: Mapping[str, TableExplanation] = field(default_factory=dict)  # the same rows, by further methods
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -110,8 +132,9 @@ class TableExplanation(Drawn):
         put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
         if len(self.rows) != count:
             raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
-        for name in ("method", "target", "payoff", "model", "dependence", "pairs_index"):
+        for name in ("method", "target", "payoff", "model", "dependence", "pairs_index", "method_name"):
             put(self, name, checked_text(getattr(self, name), name))
+        put(self, "method_name", self.method_name or self.method)
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
         put(self, "apart", self._checked_apart(count))
@@ -119,6 +142,28 @@ class TableExplanation(Drawn):
         put(self, "claims", checked_claims(self.claims))
         put(self, "notes", tuple(checked_text(note, "notes") for note in self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
+        put(self, "by_other_methods", self._checked_others())
+
+    def _checked_others(self) -> dict[str, TableExplanation]:
+        """Explanations of the same rows, columns and outputs by other methods, each by its name."""
+        if not isinstance(self.by_other_methods, Mapping):
+            raise InvalidInput(
+                f"by_other_methods is {shown(self.by_other_methods)}; write a mapping from names to explanations"
+            )
+        for name, other in self.by_other_methods.items():
+            if not isinstance(other, TableExplanation) or other.by_other_methods:
+                raise InvalidInput(
+                    f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method"
+                )
+            same = (other.players, other.outputs, other.rows, other.target) == (
+                self.players, self.outputs, self.rows, self.target,
+            )  # fmt: skip
+            if not same or name != other.method_name or name == self.method_name:
+                raise InvalidInput(
+                    f"by_other_methods[{shown(name)}] is by {other.method_name!r}; it must be about the same rows, columns, "
+                    "outputs and target, by the method that it is named after, and by another than this one"
+                )
+        return dict(self.by_other_methods)
 
     def _checked_apart(self, count: int) -> tuple[tuple[int, Precision], ...]:
         for row, precision in self.apart:
@@ -141,16 +186,26 @@ class TableExplanation(Drawn):
             put(self, "pairs_interval", frozen(ends, (*shape, 2), "pairs_interval"))
 
     def __len__(self) -> int:
+        """How many rows there are."""
         return len(self.credit)
 
-    def place(self, output: str | None = None) -> int:
-        """The position of an output by name; of the target when None."""
-        name = self.target if output is None else output
-        if name not in self.outputs:
-            more = f" and {len(self.outputs) - NAMED} more" * (len(self.outputs) > NAMED)
-            known = ", ".join(self.outputs[:NAMED])
-            raise InvalidInput(f"output {shown(name)} was not explained; write one of {known}{more}", argument="output")
-        return self.outputs.index(name)
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The names of the methods, in the order asked."""
+        return (self.method_name, *self.by_other_methods)
+
+    def _answered(self) -> tuple[str, ...]:
+        return self.methods
+
+    def _by_method(self, name: str) -> TableExplanation:
+        return replace(self, by_other_methods={}) if name == self.method_name else self.by_other_methods[name]
+
+    def _no_method(self, method: Any) -> str:
+        if method in self.players:
+            return f"{method!r} is a column, and a string alone names a method; write [:, {method!r}]"
+        if method in self.outputs:
+            return f"{method!r} is an output, and a string alone names a method; write .of({method!r})"
+        return super()._no_method(method)
 
     @property
     def unshared(self) -> FloatArray:
@@ -160,27 +215,68 @@ class TableExplanation(Drawn):
     def of(self, output: str) -> TableExplanation:
         """The same explanation with another output shown first."""
         self.place(output)
-        return replace(self, target=output)
+        others = {name: replace(other, target=output) for name, other in self.by_other_methods.items()}
+        return replace(self, target=output, by_other_methods=others)
 
-    def __getitem__(self, which: slice | Sequence[int]) -> TableExplanation:
-        """Some of the rows."""
-        chosen = np.arange(len(self))[which]
-        if chosen.ndim != 1 or len(chosen) == 0:
+    def top(self, count: int) -> Attribution:
+        """The `count` columns that matter most over all rows: those of largest mean |credit|. Of one row: `e[0].top(count)`."""
+        return self.importance().top(count)
+
+    @overload
+    def __getitem__(self, index: str | slice | list[int] | list[bool] | IntArray | BoolArray) -> TableExplanation: ...
+    @overload
+    def __getitem__(self, index: int) -> Attribution: ...
+    @overload
+    def __getitem__(self, index: tuple[Any, ...]) -> Any: ...
+    def __getitem__(self, index: Any) -> TableExplanation | Attribution | float:
+        """A method by name, or rows, columns and outputs: see the class."""
+        if isinstance(index, str):
+            return self._by_method(self._method_named(index))
+        said_rows, said_columns, said_outputs = split_index(index)
+        rows = positions(said_rows, self.rows, "rows")
+        columns = positions(said_columns, self.players, "columns")
+        outputs = positions(EVERY if said_outputs is None else said_outputs, self.outputs, "outputs")
+        if isinstance(rows, list):
+            return self._part(rows, columns, outputs)
+        one = self.row(rows, None if said_outputs is None else self.outputs[self._only(outputs, rows)])
+        return one[columns] if isinstance(columns, list) else one[self.players[columns]]
+
+    def _only(self, outputs: Picked, row: int) -> int:
+        """The one output that a row's attribution is about."""
+        if isinstance(outputs, list) and len(outputs) > 1:
             raise InvalidInput(
-                f"{which!r} picks no rows of {len(self)}; write a slice such as [:10] or a list of positions"
-            )
+                f"outputs picks {len(outputs)}, and one row's attribution is about one; write [{row}, :, "
+                f"{self.outputs[outputs[0]]!r}], or [[{row}]] for an explanation of that row in all of them",
+                argument="outputs", code="shape",
+            )  # fmt: skip
+        return outputs[0] if isinstance(outputs, list) else outputs
+
+    def _part(self, rows: list[int], columns: Picked, outputs: Picked) -> TableExplanation:
+        """Some rows, columns and outputs, by every method."""
+        some = [columns] if isinstance(columns, int) else columns
+        outs = [outputs] if isinstance(outputs, int) else outputs
+        three, four = np.ix_(rows, some, outs), np.ix_(rows, some, some, outs)
+        names, apart = tuple(self.outputs[k] for k in outs), dict(self.apart)
+        whole = len(some) == len(self.players)
+        paired = self.pairs is not None and len(some) > 1
         return replace(
             self,
-            credit=self.credit[chosen],
-            prediction=self.prediction[chosen],
-            interval=None if self.interval is None else self.interval[chosen],
-            pairs=None if self.pairs is None else self.pairs[chosen],
-            pairs_interval=None if self.pairs_interval is None else self.pairs_interval[chosen],
-            values=tuple(tuple(column[r] for r in chosen.tolist()) for column in self.values),
-            rows=tuple(self.rows[r] for r in chosen.tolist()),
-            apart=tuple(
-                (place, dict(self.apart)[r]) for place, r in enumerate(chosen.tolist()) if r in dict(self.apart)
-            ),
+            players=tuple(self.players[i] for i in some),
+            outputs=names,
+            credit=self.credit[three],
+            base=self.base[outs],
+            prediction=self.prediction[np.ix_(rows, outs)],
+            values=tuple(tuple(self.values[i][r] for r in rows) for i in some),
+            target=self.target if self.target in names else names[0],
+            rows=tuple(self.rows[r] for r in rows),
+            interval=None if self.interval is None else self.interval[three],
+            claims=self.claims if whole else claims_of_part(self.claims, "the columns"),
+            pairs=self.pairs[four] if self.pairs is not None and paired else None,
+            pairs_index=self.pairs_index if paired else "",
+            pairs_precision=self.pairs_precision if paired else Precision.unknown(),
+            pairs_interval=self.pairs_interval[four] if self.pairs_interval is not None and paired else None,
+            apart=tuple((place, apart[r]) for place, r in enumerate(rows) if r in apart),
+            by_other_methods={name: other._part(rows, some, outs) for name, other in self.by_other_methods.items()},
         )
 
     def row(self, row: int, output: str | None = None) -> Attribution:
@@ -242,7 +338,10 @@ class TableExplanation(Drawn):
 
     def _asked_pairs(self) -> FloatArray:
         if self.pairs is None:
-            raise InvalidInput("interactions were not asked for; write explain(rows, model, …, interactions=True)")
+            raise InvalidInput(
+                "there are no interactions here: they were not asked for, or one column is left; write explain(rows, model, …, "
+                "interactions=True)"
+            )
         return self.pairs
 
     def __iter__(self) -> Iterator[Attribution]:
@@ -270,9 +369,13 @@ class TableExplanation(Drawn):
     # In and out
 
     def to_pandas(self, output: str | None = None) -> pandas.DataFrame:
-        """One line per row: each column's credit, the base value and the prediction."""
+        """One line per row: each column's credit, the base value and the prediction; of several methods one below another,
+        with the name of the method before that of the row."""
         with needs("data", "to_pandas"):
             import pandas
+        if self.by_other_methods:
+            each = {name: one.to_pandas(output) for name, one in self.items()}
+            return pandas.concat(each, names=["method"])
         k = self.place(output)
         frame = pandas.DataFrame(
             self.credit[:, :, k], index=pandas.Index(self.rows, name="row"), columns=list(self.players)
@@ -286,17 +389,23 @@ class TableExplanation(Drawn):
         data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
         data["apart"] = [[row, precision.as_plain()] for row, precision in self.apart]
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
+        data["by_other_methods"] = {name: other.to_plain() for name, other in self.by_other_methods.items()}
+        if not self.by_other_methods:
+            del data["by_other_methods"]
         return {"kind": "table explanation", "format": FORMAT, **plain(data, "table explanation")}
-
-    def to_json(self) -> str:
-        """Everything, as JSON; `from_json` gives back an equal explanation to the last bit."""
-        return json.dumps(self.to_plain(), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> TableExplanation:
         """Read what `to_json` wrote; anything else is refused."""
-        data = fields_of(cls, read_object(text, "table explanation"), "table explanation", FORMAT)
+        return cls._from_plain(read_object(text, "table explanation"))
+
+    @classmethod
+    def _from_plain(cls, given: Mapping[str, Any]) -> TableExplanation:
+        later = ("method_name", "by_other_methods")  # not known of files that were written before they were
+        data = fields_of(cls, given, "table explanation", FORMAT, optional=later)
         with damaged("table explanation"):
+            others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
+            data["by_other_methods"] = {name: cls._from_plain(other) for name, other in others.items()}
             listed(
                 data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart"
             )
@@ -307,14 +416,29 @@ class TableExplanation(Drawn):
             data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])
             return cls(**data)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TableExplanation) and self.to_plain() == other.to_plain()
+    def to_shap(self) -> shap.Explanation:
+        """The credit by the first method as a `shap.Explanation`, for shap's plots: values (rows, columns) of one output,
+        (rows, columns, outputs) of several, as shap's explainers give them. Of another method: `e["banzhaf"].to_shap()`;
+        of one output: `e[:, :, "yes"].to_shap()`.
 
-    __hash__ = None  # type: ignore[assignment]
+        Intervals and claims stay behind. A missing cell is NaN.
+        """
+        cells = [[column[r] for column in self.values] for r in range(len(self))]
+        if len(self.outputs) == 1:
+            return shap_explanation(self.credit[..., 0], np.full(len(self), self.base[0]), cells, self.players)
+        return shap_explanation(self.credit, np.tile(self.base, (len(self), 1)), cells, self.players, self.outputs)
 
-    def to_html(self, path: str | Path) -> None:
-        """Write one self-contained page: all columns over all rows, then any row."""
-        put(check_writable(path), drawings().to_page(self).encode())
+
+def beside(explained: Sequence[TableExplanation]) -> TableExplanation:
+    """The same rows by several methods, as one explanation; the first method's numbers come first.
+
+    >>> one = TableExplanation(("x",), ("y",), [[[2.0]]], [0.0], [[2.0]], [[1]], "shapley")
+    >>> both = beside([one, replace(one, method="lime", method_name="lime")])
+    >>> both.methods, both["lime"].method
+    (('shapley', 'lime'), 'lime')
+    """
+    first, *others = explained
+    return replace(first, by_other_methods={other.method_name: other for other in others})
 
 
 def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precision]:

@@ -55,6 +55,7 @@ def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> Ta
         {**asked.compared.facts, "dependence": asked.dependence, "budget": asked.budget, "seed": asked.seed,
          "accredit": __version__},
         **_kept(answer.pairs),
+        method_name=asked.method.name,
     )  # fmt: skip
 
 

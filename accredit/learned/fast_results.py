@@ -121,7 +121,9 @@ def explain_rows_fast(
         "fast": fast.report,
         "computed": [explained.rows[r] for r in found.computed.tolist()],
     }
-    return replace(explained, notes=notes, provenance=facts, level=fast.calibration.level, apart=apart)
+    return replace(
+        explained, notes=notes, provenance=facts, level=fast.calibration.level, apart=apart, method_name=METHOD
+    )
 
 
 def said(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Rows:
         if not self.framed and self.table.dtype.kind in "biuf" and np.isfinite(self.table).all():
             return tuple(map(tuple, self.table.T.tolist()))
         columns = (self.table.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
-        return tuple(tuple(_cell(value) for value in column) for column in columns)
+        return tuple(tuple(plain_cell(value) for value in column) for column in columns)
 
 
 def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows") -> Rows:
@@ -363,7 +363,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
 
 
-def _cell(value: Any) -> Any:
+def plain_cell(value: Any) -> Any:
     """A value as a JSON type: numbers and booleans stay, missing is None, everything else is its text."""
     if value is None or (isinstance(value, float | np.floating) and not np.isfinite(value)):
         return None

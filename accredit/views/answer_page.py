@@ -94,7 +94,7 @@ def _sentence(text: str) -> str:
 
 def _targets(explanation: Explanation, said: Said) -> dict[str, tuple[str, int, int]]:
     """The targets that the page holds, by number: all of them, or without tokens if those are too many."""
-    there = [each for each in said.targets if each[0] in explanation.targets] or [
+    there = [each for each in said.targets if each[0] in explanation.outputs] or [
         (explanation.target, 0, len(said.likely))
     ]
     if len(there) * len(explanation.players) * len(explanation.attributions) > CELLS:

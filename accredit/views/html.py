@@ -22,11 +22,11 @@ from accredit.views.table_page import table_body
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Result = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
+Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
 
 
 @checked_arguments
-def fragment(result: Result) -> str:
+def fragment(result: Drawable) -> str:
     """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script.
 
     >>> from accredit import TableGame, shapley

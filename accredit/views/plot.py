@@ -88,14 +88,12 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
     """
     if explanation.picture is None:
         raise InvalidInput("explanation is about a text; overlay draws pictures, and strip(explanation) draws texts")
-    if not explanation.attributions:
-        raise InvalidInput("explanation has no method that ran, so there is nothing to draw; see its .refused")
+    result = explanation.by_method(method)
     ax = _axes(ax)
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.image import imread
 
-    result = explanation[method] if method is not None else next(iter(explanation))[1]
     name = next(name for name, found in explanation if found is result)
     signed, picture = name not in explanation.unsigned, explanation.picture
     credit = np.array([result[player] for player in explanation.players])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from accredit.core.notebook import in_notebook
-from accredit.views.html import Result, fragment
+from accredit.views.html import Drawable, fragment
 from accredit.views.terminal import wants_colour
 from accredit.views.text import text
 
 
-def show(result: Result) -> None:
+def show(result: Drawable) -> None:
     """Display a result; colours only where the terminal understands them.
 
     >>> from accredit import TableGame, shapley

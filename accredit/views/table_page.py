@@ -67,8 +67,17 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
         swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
         listed=_list(explanation, kept) if several else [], steps=[row_body(explanation, r) for r in held],
         more=len(explanation) - len(kept), claims=claims_table(explanation.row(0)),
-        pairs=_pairs(explanation, several),
+        pairs=_pairs(explanation, several), others=[_other(one) for one in explanation.by_other_methods.values()],
     )  # fmt: skip
+
+
+def _other(explanation: TableExplanation) -> dict[str, object]:
+    """What a further method says: the columns over all rows, or in the only one, and what is known about it."""
+    shown_credit = _overall(explanation) if len(explanation) > 1 else attribution_table(explanation.row(0).ranked())
+    return {
+        "asked": sentence(asked(explanation)), "answer": sentence(headline(explanation)), "credit": shown_credit,
+        "facts": [sentence(fact) for fact in facts(explanation)], "claims": claims_table(explanation.row(0)),
+    }  # fmt: skip
 
 
 def _overall(explanation: TableExplanation) -> Markup:

@@ -17,7 +17,7 @@ from accredit.views.steps import largest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from accredit.core import Interactions
+    from accredit.core import Attribution, Interactions
 
 INK, MISSING = "#1b1d22", "#9aa0ab"
 OTHERS = "{} other columns"
@@ -26,11 +26,13 @@ LONGEST = 28  # characters of a name
 POINTS = 4000  # rows drawn as points; more would be one blot
 LINES = 400  # rows drawn as lines
 CELLS = 12  # players of a heat map of pairs whose numbers are written into it
+ROUNDING = 1e-6  # of the size of what is drawn: what base value and steps may miss of the prediction unsaid
 COLUMNS = 1200  # of a heat map; more rows are averaged in neighbouring groups
 
 
 def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
-    """One row: from the base value step by step to the prediction, the largest credit on top.
+    """One row: from the base value step by step to the prediction, the largest credit on top; where there are intervals, a
+    line at the end of each step.
 
     >>> ax = waterfall(TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], [3.0], [[4.0]], [[41], [1200]], "m"))
     >>> [label.get_text() for label in ax.get_yticklabels()]
@@ -42,8 +44,10 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     ends = explanation.base[k] + np.cumsum(steps[::-1])[::-1]  # the base value is at the bottom
     where = np.arange(len(steps))
     ax.barh(where, steps, left=ends - steps, color=_signed(steps), height=0.7)
+    said = _intervals(ax, explanation.row(row), top, ends)
     for y, (end, step) in enumerate(zip(ends.tolist(), steps.tolist(), strict=True)):
-        ax.annotate(_number(step), (end, y), (4 if step >= 0 else -4, 0), textcoords="offset points", va="center",
+        aside = 4 if step >= 0 else -4, 7 if said else 0  # above the line of its interval
+        ax.annotate(_number(step), (end, y), aside, textcoords="offset points", va="center",
                     ha="left" if step >= 0 else "right", fontsize="small", color=INK)  # fmt: skip
         if y:
             ax.plot([end, end], [y - 1, y], color=MISSING, linewidth=0.8, zorder=0)
@@ -51,9 +55,28 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     ax.set_yticks(where, names)
     ax.invert_yaxis()
     ax.margins(x=0.2)
-    ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}")
+    below = "; ".join(filter(None, [_left(explanation, row), said]))
+    ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}" + f"\n{below}" * bool(below))
     prediction = rounded(explanation.prediction[row, k])
     return _titled(ax, f"row {explanation.rows[row]}: {explanation.target} = {prediction}")
+
+
+def _left(explanation: TableExplanation, row: int) -> str:
+    """What the steps miss of the prediction, where they do."""
+    k = explanation.place()
+    left = float(explanation.unshared[row, k])
+    sizes = (1.0, abs(float(explanation.base[k])), abs(float(explanation.prediction[row, k])))
+    return f"{_number(left)} is credited to nobody" if abs(left) > ROUNDING * max(sizes) else ""
+
+
+def _intervals(ax: Axes, found: Attribution, top: int, ends: FloatArray) -> str:
+    """A line at the end of each step that is one column's, and what the axis says about them."""
+    if found.interval is None or found.level is None:
+        return ""
+    kept, _ = largest(found.credit, top)
+    reach = np.abs(found.interval - found.credit[:, None])[kept].T  # below and above
+    ax.errorbar(ends[: len(kept)], np.arange(len(kept)), xerr=reach, fmt="none", ecolor=INK, elinewidth=1, capsize=2)
+    return f"lines: {found.level:.0%} interval of each step"
 
 
 def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:

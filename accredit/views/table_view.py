@@ -56,7 +56,11 @@ def shown(value: Cell) -> str:
 
 
 def table_text(explanation: TableExplanation, rows: int) -> str:
-    """Columns over all rows and the first few rows; one row alone step by step."""
+    """Columns over all rows and the first few rows; one row alone step by step; several methods one below another."""
+    return "\n\n".join(_method_text(one, rows) for _, one in explanation.items())
+
+
+def _method_text(explanation: TableExplanation, rows: int) -> str:
     lines = [printable(headline(explanation)), asked(explanation)]
     if len(explanation) > 1:
         overall = explanation.importance().ranked()[: min(rows, len(explanation.players))]

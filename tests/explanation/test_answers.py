@@ -53,19 +53,19 @@ def test_the_result_is_that_of_the_game(builtin, explained):
 def test_whole_answer_sentences_and_tokens_come_from_one_set_of_passes(builtin):
     said = "Anna works as a baker . Clara owns a dog ."
     e = explain(None, builtin, context=FACTS, query=QUERY, answer=said, methods="shapley")
-    assert e.targets == ("answer", *said.replace(" .", " .|").strip("|").split("| "), *e.targets[3:])
-    assert len(e.targets) == 3 + len(e.said.pieces) and e.provenance["passes"] == 8
-    credit = {name: e.of(name)["shapley"].credit for name in e.targets}
-    assert_allclose(credit["answer"], credit[e.targets[1]] + credit[e.targets[2]], atol=1e-12)
-    assert_allclose(credit["answer"], sum(credit[name] for name in e.targets[3:]), atol=1e-12)
+    assert e.outputs == ("answer", *said.replace(" .", " .|").strip("|").split("| "), *e.outputs[3:])
+    assert len(e.outputs) == 3 + len(e.said.pieces) and e.provenance["passes"] == 8
+    credit = {name: e.of(name)["shapley"].credit for name in e.outputs}
+    assert_allclose(credit["answer"], credit[e.outputs[1]] + credit[e.outputs[2]], atol=1e-12)
+    assert_allclose(credit["answer"], sum(credit[name] for name in e.outputs[3:]), atol=1e-12)
 
 
 def test_of_an_answer_of_one_token_there_is_one_target(builtin):
     e = explain("Anna lives in Rome . Where does Anna live ?", builtin, answer="Anna", methods="shapley")
-    assert e.targets == ("answer",)
+    assert e.outputs == ("answer",)
     prompt = "Anna lives in Rome . Where does Anna live ?"
     e = explain(prompt, builtin, answer="Rome", rather_than="Oslo", methods="shapley")
-    assert e.targets == ("answer", "Rome")
+    assert e.outputs == ("answer", "Rome")
 
 
 def test_the_result_states_how_it_came_about(explained):
@@ -137,7 +137,7 @@ def test_a_decoder_only_model_of_a_class_that_also_reads_pictures():
 
 def test_white_space_in_the_answer_is_shown_as_what_it_is():
     e = explain("It is good.", answering("qwen3"), answer="It\n\nis", methods="loo")
-    assert any("⏎" in target for target in e.targets) and e.said.text == "It\n\nis"
+    assert any("⏎" in target for target in e.outputs) and e.said.text == "It\n\nis"
 
 
 @pytest.mark.parametrize("removal", ["rebuild", "attention"])
@@ -213,7 +213,7 @@ def test_a_function_of_prompts_is_asked():
 
     e = explain(None, hosted, context=["Anna lives in Rome.", "It rains."], query="Where?", answer="In Rome")
     assert e["shapley"].as_dict() == pytest.approx({"Anna lives in Rome.": 2.9, "It rains.": 0.0})
-    assert e.targets == ("answer", "token 1", "token 2") and Explanation.from_json(e.to_json()) == e
+    assert e.outputs == ("answer", "token 1", "token 2") and Explanation.from_json(e.to_json()) == e
     with pytest.raises(InvalidInput, match="only reads what is left"):
         explain("It rains.", hosted, answer="In Rome", removal="attention")
     with pytest.raises(InvalidInput, match="memory is for models that run here"):
@@ -240,7 +240,7 @@ def test_a_function_of_prompts_needs_no_torch():
 def test_json_gives_back_the_same_and_pandas_is_the_matrix(explained):
     assert Explanation.from_json(explained.to_json()) == explained
     frame = explained.to_pandas("shapley")
-    assert list(frame.columns) == list(explained.targets) and list(frame.index) == FACTS
+    assert list(frame.columns) == list(explained.outputs) and list(frame.index) == FACTS
     assert frame.loc[FACTS[0], "baker"] == explained.of("baker")["shapley"][FACTS[0]]
     assert list(explained.to_pandas().columns) == ["shapley", "leave-one-out"]
 
@@ -283,11 +283,11 @@ def test_many_passages_are_estimated_and_a_long_answer_has_no_credit_for_each_to
     passages = [f"{a} film is {b}." for a in ("A", "It", "No", "The", "Bad") for b in ("good", "bad", "a shot")]
     answer = " ".join([TEXT] * 2)
     e = explain(None, model, context=passages, query="Is it?", answer=answer, budget=160, methods="permutations")
-    assert len(e.players) == 15 and len(e.said.pieces) > ESTIMATED_TARGETS >= len(e.targets)
+    assert len(e.players) == 15 and len(e.said.pieces) > ESTIMATED_TARGETS >= len(e.outputs)
     assert not e["permutations"].exact
     assert any("target='tokens'" in note for note in e.notes)
     every = explain(None, model, context=passages[:2], query="Is it?", answer=answer, methods="shapley")
-    assert len(every.targets) > len(every.said.pieces) and not any("target='tokens'" in note for note in every.notes)
+    assert len(every.outputs) > len(every.said.pieces) and not any("target='tokens'" in note for note in every.notes)
 
 
 def test_one_passage_earns_all_of_it(builtin):

@@ -175,7 +175,7 @@ def test_one_output_is_explained_as_a_number():
 
 def test_other_targets_keep_what_was_done_to_the_picture():
     every = explain(COLOUR, network(), players=(2, 2), methods="loo", target="all")
-    other = every.of(every.targets[1])
+    other = every.of(every.outputs[1])
     assert other.notes == every.notes[:-1] and "scaled to 0…1" in other.notes[0]
 
 

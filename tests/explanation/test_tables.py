@@ -149,7 +149,10 @@ def test_correlated_columns_are_named():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, methods=["shapley", "banzhaf"]), "one method"),
+        (
+            lambda: explain_rows(X[:1], SVC().fit(X, Y), X, methods=["shapley", "banzhaf"], out="x.jsonl"),
+            "out is a file of one",
+        ),
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, methods="flow"), "flow"),
         (lambda: accredit.explain(FRAME[:1], None, background=FRAME), "model is missing"),
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, dependence="causal"), "dependence is 'causal'"),

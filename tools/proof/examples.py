@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,12 @@ def _table_explanation() -> Any:
     from accredit.explanation import explain
 
     return explain(ROWS, linear_model(), background=BACKGROUND, interactions=True)
+
+
+def _theirs() -> Any:
+    """What an explainer of shap returns, without shap."""
+    values = np.array([[1.0, 2.0], [3.0, 4.0]])
+    return SimpleNamespace(values=values, base_values=0.5, data=values, feature_names=["a", "b"], output_names=None)
 
 
 def game_file(folder: Path) -> Path:
@@ -325,10 +332,15 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "core.Attribution.from_json.text": lambda f: attribution().to_json(),
     "core.Attribution.from_plain.data": lambda f: json.loads(attribution().to_json()),
     "explanation.Explanation.from_json.text": lambda f: _explanation().to_json(),
-    "explanation.Explanation.to_html.path": lambda f: f / "page.html",
     "explanation.Explanation.to_pandas.method": lambda f: NOTHING,
+    "explanation.Explanation.to_shap.method": lambda f: NOTHING,
     "explanation.TableExplanation.from_json.text": lambda f: _table_explanation().to_json(),
-    "explanation.TableExplanation.to_html.path": lambda f: f / "page.html",
+    "explanation.Result.to_html.path": lambda f: f / "page.html",
+    "explanation.Result.by_method.method": lambda f: "shapley",
+    "explanation.Explanation.top.count": lambda f: 1,
+    "explanation.TableExplanation.top.count": lambda f: 1,
+    "explanation.from_shap.explanation": lambda f: _theirs(),
+    "explanation.from_shap.predictions": lambda f: NOTHING,
     "explanation.TableExplanation.row.row": lambda f: 0,
     "explanation.TableExplanation.interactions.row": lambda f: 0,
     "games.StringGame.left.stays": lambda f: np.array([True, False]),
@@ -503,6 +515,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "valuation.wrong_labels.names": lambda f: NOTHING,
     "valuation.data_shapley.truncation": lambda f: NOTHING,
     "views.table_page.explanation": lambda f: _table_explanation(),
+    "views.plots_of.result": lambda f: _explanation(),
     "views.to_page.result": lambda f: _explanation(),
     "views.text.rows": lambda f: 10,
     "views.fragment.result": lambda f: attribution(),
@@ -595,6 +608,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {  # of classes that the library build
     "flow.Graph": _graph,
     "explanation.Explanation": _explanation,
     "explanation.TableExplanation": lambda: _table_explanation(),
+    "explanation.Result": lambda: _table_explanation(),
     "valuation.Datamodels": lambda: _datamodels(),
     "valuation.Influences": lambda: _influences(),
     "games.AnswerGame": lambda: _asked(),
