@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -76,12 +76,23 @@ def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tu
     return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
-def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Questions | None = None) -> TableExplanation:
-    """`questions` have been prepared for this model and request."""
-    from accredit.explanation.table_run import TableRun, explain_parts, opened
+def _answer_rows(
+    rows: Any, model: Any, request: RowRequest, questions: Sequence[Questions] | None = None
+) -> TableExplanation:
+    """`questions`, one for each method, have been prepared for this model and request."""
+    from accredit.explanation.table import beside
+    from accredit.explanation.table_run import opened
 
     if questions is None:
         questions = _row_questions(opened(model, tuple(request.trusted)), request)
+    found = [_answer_rows_by(rows, model, request, each) for each in questions]
+    return found[0] if len(found) == 1 else beside(found)
+
+
+def _answer_rows_by(rows: Any, model: Any, request: RowRequest, questions: Questions) -> TableExplanation:
+    """Rows by one method."""
+    from accredit.explanation.table_run import TableRun, explain_parts
+
     asked = questions.ask(rows)
     run = TableRun(model, asked, tuple(request.trusted), request.players)
     with progress("explain", len(asked.rows)) as bar:
@@ -89,34 +100,29 @@ def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Question
         return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
 
 
-def _row_questions(model: Any, request: RowRequest) -> Questions:
-    """The model and the background, read and checked, for any number of questions about rows."""
+def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
+    """The model and the background, read and checked, for any number of questions about rows: one for each method."""
     from accredit.explanation.tables import Questions
 
-    chosen = find_all(("shapley",) if request.methods is None else request.methods, "game")
-    if len(chosen) > 1:
-        return _answer_rows_by(rows, model, request, [each.name for each in chosen])
+    methods = find_all(("shapley",) if request.methods is None else request.methods, "game")
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    return Questions(
-        model, request.background, method=chosen[0].name, players=request.players,
-        payoff=request.payoff, budget=request.budget, seed=request.seed, dependence=request.dependence,
-        weights=request.weights, most_background=request.most_background, background_by=request.background_by,
-        names=request.names, interactions=request.interactions,
-    )  # fmt: skip
-
-
-def _answer_rows_by(rows: Any, model: Any, request: RowRequest, methods: list[str]) -> TableExplanation:
-    """The same rows by several methods, one after another."""
-    from accredit.explanation.table import beside
-
-    if request.out is not None:
+    if len(methods) > 1 and request.out is not None:
+        first = methods[0].name
         raise InvalidInput(
             f"out is a file of one method, and methods names {len(methods)}; call once per method, with a file for each: "
-            f"methods={methods[0]!r}, out='{methods[0]}.jsonl'",
+            f"methods={first!r}, out='{first}.jsonl'",
             argument="out", code="several methods",
         )  # fmt: skip
-    return beside([_answer_rows(rows, model, replace(request, methods=(name,))) for name in methods])
+    return tuple(
+        Questions(
+            model, request.background, method=method.name, players=request.players, payoff=request.payoff,
+            budget=request.budget, seed=request.seed, dependence=request.dependence, weights=request.weights,
+            most_background=request.most_background, background_by=request.background_by, names=request.names,
+            interactions=request.interactions,
+        )
+        for method in methods
+    )  # fmt: skip
 
 
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
@@ -327,7 +333,7 @@ class Explainer:
             return _answer_text(given, loaded, requested(TextRequest, settings), notes)
         return _answer_picture(given, loaded, requested(PictureRequest, settings), notes)
 
-    def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, Questions]:
+    def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
         from accredit.explanation.table_run import opened
 
@@ -338,7 +344,7 @@ class Explainer:
         if (
             kept is not None
             and _are_same(_decisive(settings), _decisive(kept.settings))
-            and kept.questions.is_of(model)
+            and all(each.is_of(model) for each in kept.questions)
         ):
             questions = kept.questions
         else:
@@ -358,7 +364,7 @@ class PreparedRows:
 
     settings: dict[str, Any]
     request: RowRequest
-    questions: Questions
+    questions: tuple[Questions, ...]
 
 
 def _decisive(settings: dict[str, Any]) -> dict[str, Any]:
