@@ -111,7 +111,8 @@ def test_each_method_has_its_own_numbers():
 
 def test_parts_and_outputs_are_those_of_every_method():
     e = several()
-    assert e[1:3]["banzhaf"] == e["banzhaf"][1:3] and e[:, "age"]["banzhaf"] == e["banzhaf"][:, "age"]
+    assert e[1:3]["banzhaf"] == e["banzhaf"][1:3] and e[[2, 0]]["banzhaf"] == e["banzhaf"][[2, 0]]
+    assert e[:, "age"]["banzhaf"] == e["banzhaf"][:, "age"]
     assert e.of("no")["banzhaf"] == e["banzhaf"].of("no")
     assert e[[True, False, False, True], :, "no"].methods == e.methods
 
