@@ -44,6 +44,7 @@ from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
+    from accredit.explanation.table_run import TableRun
 
 LONG = 5.0  # seconds from which a run is announced
 ENOUGH = 0.5  # seconds of a run after which its length can be told
@@ -68,14 +69,24 @@ def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tu
     asked = chosen_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
     subject = subject_of(
-        model, picture, players=_parts(request.players, request.segments), target=request.target, payoff=request.payoff,
-        removal=request.removal, budget=request.budget, seed=request.seed,
+        model, picture, players=picture_players(request.players, request.segments), target=request.target,
+        payoff=request.payoff, removal=request.removal, budget=request.budget, seed=request.seed,
     )  # fmt: skip
     return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
 def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation:
-    from accredit.explanation.table_run import explain_parts, table_run
+    from accredit.explanation.table_run import explain_parts
+
+    run = row_run(rows, model, request)
+    with progress("explain", len(run.whole.rows)) as bar:
+        where = request.executor or "serial"
+        return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
+
+
+def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
+    """A run over these rows: the question is checked, and the background is chosen, before anything is computed."""
+    from accredit.explanation.table_run import table_run
 
     chosen = find_all(("shapley",) if request.methods is None else request.methods, "game")
     if len(chosen) > 1:
@@ -85,15 +96,12 @@ def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation
         )
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
-    run = table_run(
+    return table_run(
         rows, model, request.background, method=chosen[0].name, players=request.players, payoff=request.payoff,
         budget=request.budget, seed=request.seed, dependence=request.dependence, weights=request.weights,
         most_background=request.most_background, background_by=request.background_by, names=request.names,
         interactions=request.interactions, trusted=request.trusted,
     )  # fmt: skip
-    with progress("explain", len(run.whole.rows)) as bar:
-        where = request.executor or "serial"
-        return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
 
 
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
@@ -122,7 +130,7 @@ def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation
     return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
 
 
-def _parts(players: Any, segments: Any) -> Any:
+def picture_players(players: Any, segments: Any) -> Any:
     """Players, or the segments that were given in their place."""
     if segments is None:
         return players
