@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 import numpy as np
 
 from accredit.core import InvalidInput
-from accredit.explanation.answers import answer_subject
+from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model, loaded_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
     REQUESTS,
@@ -38,6 +38,7 @@ from accredit.explanation.requests import (
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
+from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all, settings_for
 from accredit.models.strings import StringModel
 from accredit.values.solver import Progress, progress
@@ -58,21 +59,31 @@ Result = TypeVar("Result", covariant=True)
 def _answer_text(text: Any, model: Any, request: TextRequest, notes: tuple[str, ...] = ()) -> Explanation:
     asked = chosen_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
-    subject = subject_of(
+    subject = replace(subject_in_text(text, model, request), settings=taken)
+    return _with_notes(explained_by(subject, asked, request.announce), notes)
+
+
+def subject_in_text(text: Any, model: Any, request: TextRequest) -> Subject:
+    """A text as the request deals it out to players."""
+    return subject_of(
         model, text, players=text_players(request), target=request.target, payoff=request.payoff, removal=request.removal,
         budget=request.budget, seed=request.seed, cut=request.cut, prefix=request.prefix,
     )  # fmt: skip
-    return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
 def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tuple[str, ...] = ()) -> Explanation:
     asked = chosen_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
-    subject = subject_of(
+    subject = replace(subject_in_picture(picture, model, request), settings=taken)
+    return _with_notes(explained_by(subject, asked, request.announce), notes)
+
+
+def subject_in_picture(picture: Any, model: Any, request: PictureRequest) -> Subject:
+    """A picture as the request deals it out to players."""
+    return subject_of(
         model, picture, players=picture_players(request.players, request.segments), target=request.target,
         payoff=request.payoff, removal=request.removal, budget=request.budget, seed=request.seed,
     )  # fmt: skip
-    return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
 def _answer_rows(rows: Any, model: Any, request: RowRequest) -> TableExplanation:
@@ -107,18 +118,24 @@ def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
     asked = find_all(FOR_ANSWERS if request.methods is None else request.methods, "explain")
     taken = settings_for(asked, request.readings)
-    form = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
-    shared: dict[str, Any] = {
-        "answer": request.answer, "generate": request.generate, "players": request.players, "payoff": request.payoff,
-        "removal": request.removal, "target": request.target, "budget": request.budget, "seed": request.seed, **form,
-    }  # fmt: skip
     if request.store is None:
-        return explained_by(replace(answer_subject(model, prompt, **shared), settings=taken), asked, request.announce)
+        subject = subject_in_prompt(prompt, model, request)
+        return explained_by(replace(subject, settings=taken), asked, request.announce)
     from accredit.store import Journal
 
     with closing(Journal(request.store)) as journal:
-        subject = answer_subject(model, prompt, journal=journal, **shared)
+        subject = subject_in_prompt(prompt, model, request, journal)
         return explained_by(replace(subject, settings=taken), asked, request.announce)
+
+
+def subject_in_prompt(prompt: Any, model: Any, request: AnswerRequest, journal: Any = None) -> AnswerSubject:
+    """A prompt and an answer as the request deals them out to players; payoffs are kept in the journal."""
+    form = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
+    kept = {} if journal is None else {"journal": journal}
+    return answer_subject(
+        model, prompt, answer=request.answer, generate=request.generate, players=request.players, payoff=request.payoff,
+        removal=request.removal, target=request.target, budget=request.budget, seed=request.seed, **form, **kept,
+    )  # fmt: skip
 
 
 PROMPTED = (
