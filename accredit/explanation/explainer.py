@@ -130,11 +130,11 @@ def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanati
 
 def subject_in_prompt(prompt: Any, model: Any, request: AnswerRequest, journal: Any = None) -> AnswerSubject:
     """A prompt and an answer as the request deals them out to players; payoffs are kept in the journal."""
-    form = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
-    kept = {} if journal is None else {"journal": journal}
+    form: dict[str, Any] = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
+    form |= {"target": request.target} | ({} if journal is None else {"journal": journal})
     return answer_subject(
         model, prompt, answer=request.answer, generate=request.generate, players=request.players, payoff=request.payoff,
-        removal=request.removal, target=request.target, budget=request.budget, seed=request.seed, **form, **kept,
+        removal=request.removal, budget=request.budget, seed=request.seed, **form,
     )  # fmt: skip
 
 

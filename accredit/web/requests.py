@@ -16,7 +16,7 @@ from accredit.core import InvalidInput
 from accredit.explanation.requests import AnswerRequest as AnswerSettings
 from accredit.explanation.requests import PictureRequest, TextRequest
 from accredit.explanation.requests import Request as Settings
-from accredit.methods import METHODS, Place, find
+from accredit.methods import Place, every_method, find
 
 CHARACTERS = 20_000
 IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
@@ -71,7 +71,7 @@ def asked_with(
     return made
 
 
-Methods = Field(min_length=1, max_length=2 * len(METHODS))
+Methods = Field(min_length=1, max_length=2 * len(every_method()))
 SHARED: Mapping[str, Any] = {
     "budget": Annotated[int, Field(ge=16, le=20_000)],
     "seed": Annotated[int, Field(ge=0, le=2**31)],
