@@ -182,8 +182,10 @@ class Chosen:
         takes = self.method.takes
         if "groups" in takes and not groups:
             raise InvalidInput(
-                f"method {self.name!r} needs groups to divide inside; give them with groups=…, in a command with --groups "
-                "(of a game for example 'stem=B+C,web=A', of training data a column)"
+                f"method {self.name!r} needs groups to divide inside; give them with groups=… (of a game for example "
+                "'stem=B+C,web=A', of training data a column)",
+                argument="groups",
+                code="missing",
             )
         spend = budget or defaults.BUDGET if self.method.cost is BUDGET else budget
         settings = {"budget": spend, "seed": seed, "groups": groups}

@@ -46,7 +46,7 @@ def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
     about = re.escape(argument) if argument in options else rf"^(?:{names}){ABOUT}"
     message = re.sub(rf"(?<![\w'\"-])(?:{about})(?![\w'\"=-])", lambda found: options[found[0]], message, count=1)
-    wanted = rf"(?<![\w'\"(/-])({names})=({VALUE})"
+    wanted = rf"(?<![\w'\"/-])(?<!\w\()({names})=({VALUE})"  # not inside a call
     return re.sub(wanted, lambda found: _written(options[found[1]], found[2]), message)
 
 
@@ -56,7 +56,7 @@ def _written(option: str, value: str) -> str:
     >>> _written("--methods", "('shapley',)"), _written("--target", "'very good'"), _written("--cut", "True")
     ('--methods shapley', "--target 'very good'", '--cut')
     """
-    if value == "True":
+    if value.strip("[]") in ("True", "…"):
         return option
     if value[0] in "[(":
         parts = [part.strip().strip("'\"") for part in value[1:-1].split(",")]
