@@ -35,7 +35,8 @@ def spelled(command: click.Command) -> dict[str, str]:
 
 
 def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
-    """The message with options in place of arguments: the one that it is about, and those that it says to write.
+    """The message with options in place of arguments: the one that it is about, with which it begins, and those that it
+    says to write. A word further on may be data, a column that happens to be called "text".
 
     >>> known = {"most_background": "--most-background", "methods": "--methods", "interactions": "--interactions"}
     >>> in_options("most_background is 0; write most_background=100", "most_background", known)
@@ -44,8 +45,8 @@ def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
     'leave it out, or write --interactions and --methods shapley,loo'
     """
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
-    about = re.escape(argument) if argument in options else rf"^(?:{names}){ABOUT}"
-    message = re.sub(rf"(?<![\w'\"-])(?:{about})(?![\w'\"=-])", lambda found: options[found[0]], message, count=1)
+    about = rf"{re.escape(argument)}(?![\w=-])" if argument in options else rf"(?:{names}){ABOUT}"
+    message = re.sub(rf"^{about}", lambda found: options[found[0]], message)
     wanted = rf"(?<![\w'\"/-])(?<!\w\()({names})=({VALUE})"  # not inside a call
     return re.sub(wanted, lambda found: _written(options[found[1]], found[2]), message)
 

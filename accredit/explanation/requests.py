@@ -234,6 +234,7 @@ class RowRequest(Request):
             raise InvalidInput(
                 f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
             )
+        optional_whole(self.most_background, "most_background", example=100)
         check_fields(self)
         for name in () if self.names is None else self.names:
             checked_text(name, "names")
