@@ -1,7 +1,8 @@
 """Every method by name: what it divides, among whom, which axioms its credit keeps, what it costs, and how it is run.
 
-This is the one list. Commands, page, arena and library look methods up here with `find`, so a name that is listed is
-accepted wherever it applies. A method is named by its address ("module:name") and imported when it is run.
+This is the one list, and other packages add to it by entry points of the group "accredit.methods". Commands, page, arena and
+library look methods up here with `find`, so a name that is listed is accepted wherever it applies. A method is named by its
+address ("module:name") and imported when it is run.
 
 How an address is called depends on the kind of the method:
 
@@ -17,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
 from accredit import defaults
-from accredit.core import needs
+from accredit.core import needs, plugins
 from accredit.core.errors import InvalidInput
 from accredit.core.meant import nearest
 
@@ -180,8 +182,10 @@ class Chosen:
         takes = self.method.takes
         if "groups" in takes and not groups:
             raise InvalidInput(
-                f"method {self.name!r} needs groups to divide inside; give them with groups=…, in a command with --groups "
-                "(of a game for example 'stem=B+C,web=A', of training data a column)"
+                f"method {self.name!r} needs groups to divide inside; give them with groups=… (of a game for example "
+                "'stem=B+C,web=A', of training data a column)",
+                argument="groups",
+                code="missing",
             )
         spend = budget or defaults.BUDGET if self.method.cost is BUDGET else budget
         settings = {"budget": spend, "seed": seed, "groups": groups}
@@ -359,7 +363,33 @@ COMPARED_ANSWERS = tuple(
 def methods_for(place: Place) -> list[Method]:
     """The methods that apply to a game, to a model's input or to training data."""
     wanted = ("text", "image", "strings", "answer") if place == "explain" else (place,)
-    return [method for method in METHODS if set(wanted) & set(method.applies)]
+    return [method for method in every_method() if set(wanted) & set(method.applies)]
+
+
+def every_method() -> tuple[Method, ...]:
+    """Those of accredit, and those that other packages add."""
+    return (*METHODS, *(added.found for added in added_methods() if not added.problem))
+
+
+@lru_cache(maxsize=1)
+def added_methods() -> tuple[plugins.Addition, ...]:
+    """What packages add; also what is not used, with the reason."""
+    return plugins.additions(plugins.METHODS, _names_of, BY_NAME)
+
+
+def _names_of(entry: str, method: Any) -> tuple[str, ...]:
+    if not isinstance(method, Method):
+        raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed")
+    if method.kind not in NEEDS:
+        raise InvalidInput(f"the method's kind is {method.kind!r}; write one of {', '.join(NEEDS)}")
+    return (method.name, *method.aliases)
+
+
+def named(name: str) -> Method | None:
+    """The method of that name or alias, without parameters; None where there is none."""
+    if name in BY_NAME:
+        return BY_NAME[name]
+    return next((method for method in every_method() if name in (method.name, *method.aliases)), None)
 
 
 def find(spelled: str, place: Place) -> Chosen:
@@ -375,13 +405,14 @@ def find(spelled: str, place: Place) -> Chosen:
     base, colon, text = str(spelled).strip().partition(":")
     there = methods_for(place)
     listed = f"{SAID[place]} there are {', '.join(method.spelled for method in there)}"
-    if base not in BY_NAME:
-        near = nearest(base.lower().replace("_", "-"), BY_NAME, cutoff=0.7)
+    method = named(base)
+    if method is None:
+        known = [name for method in every_method() for name in (method.name, *method.aliases)]
+        near = nearest(base.lower().replace("_", "-"), known, cutoff=0.7)
         meant = f"did you mean {near}? " if near else ""
         raise InvalidInput(
             f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}"
         )
-    method = BY_NAME[base]
     if method not in there:
         raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}")
     parameters = method.parameters
@@ -436,10 +467,12 @@ def settings_for(asked: Sequence[Chosen], given: Mapping[str, Any]) -> dict[str,
     {'layer': 2}
     """
     for name in (name for name, value in given.items() if value is not None):
-        taking = [method.name for method in METHODS if name in method.takes]
+        taking = [method.name for method in every_method() if name in method.takes]
         if not any(name in each.method.takes for each in asked):
             raise InvalidInput(
-                f"{name} is {given[name]!r:.40}, and none of the methods asked takes it; those that do are {', '.join(taking)}"
+                f"{name} is {given[name]!r:.40}, and none of the methods asked takes it; those that do are {', '.join(taking)}",
+                argument=name,
+                code="not taken",
             )
     return {name: value for name, value in given.items() if value is not None}
 

@@ -56,9 +56,9 @@ def read_examples(
     [Example(row=0, text='It never lands.', target=None)]
     """
     sheet, wanted = read_sheet(file), dict(where or {})
-    texts = sheet.column(text, "--text")
-    labels = [""] * len(sheet) if target is None else sheet.column(target, "--target")
-    needed = [(sheet.column(column, "--where"), value) for column, value in wanted.items()]
+    texts = sheet.column(text, "text")
+    labels = [""] * len(sheet) if target is None else sheet.column(target, "target")
+    needed = [(sheet.column(column, "where"), value) for column, value in wanted.items()]
     kept = [i for i in range(len(sheet)) if all(cells[i] == value for cells, value in needed)]
     if longest is not None:
         kept = [i for i in kept if len(texts[i].split()) <= longest]

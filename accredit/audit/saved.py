@@ -184,7 +184,7 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
 
 def _table(path: Path, target: str) -> dict[str, Array]:
     sheet = read_sheet(path)
-    sheet.column(target, "--target")
+    sheet.column(target, "target")
     if not sheet.rows:
         raise InvalidInput(f"{str(path)!r} has a header and no rows")
     at = sheet.names.index(target)

@@ -11,8 +11,10 @@ from itertools import pairwise
 
 import click
 
+from accredit.cli.added import OpenGroup
 from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
+from accredit.core import plugins
 from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
 from accredit.interrupts import deaf
@@ -44,15 +46,18 @@ SECTIONS = {  # of the help: the first command below each heading
 }
 
 
-class LazyCommands(click.Group):
-    """A group that knows its commands' names and help without importing them."""
+class LazyCommands(OpenGroup):
+    """A group that knows its commands' names and help without importing them; other packages may add some."""
+
+    own = COMMANDS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *(added.name for added in self.added() if not added.problem)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            found = self.added(cmd_name)
+            return found[0].get() if found else None  # type: ignore[no-any-return]
         command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)
         return command
@@ -62,7 +67,10 @@ class LazyCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         from accredit.cli.command import check_known
 
-        check_known(args[0], ctx, COMMANDS, "--version")
+        if args[0] not in COMMANDS:
+            check_known(
+                args[0], ctx, [*COMMANDS, *(entry.name for entry in plugins.entries(plugins.COMMANDS))], "--version"
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -73,6 +81,9 @@ class LazyCommands(click.Group):
             listed = names[names.index(first) : names.index(after) if after else None]
             with formatter.section(SECTIONS[first]):
                 formatter.write_dl([(f"{name:10}", COMMANDS[name][1]) for name in listed])
+        if added := [one for one in self.added() if not one.problem]:
+            with formatter.section("From other packages"):
+                formatter.write_dl([(f"{one.name:10}", one.found.get_short_help_str(200)) for one in added])
         formatter.write(
             "\nA first try:\n  accredit examples\n  accredit game examples/pricing.csv --html pricing.html\n"
         )

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from accredit.cli.output import NewFile, written
+from accredit.cli.wording import speaking_options
 from accredit.core.files import put
 from accredit.core.meant import nearest
 
@@ -64,7 +65,8 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
             self._check_once(ctx, args)
-        return super().parse_args(ctx, args)
+        with speaking_options(self):
+            return super().parse_args(ctx, args)
 
     def _check_once(self, ctx: click.Context, args: list[str]) -> None:
         """An option that holds one value is written once: of two values, one would be dropped without a word."""
@@ -75,6 +77,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         with ExitStack() as stack:
+            stack.enter_context(speaking_options(self))
             if ctx.meta.get(QUIET):
                 stack.enter_context(redirect_stderr(io.StringIO()))
             if (path := ctx.meta.pop(OUT, None)) is not None:

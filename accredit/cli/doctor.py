@@ -9,7 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
+from accredit.cli.added import OpenGroup
 from accredit.cli.command import Command
+from accredit.core.plugins import Addition
 from accredit.core.version import __version__
 from accredit.models.precision import PrecisionTrial, try_precision
 
@@ -51,6 +53,7 @@ def doctor(as_json: bool) -> None:
             "python": platform.python_version(),
             "extras": found,
             "missing": missing,
+            "plugins": [one.to_plain() for one in _additions()],
             "bfloat16": trial and {"works": trial.works, "said": str(trial)},
         }
         click.echo(json.dumps(told))
@@ -61,11 +64,24 @@ def doctor(as_json: bool) -> None:
         click.echo(f"{MARKS[all(packages.values())]} {extra:8} {listed}")
     if trial := _bfloat16(found):
         click.echo(f"{MARKS[trial.works]} {'CPU':8} {trial}")
+    for one in _additions():
+        said = f"not used: {one.problem}" if one.problem else "is used"
+        click.echo(f"{MARKS[not one.problem]} {'plugin':8} {one.name} of {one.package} ({one.group}) {said}")
     click.echo("\nEverything is there." if not missing else "\nWhat fails without the rest:\n")
     for extra in missing:
         click.echo(f"  {EXTRAS[extra][1]}\n      {_installation(extra)}")
     if len(missing) > 1:
         click.echo(f"\nAll of it: {_installation('all')}")
+
+
+def _additions() -> tuple[Addition, ...]:
+    """What other packages add: methods, readers and commands, used or not."""
+    from accredit.methods import added_methods
+    from accredit.models.rows import added_readers
+
+    root = click.get_current_context().find_root().command
+    commands = root.added() if isinstance(root, OpenGroup) else ()
+    return (*added_methods(), *added_readers(), *commands)
 
 
 def _bfloat16(found: dict[str, dict[str, str | None]]) -> PrecisionTrial | None:

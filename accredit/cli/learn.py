@@ -16,6 +16,7 @@ from accredit.cli.command import Commands
 from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write_whole, written
+from accredit.cli.typed import groups_of, players_of, removal_of, split_at_commas
 from accredit.core.errors import InvalidInput
 
 FAST = "fast-shapley"
@@ -29,7 +30,13 @@ MODEL = click.option(
     "--model",
     help="A model folder or name, or a model file for rows. Default: the built-in one for texts and pictures.",
 )
-TRUST = click.option("--trust", default="", help="Types in a skops file that may be loaded, with commas between them.")
+TRUST = click.option(
+    "--trust",
+    "trusted",
+    multiple=True,
+    callback=lambda ctx, param, value: split_at_commas(value),
+    help="Types in a skops file that may be loaded, with commas between them.",
+)
 COLUMN = click.option("--text", "column", help="The column of a CSV or TSV that holds the texts.")
 LIMIT = click.option("--limit", type=Count(min=1), help="Use the first inputs only.")
 SEED = click.option("--seed", type=SEEDS, default=0, show_default=True, help="Of everything random.")
@@ -73,7 +80,7 @@ def learn() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def fit(
-    ctx: click.Context, /, subject: str, out: str, method: str, k: int | None, model: str | None, trust: str,
+    ctx: click.Context, /, subject: str, out: str, method: str, k: int | None, model: str | None, trusted: tuple[str, ...],
     column: str | None, limit: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None, seed: int,
     as_json: bool, **fast: Any,
 ) -> None:  # fmt: skip
@@ -83,7 +90,6 @@ def fit(
     `accredit explain … --fast OUT` uses it. The other methods select the k players that reveal the answer; they may leak it, so
     run `accredit learn audit` on rows that they were not trained on.
     """
-    trusted = tuple(filter(None, trust.split(",")))
     if method == FAST:
         if k is not None:
             raise InvalidInput("--k is for selectors; fast-shapley credits every player, so leave it out")
@@ -119,11 +125,9 @@ def _fit_fast(
         )
     else:
         _refuse({"--background": background, "--most-background": most_background}, "is for rows")
-        from accredit.cli.explain import players_of, removal_of
-
         inputs = read_inputs(subject, column)[:limit]
-        fast = fit_fast_inputs(inputs, model, players=players_of(players), removal=removal_of(removal),
-                               target=list(target) or None, **settings)  # fmt: skip
+        named: dict[str, Any] = {"players": players and players_of(players), "removal": removal and removal_of(removal)}
+        fast = fit_fast_inputs(inputs, model, target=list(target) or None, **named, **settings)
     fast.save(out)
     said = fast.report
     if as_json:
@@ -193,10 +197,16 @@ def _fit_selector(
 @LIMIT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def explain(
-    folder: str, subject: str, model: str | None, trust: str, column: str | None, limit: int | None, as_json: bool
+    folder: str,
+    subject: str,
+    model: str | None,
+    trusted: tuple[str, ...],
+    column: str | None,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     """Which players the selector in FOLDER shows, of a TEXT or of each row, text or picture of FILE or FOLDER."""
-    selector, task = _opened(folder, subject, model, tuple(filter(None, trust.split(","))), column, limit)
+    selector, task = _opened(folder, subject, model, trusted, column, limit)
     for note in (*task.notes, *_doubts(selector)):
         click.echo(note, err=True)
     for one, names in zip(task.x, task.names, strict=True):
@@ -217,8 +227,8 @@ def explain(
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
-    folder: str, subject: str, model: str | None, trust: str, column: str | None, limit: int | None, train: str | None,
-    judge: str | None, seed: int, html_file: str | None, as_json: bool,
+    folder: str, subject: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None,
+    train: str | None, judge: str | None, seed: int, html_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Does the selector in FOLDER leak the answer? FILE holds inputs that it was not trained on."""
     from dataclasses import replace
@@ -231,7 +241,6 @@ def audit(
     from accredit.learned.evalx import EvalX
     from accredit.views.audit import audit_page, audit_text
 
-    trusted = tuple(filter(None, trust.split(",")))
     selector, task = _opened(folder, subject, model, trusted, column, limit)
     cut = Thirds.of(task.asked()) if task.regresses else None
     if isinstance(selector, CXPlain):
@@ -316,19 +325,6 @@ def read_inputs(subject: str, column: str | None) -> list[Any]:
             f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures"
         )
     return list(read_texts(subject, column))
-
-
-def groups_of(players: str) -> dict[str, Any]:
-    """Groups of columns from JSON."""
-    try:
-        groups = json.loads(players)
-    except ValueError:
-        groups = None
-    if not isinstance(groups, dict):
-        raise InvalidInput(
-            f'--players is {players!r:.40}; for rows write groups as JSON, for example {{"person": ["age", "sex"]}}'
-        )
-    return groups
 
 
 def _reads_rows(model: str) -> bool:

@@ -19,14 +19,14 @@ HEADER = ["method", "claims", "for", "divides", "also", "players", "cost", "note
 def methods(as_json: bool) -> None:
     """List every method, its other names, where it applies, what it divides and which axioms it keeps."""
     from accredit.core import Holds
-    from accredit.methods import METHODS
+    from accredit.methods import every_method
     from accredit.views.notation import AXIOM_NAMES, letters
 
     if as_json:
-        click.echo(json.dumps({"methods": [method.to_plain() for method in METHODS]}, ensure_ascii=False))
+        click.echo(json.dumps({"methods": [method.to_plain() for method in every_method()]}, ensure_ascii=False))
         return
     rows = []
-    for method in METHODS:
+    for method in every_method():
         kept = letters(dict.fromkeys(method.axioms, Holds.EXACTLY))
         applies = "".join(letter if place in method.applies else "·" for place, letter in PLACES.items())
         also = ", ".join(method.aliases)

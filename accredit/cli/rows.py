@@ -2,150 +2,108 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import click
 
+from accredit.cli.destination import Destination
+from accredit.cli.settings import read_settings
 from accredit.core.errors import InvalidInput
-from accredit.core.plain import read_json
+from accredit.explanation.requests import RowRequest, requested
+
+Typed = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class RowOptions:
-    """What was asked about rows, besides the settings that texts have too."""
+def explain_table(subject: str | None, model: str | None, typed: Typed, own: Typed, to: Destination) -> None:
+    """Explain rows and print them, or stream them into a file; the built-in table where that is asked for."""
+    from accredit.explanation import explain_rows
 
-    file: str | None  # None: the built-in table
-    model: str | None
-    background: str | None
-    most_background: int | None
-    background_by: str | None
-    dependence: str | None
-    interactions: bool
-    trusted: tuple[str, ...]
-    executor: str
-    out: str | None
-    html_file: str | None
-    as_json: bool
-    fast: str | None = None  # a folder of a fitted explainer
-    fallback: int | None = None  # rows that it may compute in the usual way
+    if "fallback" in own and "fast" not in own:
+        raise InvalidInput("fallback is for --fast FOLDER; leave it out, or name the folder too", argument="fallback")
+    if "table" in own:
+        _check_alone(subject, model, typed.get("background"))
+        settings, (read, rows, background) = read_settings("rows", typed), _builtin(typed.get("dependence"))
+    else:
+        settings, read, rows = read_settings("rows", typed), _named(model), _rows(subject)
+        background = settings.pop("background", None)
+    if "fast" in own:
+        to.show(lambda: _predicted(own, rows, read, background, settings, to))
+    elif to.out is not None and "table" not in own:
+        _stream(rows, read, requested(RowRequest, {**settings, "background": background, "out": to.out}), to)
+    else:
+        to.show(lambda: explain_rows(rows, read, background, **settings))
 
 
-def explain_table(asked: RowOptions, options: dict[str, Any]) -> None:
-    """Explain rows and print them, or stream them into a file."""
+def _check_alone(*given: str | None) -> None:
+    for name in given:
+        if name is not None:
+            said = f"table is the built-in table with its model, and {name!r:.40} was given; leave one out"
+            raise InvalidInput(said, argument="table")
+
+
+def _builtin(dependence: str | None) -> tuple[Any, Any, Any]:
+    from accredit.models.builtin.table import builtin_table
+
+    model, rows, background = builtin_table()
+    return model, rows, None if dependence == "cover" else background
+
+
+def _named(model: str | None) -> str:
+    if model is None:
+        raise InvalidInput("model is missing; name the file of the model that reads these rows", argument="model")
+    return model
+
+
+def _rows(subject: str | None) -> Any:
     from accredit.store.frames import read_frame
 
-    settings = _settings(asked, options)
-    if asked.fast is not None:
-        _show(_predicted(asked.fast, asked, settings), asked)
-        return
-    if asked.fallback is not None:
-        raise InvalidInput("--fallback is for --fast FOLDER; leave it out, or name the folder of a fitted explainer")
-    if asked.file is None:
-        _show(_builtin(settings), asked)
-        return
-    if asked.model is None:
-        raise InvalidInput("--model is missing; name the file of the model that reads these rows")
-    rows = read_frame(asked.file)
-    background = None if asked.background is None else read_frame(asked.background)
-    if asked.out is not None:
-        _stream(asked, rows, background, settings)
-        return
-    from accredit.explanation.table_run import explain_parts, table_run
-    from accredit.values.solver import progress
-
-    target = settings.pop("target")
-    run = table_run(rows, asked.model, background, trusted=asked.trusted, **settings)
-    with progress("explain", len(rows)) as bar:
-        explained = explain_parts(run, target=target, executor=asked.executor, watch=bar.update)
-    _show(explained, asked)
-
-
-def _settings(asked: RowOptions, options: dict[str, Any]) -> dict[str, Any]:
-    methods = options["methods"] or ("shapley",)
-    if len(methods) > 1:
-        raise InvalidInput(f"rows are explained by one method at a time; write --methods {methods[0]}")
-    players = None
-    if options["players"] is not None:
-        try:
-            players = read_json(options["players"], "--players")
-        except InvalidInput:
-            raise InvalidInput(
-                f"--players is {options['players']!r:.40}; for rows write groups of columns as JSON, for example "
-                '{"person": ["age", "sex"]}'
-            ) from None
-    target = None if options["target"] == "all" else options["target"]
-    return {"method": methods[0], "target": target, "players": players, "payoff": options["payoff"],
-            "budget": options["budget"], "seed": options["seed"], "dependence": asked.dependence,
-            "interactions": asked.interactions, "most_background": asked.most_background,
-            "background_by": asked.background_by}  # fmt: skip
+    assert subject is not None
+    return read_frame(subject)
 
 
 def read_rows(subject: str, model: str, background: str, trusted: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Rows, the model in its file, and the background."""
     from accredit.explanation.table_run import opened
-    from accredit.store.frames import read_frame
 
-    return read_frame(subject), opened(model, trusted), read_frame(background)
+    return _rows(subject), opened(model, trusted), _rows(background)
 
 
-def _predicted(folder: str, asked: RowOptions, settings: dict[str, Any]) -> Any:
+def _predicted(own: Typed, rows: Any, model: Any, background: Any, settings: Typed, to: Destination) -> Any:
     """Rows by the explainer in a folder; what it cannot do is refused."""
+    from accredit.explanation.table_run import opened
     from accredit.learned.fast_results import explain_rows_fast
-    from accredit.models.builtin.table import builtin_table
 
-    unfit = {"--out": asked.out, "--interactions": asked.interactions or None, "--background-by": asked.background_by,
-             "--methods": settings["method"] if settings["method"] != "shapley" else None}  # fmt: skip
-    wrong = next((name for name, value in unfit.items() if value is not None), None)
-    if wrong is not None:
-        raise InvalidInput(f"{wrong} is not for --fast, which predicts Shapley values; leave one of them out")
-    if asked.file is None:
-        model, rows, background = builtin_table()
-    else:
-        if asked.model is None or asked.background is None:
-            raise InvalidInput("--fast needs the --model and the --background that the explainer was fitted on")
-        rows, model, background = read_rows(asked.file, asked.model, asked.background, asked.trusted)
-    kept = {
-        name: settings[name]
-        for name in ("target", "players", "payoff", "budget", "seed", "dependence", "most_background")
-    }
-    return explain_rows_fast(folder, rows, model, background, fallback=asked.fallback, **kept)
+    if background is None:
+        said = "background is missing; --fast needs the rows that the explainer was fitted on: --background train.csv"
+        raise InvalidInput(said, argument="background")
+    if to.out is not None and "table" not in own:
+        settings = {**settings, "out": to.out}
+    opened_model = opened(model, settings.pop("trusted", ()))
+    if tuple(settings.get("methods", ())) == ("shapley",):
+        del settings["methods"]
+    for name in settings:
+        if name not in signature(explain_rows_fast).parameters:
+            raise InvalidInput(
+                f"{name} is not for --fast, which predicts Shapley values; leave one of them out", argument=name
+            )
+    return explain_rows_fast(own["fast"], rows, opened_model, background, fallback=own.get("fallback"), **settings)
 
 
-def _builtin(settings: dict[str, Any]) -> Any:
-    from accredit.explanation.explainer import explain_rows
-    from accredit.models.builtin.table import builtin_table
-
-    model, rows, background = builtin_table()
-    cover = settings["dependence"] == "cover"
-    named = {**settings, "methods": settings["method"]}
-    del named["method"]
-    return explain_rows(rows, model, None if cover else background, **named)
-
-
-def _show(explained: Any, asked: RowOptions) -> None:
-    from accredit import views
-    from accredit.cli.output import write_whole, written
-
-    if asked.html_file:
-        write_whole(asked.html_file, views.to_page(explained))
-    click.echo(explained.to_json() if asked.as_json else views.text(explained))
-    if asked.html_file:
-        written(asked.html_file)
-
-
-def _stream(asked: RowOptions, rows: Any, background: Any, settings: dict[str, Any]) -> None:
-    from accredit.explanation.table_run import explain_table_file, table_run
+def _stream(rows: Any, model: str, request: RowRequest, to: Destination) -> None:
+    from accredit.explanation.explainer import row_run
+    from accredit.explanation.table_run import explain_table_file
     from accredit.values.solver import progress
 
-    assert asked.model is not None and asked.out is not None
-    if asked.html_file is not None:
-        raise InvalidInput("--html is for rows that are shown; leave out --out, or leave out --html")
-    if settings["target"] is not None:
-        raise InvalidInput("--target is for rows that are shown, and --out writes every output; leave one of them out")
-    del settings["target"]
-    run = table_run(rows, asked.model, background, trusted=asked.trusted, **settings)
+    if to.html is not None:
+        raise InvalidInput("html_file is for rows that are shown; leave out --out, or --html", argument="html_file")
+    if request.target is not None:
+        raise InvalidInput(
+            "target is for rows that are shown, and --out writes every output; leave one of them out", argument="target"
+        )
+    assert to.out is not None
+    run = row_run(rows, model, request)
     with progress("explain", len(rows)) as bar:
-        count, done = explain_table_file(run, asked.out, asked.executor, bar.update)
+        count, done = explain_table_file(run, to.out, request.executor or "serial", bar.update)
     said = f"{count:,} rows" + (f", {done:,} of them already there" if done else "")
-    click.echo(f"{said}; written: {asked.out}", err=True)
+    click.echo(f"{said}; written: {to.out}", err=True)

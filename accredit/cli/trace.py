@@ -17,6 +17,7 @@ from accredit.cli.output import NewFile, NewFolder, write_whole, written
 )
 @click.option(
     "--train",
+    "train_texts",
     type=NamedPath(),
     metavar="FILE",
     help="Its training texts: .txt, one on each line, or a table (see --text).",
@@ -25,6 +26,7 @@ from accredit.cli.output import NewFile, NewFolder, write_whole, written
 @click.option("--prompt", default="", help="What the model was asked before it said ANSWER.")
 @click.option(
     "--store",
+    "folder",
     type=NewFolder(),
     metavar="FOLDER",
     help="Keep the gradients of the training texts here. A broken run goes on; further answers need no --train.",
@@ -48,10 +50,10 @@ def trace(
     context: click.Context,
     answer: str,
     model: str,
-    train: str | None,
+    train_texts: str | None,
     text: str | None,
     prompt: str,
-    store: str | None,
+    folder: str | None,
     layers: tuple[str, ...],
     memory: float,
     plain: bool,
@@ -70,16 +72,16 @@ def trace(
     from accredit.values.solver import progress
     from accredit.views.trace_view import trace_page, trace_text
 
-    if train is None and store is None:
+    if train_texts is None and folder is None:
         raise InvalidInput(
             "there are no training texts: give them with --train FILE, or a folder that holds them with --store"
         )
     for name in ("text", "seed"):
-        if train is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if train_texts is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InvalidInput(
                 f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out"
             )
-    texts = None if train is None else read_texts(train, text)
+    texts = None if train_texts is None else read_texts(train_texts, text)
     loaded = finetuned(model)
     if loaded.task != "continue":
         raise InvalidInput(
@@ -89,7 +91,7 @@ def trace(
     with progress("gradients", len(texts or ())) as bar:
         found = traced(
             loaded.model, loaded.tokenizer, texts, prompt, answer,
-            folder=store, layers=layers or None, relative=not plain, memory=memory * 1e9, seed=seed, watch=bar.update,
+            folder=folder, layers=layers or None, relative=not plain, memory=memory * 1e9, seed=seed, watch=bar.update,
         )  # fmt: skip
     if html_file:
         write_whole(html_file, trace_page(found, shown))

@@ -49,8 +49,8 @@ class Sheet:
         """Row by row, column -> cell."""
         return (dict(zip(self.names, row, strict=True)) for row in self.rows)
 
-    def column(self, name: str | None, option: str) -> list[str]:
-        """The cells of one column, by name; without a name, those of the only one. `option` is what a person sets to name
+    def column(self, name: str | None, argument: str) -> list[str]:
+        """The cells of one column, by name; without a name, those of the only one. `argument` is what a person sets to name
         it."""
         if name is None and len(self.names) == 1:
             name = self.names[0]
@@ -58,7 +58,10 @@ class Sheet:
             what = "no column was named" if name is None else f"there is no column {name!r}"
             columns = ", ".join(self.names) or "none"
             meant = did_you_mean(name, self.names)
-            raise InvalidInput(f"{what} in {self.file!r}; its columns are {columns}: pick one with {option}{meant}")
+            raise InvalidInput(
+                f"{what} in {self.file!r}; its columns are {columns}: pick one with {argument}=…{meant}",
+                argument=argument,
+            )
         at = self.names.index(name)
         return [row[at] for row in self.rows]
 

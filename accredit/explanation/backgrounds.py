@@ -70,22 +70,25 @@ def compared_with(
     if weights is not None or most is not None:
         raise InvalidInput(
             f"{'weights' if weights is not None else 'most_background'} is about background rows, and there are none; write "
-            "background=some_training_rows (--background train.csv)"
+            "background=training_rows",
+            argument="weights" if weights is not None else "most_background",
         )
     if are_trees():
         return Compared(notes=("No background was given: the trees' own cover ratios stand in for it.",))
     raise InvalidInput(
         f"background is missing, and {len(given)} of at least {OWN} rows are too few to be compared with one another; write "
-        "background=some_training_rows (--background train.csv)"
+        "background=training_rows",
+        argument="background",
     )
 
 
 def _check_thinning(most: int | None, by: str | None) -> None:
     if by is not None and by not in BY:
-        raise InvalidInput(f"background_by is {by!r}; write 'draw' or 'medoids'")
+        raise InvalidInput(f"background_by is {by!r}; write 'draw' or 'medoids'", argument="background_by")
     if by is not None and most is None:
         raise InvalidInput(
-            f"background_by is {by!r}, but not how many rows; write most_background=100 beside it (--most-background 100)"
+            f"background_by is {by!r}, but not how many rows; write most_background=100 beside it",
+            argument="background_by",
         )
     optional_whole(most, "most_background", example=100)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 import numpy as np
 
 from accredit.core import InvalidInput
-from accredit.explanation.answers import answer_subject
+from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model, loaded_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
     REQUESTS,
@@ -38,12 +38,14 @@ from accredit.explanation.requests import (
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
 from accredit.explanation.stream import Progress as Progressed
+from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all, settings_for
 from accredit.models.strings import StringModel
 from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
     from accredit.explanation.table import TableExplanation
+    from accredit.explanation.table_run import TableRun
     from accredit.explanation.tables import Questions
 
 LONG = 5.0  # seconds from which a run is announced
@@ -59,21 +61,31 @@ Result = TypeVar("Result", covariant=True)
 def _answer_text(text: Any, model: Any, request: TextRequest, notes: tuple[str, ...] = ()) -> Explanation:
     asked = chosen_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
-    subject = subject_of(
+    subject = replace(subject_in_text(text, model, request), settings=taken)
+    return _with_notes(explained_by(subject, asked, request.announce), notes)
+
+
+def subject_in_text(text: Any, model: Any, request: TextRequest) -> Subject:
+    """A text as the request deals it out to players."""
+    return subject_of(
         model, text, players=text_players(request), target=request.target, payoff=request.payoff, removal=request.removal,
         budget=request.budget, seed=request.seed, cut=request.cut, prefix=request.prefix,
     )  # fmt: skip
-    return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
 def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tuple[str, ...] = ()) -> Explanation:
     asked = chosen_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
-    subject = subject_of(
-        model, picture, players=_parts(request.players, request.segments), target=request.target, payoff=request.payoff,
-        removal=request.removal, budget=request.budget, seed=request.seed,
+    subject = replace(subject_in_picture(picture, model, request), settings=taken)
+    return _with_notes(explained_by(subject, asked, request.announce), notes)
+
+
+def subject_in_picture(picture: Any, model: Any, request: PictureRequest) -> Subject:
+    """A picture as the request deals it out to players."""
+    return subject_of(
+        model, picture, players=picture_players(request.players, request.segments), target=request.target,
+        payoff=request.payoff, removal=request.removal, budget=request.budget, seed=request.seed,
     )  # fmt: skip
-    return _with_notes(explained_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
 def _answer_rows(
@@ -91,20 +103,43 @@ def _answer_rows(
 
 def _answer_rows_by(rows: Any, model: Any, request: RowRequest, questions: Questions) -> TableExplanation:
     """Rows by one method."""
-    from accredit.explanation.table_run import TableRun, explain_parts
+    from accredit.explanation.table_run import explain_parts
 
-    asked = questions.ask(rows)
-    run = TableRun(model, asked, tuple(request.trusted), request.players)
-    with progress("explain", len(asked.rows)) as bar:
+    run = _run_of(rows, model, request, questions)
+    with progress("explain", len(run.whole.rows)) as bar:
         where = request.executor or "serial"
         return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
+
+
+def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
+    """A run over these rows: the question is checked, and the background is chosen, before anything is computed."""
+    from accredit.explanation.table_run import opened
+
+    methods = _row_methods(request)
+    if len(methods) > 1:
+        raise InvalidInput(
+            f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
+            f"methods={methods[0].name!r}"
+        )
+    (questions,) = _row_questions(opened(model, tuple(request.trusted)), request)
+    return _run_of(rows, model, request, questions)
+
+
+def _run_of(rows: Any, model: Any, request: RowRequest, questions: Questions) -> TableRun:
+    from accredit.explanation.table_run import TableRun
+
+    return TableRun(model, questions.ask(rows), tuple(request.trusted), request.players)
+
+
+def _row_methods(request: RowRequest) -> Sequence[Chosen]:
+    return find_all(("shapley",) if request.methods is None else request.methods, "game")
 
 
 def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
     """The model and the background, read and checked, for any number of questions about rows: one for each method."""
     from accredit.explanation.tables import Questions
 
-    methods = find_all(("shapley",) if request.methods is None else request.methods, "game")
+    methods = _row_methods(request)
     if model is None:
         raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
     if len(methods) > 1 and request.out is not None:
@@ -128,18 +163,24 @@ def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
     asked = find_all(FOR_ANSWERS if request.methods is None else request.methods, "explain")
     taken = settings_for(asked, request.readings)
-    form = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
-    shared: dict[str, Any] = {
-        "answer": request.answer, "generate": request.generate, "players": request.players, "payoff": request.payoff,
-        "removal": request.removal, "target": request.target, "budget": request.budget, "seed": request.seed, **form,
-    }  # fmt: skip
     if request.store is None:
-        return explained_by(replace(answer_subject(model, prompt, **shared), settings=taken), asked, request.announce)
+        subject = subject_in_prompt(prompt, model, request)
+        return explained_by(replace(subject, settings=taken), asked, request.announce)
     from accredit.store import Journal
 
     with closing(Journal(request.store)) as journal:
-        subject = answer_subject(model, prompt, journal=journal, **shared)
+        subject = subject_in_prompt(prompt, model, request, journal)
         return explained_by(replace(subject, settings=taken), asked, request.announce)
+
+
+def subject_in_prompt(prompt: Any, model: Any, request: AnswerRequest, journal: Any = None) -> AnswerSubject:
+    """A prompt and an answer as the request deals them out to players; payoffs are kept in the journal."""
+    form: dict[str, Any] = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
+    form |= {"target": request.target} | ({} if journal is None else {"journal": journal})
+    return answer_subject(
+        model, prompt, answer=request.answer, generate=request.generate, players=request.players, payoff=request.payoff,
+        removal=request.removal, budget=request.budget, seed=request.seed, **form,
+    )  # fmt: skip
 
 
 PROMPTED = (
@@ -151,7 +192,7 @@ def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation
     return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
 
 
-def _parts(players: Any, segments: Any) -> Any:
+def picture_players(players: Any, segments: Any) -> Any:
     """Players, or the segments that were given in their place."""
     if segments is None:
         return players

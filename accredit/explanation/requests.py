@@ -1,14 +1,16 @@
 """How to explain: one frozen request per kind of question. Their fields are the only list of settings.
 
 The doors (`explain_text`, `explain_picture`, `explain_rows`, `explain_answer`, `Explainer`) take their signatures from
-here, and a name that is no field is answered with the field that was probably meant, or with the kind of question that
-it belongs to.
+here, `accredit explain` its options and the page its fields. A name that is no field is answered with the field that was
+probably meant, or with the kind of question that it belongs to.
 """
+
+# ruff: noqa: RUF009  `setting` makes a field
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
@@ -31,6 +33,25 @@ Columns = Mapping[str, Iterable[str | int]]  # groups of columns, by name
 Made = TypeVar("Made", bound="Request")
 
 
+@dataclass(frozen=True)
+class Option:
+    """How a setting is offered where people type: in words, with its bounds. One without it is for Python alone."""
+
+    help: str
+    least: float | None = None
+    above: float | None = None  # a bound that is not itself allowed
+    flag: str = ""  # where the option is not called like the setting
+
+
+def setting(default: Any, help: str, *, least: float | None = None, above: float | None = None, flag: str = "") -> Any:
+    """A field that is offered to whoever types, too."""
+    return field(default=default, metadata={"option": Option(help, least, above, flag)})
+
+
+PAYOFFS = "log-odds (default), logit, probability, margin, loss, correctness, confidence or entropy."
+SAID_SO_FAR = "What an encoder-decoder has already said."
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What every kind of question may be asked with.
@@ -43,10 +64,20 @@ class Request:
     kind: ClassVar[Kind]
     said: ClassVar[str]  # what is explained, in words
 
-    methods: Methods | None = None
-    target: str | int | None = None
-    budget: int | None = None
-    seed: int = 0
+    methods: Methods | None = setting(
+        None, "Names from `accredit methods`, with commas between them, for example shapley,ig,flow:agf."
+    )
+    target: str | int | None = setting(
+        None,
+        "The label or token that credit is given for, or all. Default: what the model predicts. Answer: answer, sentences "
+        "or tokens.",
+    )
+    budget: int | None = setting(
+        None,
+        "Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for a large image.",
+        least=1,
+    )
+    seed: int = setting(0, "Of everything random.")
     announce: Announce | None = None
 
     def __post_init__(self) -> None:
@@ -74,15 +105,25 @@ class ModelRequest(Request):
     or some of them are named.
     """
 
-    layer: int | str | None = None
-    baseline: Any = None
-    tolerance: float | None = None
-    most_steps: int | None = None
-    samples: int | None = None
-    noise: float | None = None
-    points: int | None = None
-    heads: Weights | None = None
-    layers: int | Sequence[int] | None = None
+    layer: int | str | None = setting(
+        None, "Gradients: give credit to what enters this block, a number from 0 or its path in the model."
+    )
+    baseline: Any = setting(
+        None, "Integrated gradients: where the path begins: mask, pad, zero or mean; of a picture as --removal."
+    )
+    tolerance: float | None = setting(None, "Integrated gradients: gap of their sum, relative.", above=0)
+    most_steps: int | None = setting(None, "Integrated gradients: steps after which they give up.", least=1)
+    samples: int | None = setting(None, "GradientSHAP, SmoothGrad: points that are drawn.", least=2)
+    noise: float | None = setting(
+        None, "GradientSHAP, SmoothGrad: noise added to the input, as a fraction of its range.", least=0
+    )
+    points: int | None = setting(None, "Discretised integrated gradients: words on the path.", least=2)
+    heads: Weights | None = setting(
+        None, "Heads that readings of attention follow: mean (default), max, a number, or weights 0.5,0.5,0."
+    )
+    layers: int | Sequence[int] | None = setting(
+        None, "Layers that they follow, from 0: one number, several (0,2,5) or a range (0-3). Default: all."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +143,13 @@ class TextRequest(ModelRequest):
     kind = "text"
     said = "a text"
 
-    players: str | Groups | None = None
-    payoff: Payoff | None = None
-    removal: str | None = None
-    cut: bool = False
-    prefix: str = ""
+    players: str | Groups | None = setting(
+        None, "word (default), token, sentence, or JSON: names with token positions."
+    )
+    payoff: Payoff | None = setting(None, PAYOFFS)
+    removal: str | None = setting(None, "mask, delete, attention, pad or zero.")
+    cut: bool = setting(False, "Explain the beginning of a text that is longer than the model reads.")
+    prefix: str = setting("", SAID_SO_FAR)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,10 +172,10 @@ class PictureRequest(ModelRequest):
     kind = "picture"
     said = "a picture"
 
-    players: Any = None
-    segments: Any = None
-    payoff: Payoff | None = None
-    removal: Any = None
+    players: Any = setting(None, "patches (default), segments, segments:40, pixels or a grid such as 4x4.")
+    segments: Any = setting(None, "Your own segments: a .npy array or a PNG with one number per pixel.")
+    payoff: Payoff | None = setting(None, PAYOFFS)
+    removal: Any = setting(None, "mean (default), blur, black, zero, a number or another picture.")
     size: int | tuple[int, int] | None = None
     mean: float | Sequence[float] | None = None
     std: float | Sequence[float] | None = None
@@ -167,17 +210,23 @@ class RowRequest(Request):
     kind = "rows"
     said = "rows of a table"
 
-    background: Any = None
-    players: Columns | None = None
-    payoff: Payoff | None = None
-    dependence: str | None = None
+    background: Any = setting(None, "A table of rows that rows are compared with.")
+    players: Columns | None = setting(None, "JSON: names with the columns of each group.")
+    payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
+    dependence: str | None = setting(
+        None, "What stands in for absent columns: interventional, empirical, gaussian or cover."
+    )
     weights: Any = None
-    most_background: int | None = None
-    background_by: By | None = None
+    most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1)
+    background_by: By | None = setting(
+        None, "How they are chosen: draw (default) or medoids, counted by what they stand for."
+    )
     names: Sequence[str] | None = None
-    interactions: bool = False
-    trusted: Sequence[str] = ()
-    executor: str | None = None
+    interactions: bool = setting(False, "Also the interaction of every two columns of a row.")
+    trusted: Sequence[str] = setting(
+        (), "Types in a skops file that may be loaded, with commas between them.", flag="--trust"
+    )
+    executor: str | None = setting(None, "Where rows are explained: serial (default), processes:2, dask.")
     out: str | Path | None = None
 
     def __post_init__(self) -> None:
@@ -214,23 +263,32 @@ class AnswerRequest(ModelRequest):
     kind = "answer"
     said = "an answer to a prompt"
 
-    answer: Any = None
-    generate: Any = None
-    rather_than: Any = None
-    context: Sequence[str] | None = None
-    query: str | None = None
-    players: Any = None
-    fixed: Any = None
-    payoff: str | None = None
-    removal: str | None = None
-    filler: str | None = None
-    memory: float | None = None
-    batch: int | None = None
+    answer: Any = setting(
+        None,
+        "Which parts of the prompt earned this answer? Alone: what the model says; without a prompt, to an example.",
+    )
+    generate: Any = setting(None, "Explain what the model says, greedily.")
+    rather_than: Any = setting(None, "Another answer: credit is for the given one rather than this one.")
+    context: Sequence[str] | None = setting(
+        None,
+        "A passage, a FILE that holds one, or a .json file that lists several; may be repeated. Goes with --query.",
+    )
+    query: str | None = setting(None, "The question that goes with --context.")
+    players: Any = setting(
+        None,
+        "passages, sentences, paragraphs, turns, examples, words, tokens, or JSON: names with strings of the prompt.",
+    )
+    fixed: Any = setting(None, "Words of the prompt that never play; may be repeated.")
+    payoff: str | None = setting(None, "log-probability (default), mean or probability.")
+    removal: str | None = setting(None, "rebuild (default), attention or filler.")
+    filler: str | None = setting(None, "What takes the place of absent parts; goes with --removal filler.")
+    memory: float | None = setting(None, "Gigabytes of one pass. Default: 1.", above=0)
+    batch: int | None = setting(None, "Prompts in one pass of the model.", least=1)
     template: str | None = None
     separator: str | None = None
     chat: bool | None = None
-    prefix: str = ""
-    store: str | Path | None = None
+    prefix: str = setting("", SAID_SO_FAR)
+    store: str | Path | None = setting(None, "Keep payoffs here; a stopped run goes on where it was.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -281,18 +339,28 @@ def requested(request: type[Made], given: Mapping[str, Any]) -> Made:
         ...
     accredit.core.errors.InvalidInput: dependence belongs to rows of a table, and this question is about a text; ...
     """
+    check_names(request, given)
+    return request(**given)
+
+
+def check_names(request: type[Request], given: Iterable[str]) -> None:
+    """Refuse the first name that is no setting of this kind of question."""
     known = settings_of(request)
     for name in given:
         if name not in known:
             raise _unknown(name, request)
-    return request(**given)
+
+
+def misplaced(name: str, belongs: Iterable[type[Request]], request: type[Request]) -> InvalidInput:
+    """That a setting is one of other kinds of question."""
+    kinds = " and ".join(other.said for other in belongs)
+    said = f"{name} belongs to {kinds}, and this question is about {request.said}; leave it out"
+    return InvalidInput(said, argument=name, code="misplaced")
 
 
 def _unknown(name: str, request: type[Request]) -> InvalidInput:
-    elsewhere = [other.said for other in REQUESTS.values() if name in settings_of(other)]
-    if elsewhere:
-        said = f"{name} belongs to {' and '.join(elsewhere)}, and this question is about {request.said}; leave it out"
-        return InvalidInput(said, argument=name, code="misplaced")
+    if elsewhere := [other for other in REQUESTS.values() if name in settings_of(other)]:
+        return misplaced(name, elsewhere, request)
     known = settings_of(request)
     near = PEERS[name] if PEERS.get(name) in known else nearest(name, known)
     meant = f"did you mean {near}?" if near else f"the settings are {', '.join(known)}"

@@ -41,8 +41,9 @@ def check_pairs(players: Sequence[str]) -> None:
     """Refuse interactions where there is no pair."""
     if len(players) < 2:
         raise InvalidInput(
-            f"interactions are those of two players, and {players[0]!r} plays alone; leave out interactions "
-            "(--interactions in the command), or give columns to several players"
+            f"interactions are those of two players, and {players[0]!r} plays alone; leave them out, or give columns to "
+            "several players",
+            argument="interactions",
         )
 
 
@@ -51,7 +52,8 @@ def pairs_of_game(game: Game, method: str, budget: int | None, seed: int) -> Map
     if method not in INDEX_OF:
         raise InvalidInput(
             f"interactions are asked for with the method {method}; where there is no closed form, only shapley and banzhaf "
-            "have them: write method='shapley' (--methods shapley in the command)"
+            "have them: write methods='shapley'",
+            argument="interactions",
         )
     spend = None if defaults.affordable(len(game.players), budget) else budget or defaults.BUDGET
     found: Mapping[str, Interactions] = interactions(game, INDEX_OF[method], 2, budget=spend, seed=seed)  # type: ignore[assignment]

@@ -33,7 +33,7 @@ Given = str | tuple[str, str] | Path  # a text, a pair of texts, or the file of 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """The texts of a file: one per line, or one column of a table with a header. Blank lines are not texts."""
     if is_table(file):
-        texts = read_sheet(file).column(column, "--text")
+        texts = read_sheet(file).column(column, "column")
     elif column is not None:
         raise InvalidInput(
             f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line"
@@ -48,9 +48,11 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
 def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[str, str]]:
     """The pairs of texts in two columns of a table with a header."""
     if not is_table(file):
-        raise InvalidInput(f"--pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl")
+        raise InvalidInput(
+            f"pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl", argument="pair"
+        )
     sheet = read_sheet(file)
-    pairs = list(zip(sheet.column(column, "--text"), sheet.column(pair, "--pair"), strict=True))
+    pairs = list(zip(sheet.column(column, "column"), sheet.column(pair, "pair"), strict=True))
     if not pairs:
         raise InvalidInput(f"{str(file)!r} holds no text; give a table with a header and at least one row")
     return pairs

@@ -162,16 +162,6 @@ def _content(rows: Rows) -> list[Any]:
 # One call for a frame, and one for a file
 
 
-def table_run(
-    rows: Any, model: Any, background: Any = None, *, trusted: Iterable[str] = (),
-    players: Mapping[str, Any] | None = None, **settings: Any,
-) -> TableRun:  # fmt: skip
-    """A run over these rows: the question is checked, and the background is chosen, once for all parts."""
-    trust = tuple(trusted)
-    questions = Questions(opened(model, trust), background, players=players, **settings)
-    return TableRun(model, questions.ask(rows), trust, players)
-
-
 def explain_parts(
     run: TableRun, *, target: str | int | None = None, executor: str = "serial", out: str | Path | None = None,
     watch: Watch | None = None,

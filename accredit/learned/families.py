@@ -90,7 +90,7 @@ class RowFamily:
     ) -> RowFamily:  # fmt: skip
         """The games that `explain(rows, model, background)` would ask."""
         if background is None:
-            raise InvalidInput("background is missing; write background=some_training_rows (--background train.csv)")
+            raise InvalidInput("background is missing; write background=training_rows", argument="background")
         return cls(question(
             rows, model, background, payoff=payoff, players=players, dependence=dependence, weights=weights,
             most_background=most_background, budget=budget, seed=seed,

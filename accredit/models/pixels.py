@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter
 
 from accredit.core import IntArray, InvalidInput, as_array, real_number
 from accredit.models.partition import Partition, partition_by
@@ -261,6 +260,8 @@ def painted_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32])
     if removal == "mean":
         return np.broadcast_to(values.mean(axis=(1, 2), keepdims=True), values.shape).astype(np.float32)
     if removal == "blur":
+        from scipy.ndimage import gaussian_filter  # half a second, which no other removal needs
+
         tall, wide = pixels.patch or (-(-pixels.size[0] // pixels.grid[0]), -(-pixels.size[1] // pixels.grid[1]))
         blurred: npt.NDArray[np.float32] = gaussian_filter(values, sigma=(0, tall / 2, wide / 2))
         return blurred

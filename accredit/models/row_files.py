@@ -93,7 +93,8 @@ def _skops(file: Path, trusted: tuple[str, ...]) -> RowModel:
     if unknown:
         raise InvalidInput(
             f"{file.name} holds the types {', '.join(unknown)}, which are not known to be safe; if you trust whoever made the "
-            f"file, write trusted={unknown!r} (in the command --trust {','.join(unknown)})"
+            f"file, write trusted={unknown!r}",
+            argument="trusted",
         )
     return as_row_model(reader.load(file, trusted=list(trusted)))
 

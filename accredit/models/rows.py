@@ -9,12 +9,15 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, real_numbers
+from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, plugins, real_numbers
 from accredit.core.numbers import shown
 from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs, two_sided
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, named_payoff, payoff_blur, payoff_of, payoffs_of
 
 UNITS = ("logit", "log-odds", "probability", "value")
+BUILT_IN = frozenset(
+    {"xgboost", "lightgbm", "catboost", "sklearn", "torch", "builtins", "numpy", "accredit"}
+)  # read here
 FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
 Function = Callable[[Any], Any]
@@ -144,6 +147,8 @@ def as_row_model(model: Any) -> RowModel:
     home = type(model).__module__.split(".")[0]
     if home in _BOOSTERS:
         return _BOOSTERS[home](model)
+    if home not in BUILT_IN and (added := _added_reader(home)) is not None:
+        return _read_by(added, model)
     if hasattr(model, "state_dict") and hasattr(model, "forward"):
         return _of_module(model)
     if hasattr(model, "predict") and hasattr(model, "fit"):
@@ -156,6 +161,33 @@ def as_row_model(model: Any) -> RowModel:
     )
 
 
+def added_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:
+    """Readers that other packages add, each under the name of the library whose models it reads: all, or those of one."""
+    return plugins.additions(plugins.READERS, _library_of, BUILT_IN, library)
+
+
+def _library_of(library: str, reader: Any) -> tuple[str]:
+    if not callable(reader):
+        raise InvalidInput(f"it leads to a {type(reader).__name__}; a function of a model is needed")
+    return (library,)
+
+
+def _added_reader(library: str) -> plugins.Addition | None:
+    """The reader for a library's models; one that cannot be used is still the one that was meant."""
+    found = added_readers(library)
+    return next((one for one in found if not one.problem), found[0] if found else None)
+
+
+def _read_by(added: plugins.Addition, model: Any) -> RowModel:
+    read = added.get()(model)
+    if not isinstance(read, RowModel):
+        raise InvalidInput(
+            f"the reader of the package {added.package} gave a {type(read).__name__} for a {type(model).__name__}; it must "
+            "give an accredit.models.rows.RowModel"
+        )
+    return read
+
+
 def _chances(model: ArrayModel) -> dict[str, Function]:
     """Probabilities of classes, where the outputs are known to be them or to become them."""
     if model.law == "softmax":
@@ -166,7 +198,9 @@ def _chances(model: ArrayModel) -> dict[str, Function]:
 def reads_rows(model: Any) -> bool:
     """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
     home = type(model).__module__.split(".")[0]
-    return isinstance(model, RowModel) or home in _BOOSTERS or (hasattr(model, "predict") and hasattr(model, "fit"))
+    if isinstance(model, RowModel) or home in _BOOSTERS or (hasattr(model, "predict") and hasattr(model, "fit")):
+        return True
+    return home not in BUILT_IN and any(entry.name == home for entry in plugins.entries(plugins.READERS))
 
 
 def _of_estimator(model: Any) -> RowModel:

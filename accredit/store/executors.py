@@ -229,7 +229,7 @@ def fresh_processes(
     if not processes_can_run():
         raise ExecutorError(
             "worker processes cannot run here: their locks need a /dev/shm that can be written. Stay in this process: "
-            "--executor serial (executor='serial'), or --workers 1"
+            "executor='serial', or workers=1"
         )
     return ProcessPoolExecutor(workers, get_context("spawn"), _begin, (initializer, initargs))
 
@@ -343,7 +343,7 @@ class Dask:
             except (OSError, TimeoutError, ValueError) as error:
                 raise ExecutorError(
                     f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
-                    "or write --executor dask (executor='dask') for a local cluster"
+                    "or write executor='dask' for a local cluster"
                 ) from None
             opened.callback(self.client.close)
             self.rebuild()
@@ -427,7 +427,7 @@ def crew_of(executor: str | Executor | Crew | None, limit: float | None = None) 
     if limit is not None and crew.limit != limit:
         raise InvalidInput(
             f"limit {limit:g} s needs workers that can be ended, and {type(crew).__name__.lower()} runs where nothing can; "
-            "use --executor processes:2 (executor='processes:2') or dask"
+            "use executor='processes:2' or 'dask'"
         )
     return crew
 

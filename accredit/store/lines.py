@@ -24,10 +24,11 @@ def finished_lines(out: Path, belongs: Callable[[int, dict[str, Any]], bool], di
     for row, line in enumerate(lines):
         if not _belongs(row, line, belongs):
             raise InvalidInput(
-                f"line {row + 1} of {str(out)!r} is not row {row} of this run ({differs}); give a new file with --out"
+                f"line {row + 1} of {str(out)!r} is not row {row} of this run ({differs}); give a new file: out='other.jsonl'",
+                argument="out",
             )
     if not lines and content:
-        raise InvalidInput(f"{str(out)!r} holds something other than rows; give a new file with --out")
+        raise InvalidInput(f"{str(out)!r} holds something other than rows; give a new file: out='other.jsonl'")
     if len(whole) < len(content):
         with out.open("r+b") as file:
             file.truncate(len(whole))

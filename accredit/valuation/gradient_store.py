@@ -246,16 +246,16 @@ def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int])
     held = 4 * min(rows * numbers, BLOCK_BYTES // 4) + 8 * squares
     if held > net.memory:
         raise InvalidInput(
-            f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory="
-            f"{net.memory:g} allows {net.memory / 1e9:.1f} GB; lower side, look at some layers only (layers=[…], "
-            "--layers PATTERN), or raise memory (--memory GB)"
+            f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory "
+            f"allows {net.memory / 1e9:.1f} GB; lower side, look at some layers only (layers=[…]), "
+            "or raise memory"
         )
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     free, needed = shutil.disk_usage(there).free, 4 * rows * numbers
     if needed > free and not (path / "store.json").exists():
         raise InvalidInput(
             f"{rows:,} rows of {numbers:,} numbers take {needed / 1e9:.1f} GB and {there} has {free / 1e9:.1f} GB left; "
-            "lower side, look at some layers only (layers=[…], --layers PATTERN), or choose another folder"
+            "lower side, look at some layers only (layers=[…]), or choose another folder"
         )
 
 

@@ -184,8 +184,8 @@ def fitted(net: Network, train: Batch, curvature: str, damping: float | None, se
         raise InvalidInput(f"curvature {curvature!r} is unknown; choose auto, joint or ekfac")
     if curvature == "joint" and 8 * net.parameters**2 > net.memory:
         raise InvalidInput(
-            f"the Gauss–Newton matrix of {net.parameters:,} parameters takes {8e-9 * net.parameters**2:.1f} GB and memory="
-            f"{net.memory:g} allows {net.memory / 1e9:.1f} GB; write curvature='ekfac', or name some layers=[…]"
+            f"the Gauss–Newton matrix of {net.parameters:,} parameters takes {8e-9 * net.parameters**2:.1f} GB and memory "
+            f"allows {net.memory / 1e9:.1f} GB; write curvature='ekfac', or name some layers=[…]"
         )
     whole = curvature == "joint" or (curvature == "auto" and net.parameters <= JOINT)
     return (joint if whole else kronecker)(net, train, damping, seed)

@@ -58,8 +58,8 @@ class Network:
         if needed > self.memory:
             raise InvalidInput(
                 f"{queries} queries of {self.parameters:,} parameters, {self.batch_size} rows at a time, need about "
-                f"{needed / 1e9:.1f} GB and memory={self.memory:g} allows {self.memory / 1e9:.1f} GB; ask fewer queries at a "
-                "time, look at some layers only (layers=[…], --layers PATTERN), lower batch_size, raise memory (--memory GB), "
+                f"{needed / 1e9:.1f} GB and memory allows {self.memory / 1e9:.1f} GB; ask fewer queries at a "
+                "time, look at some layers only (layers=[…]), lower batch_size, raise memory, "
                 "or keep a GradientStore"
             )
 

@@ -38,7 +38,8 @@ def numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]
     found = _numbers(train[target]), _numbers(held[target])
     if found[0].min() == found[0].max():
         raise InvalidInput(
-            f"--target {target!r} is {found[0][0]:g} in all {rows(len(train), 'training ')}; there is nothing to learn"
+            f"target {target!r} is {found[0][0]:g} in all {rows(len(train), 'training ')}; there is nothing to learn",
+            argument="target",
         )
     return found
 
@@ -47,12 +48,15 @@ def _numbers(column: Any) -> FloatArray:
     words = [] if column.dtype.kind in "iufb" else [cell for cell in column if not is_number(cell)]
     if words:
         raise InvalidInput(
-            f"--target {column.name!r} holds {shown(words[0])}; a number to predict is needed, for example 1234.5"
+            f"target {column.name!r} holds {shown(words[0])}; a number to predict is needed, for example 1234.5",
+            argument="target",
         )
     found = column.to_numpy(dtype=np.float64)
     bad = column.index[~(np.abs(found) < LARGEST)]
     if len(bad):
-        raise InvalidInput(f"--target {column.name!r} is {column[bad[0]]} in {named(bad)}; fill, scale or drop them")
+        raise InvalidInput(
+            f"target {column.name!r} is {column[bad[0]]} in {named(bad)}; fill, scale or drop them", argument="target"
+        )
     return np.asarray(found)
 
 
@@ -62,15 +66,17 @@ def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[l
     known = set(y)
     if len(known) < 2:
         raise InvalidInput(
-            f"--target {target!r} is {y[0]!r} in {rows(len(y), 'training ', 'all ')}; two classes are needed: give rows of "
-            "another one, or name another column"
+            f"target {target!r} is {y[0]!r} in {rows(len(y), 'training ', 'all ')}; two classes are needed: give rows of "
+            "another one, or name another column",
+            argument="target",
         )
     total = len(y) + len(test_y)
     different = len(known | set(test_y))
     if different > max(MANY_VALUES, total // 2):
         raise InvalidInput(
-            f"--target {target!r} holds {different} different labels in {total} rows, for example {shown(y[0])}; classes "
-            "repeat. If it is a number, write it as 1234.5, and --task number"
+            f"target {target!r} holds {different} different labels in {total} rows, for example {shown(y[0])}; classes "
+            "repeat. If it is a number, write it as 1234.5, and task='number'",
+            argument="target",
         )
     _check_blanks(known | set(test_y), target)
     _check_taught(held, y, test_y, target, within)
@@ -83,12 +89,14 @@ def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, withi
         places = [i for i, label in enumerate(test_y) if label == unknown]
         if within and len(places) == 1:
             raise InvalidInput(
-                f"--target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that "
-                "class or vouch for its label; drop or merge it, or write --task number if the target is one"
+                f"target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that "
+                "class or vouch for its label; drop or merge it, or write task='number' if the target is one",
+                argument="target",
             )
         raise InvalidInput(
-            f"--target {target!r} is {unknown!r} in {rows(len(places), 'test ')} and in no training row; choose other test "
-            "rows with --split-seed or --test, drop that class, or write --task number if the target is one"
+            f"target {target!r} is {unknown!r} in {rows(len(places), 'test ')} and in no training row; choose other test "
+            "rows with split_seed=… or test=…, drop that class, or write task='number' if the target is one",
+            argument="target",
         )
 
 
@@ -100,8 +108,9 @@ def _words(column: Any) -> list[str]:
 def _check_blanks(labels: set[str], target: str) -> None:
     for alike in _alike(labels, lambda label: " ".join(label.split())):
         raise InvalidInput(
-            f"--target {target!r} is {alike[0]!r} in some rows and {alike[1]!r} in others, which differ in blanks only; write "
-            "both the same way"
+            f"target {target!r} is {alike[0]!r} in some rows and {alike[1]!r} in others, which differ in blanks only; write "
+            "both the same way",
+            argument="target",
         )
 
 

@@ -205,21 +205,19 @@ def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
 def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
     """A filled store, how its texts begin, and how many of them were cut."""
     if folder is None:
-        raise InvalidInput(
-            "there are neither training texts nor a store; give train_texts (--train FILE), or folder (--store FOLDER)"
-        )
+        raise InvalidInput("there are neither training texts nor a store; give train_texts=[…], or folder=…")
     store = GradientStore(folder)
     try:
         kept = read_json_object(store.folder / "texts.json", LIMIT)
         texts, cut = tuple(map(str, kept["texts"])), int(kept["cut"])
     except (OSError, ValueError, KeyError, TypeError):
         raise InvalidInput(
-            f"{store.folder} does not hold the beginnings of its texts; give them again once (train_texts, --train FILE)"
+            f"{store.folder} does not hold the beginnings of its texts; give them again once (train_texts=[…])"
         ) from None
     if len(texts) != len(store):
         raise InvalidInput(
-            f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; give the texts again once (train_texts, "
-            "--train FILE)"
+            f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; give the texts again once "
+            "(train_texts=[…])"
         )
     return store, texts, cut
 
@@ -253,7 +251,8 @@ def asked(
     if not places:
         raise InvalidInput(
             f"the answer {shown(answer)} is a single token that follows nothing, so its chance is not known; say what the "
-            "model was asked: prompt, --prompt TEXT"
+            "model was asked: prompt=…",
+            argument="prompt",
         )
     if len(whole) > longest:
         raise InvalidInput(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from accredit.core import Attribution
 from accredit.core.plain import rounded
 from accredit.explanation.result import WHOLE, Explanation, Said
-from accredit.methods import BY_NAME
+from accredit.methods import named
 from accredit.views.columns import printable, short, table
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
@@ -73,7 +73,7 @@ def _ends(explanation: Explanation) -> tuple[float, float] | None:
     """The payoff with the whole prompt and with nobody's part: as a game shared it, else from the log-probabilities. What a
     flow or an integral shares is something else."""
     for name, result in explanation:
-        method = BY_NAME.get(name.partition(":")[0])
+        method = named(name.partition(":")[0])
         if method and method.kind == "game" and result.total is not None and result.baseline is not None:
             return result.baseline + result.total, result.baseline
     said = explanation.said

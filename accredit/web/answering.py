@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.explanation.answers import AnswerSubject, answer_subject
+from accredit.explanation.answers import AnswerSubject
+from accredit.explanation.explainer import subject_in_prompt
 from accredit.explanation.loading import answering_model
+from accredit.explanation.requests import AnswerRequest
 from accredit.explanation.stream import Ended, Explained, Progress, Started, events
 from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.words import title
+from accredit.web.explaining import asked_by
 
 READ = 4096  # tokens of prompt and answer
 NEW_TOKENS = 60  # of a generated answer
@@ -57,12 +60,14 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
 
 def _subject(models: Any, task: Event) -> AnswerSubject:
     model = model_for_answers(models.by_kind, models.builtin)
-    settings = {name: task[name] for name in ("players", "budget", "seed", "removal")}
-    said = {"answer": task["answer"]} if task["answer"].strip() else {"generate": NEW_TOKENS}
-    other = {"rather_than": task["rather_than"]} if task["rather_than"].strip() else {}
-    passages = [passage for passage in task["context"] if passage.strip()]
-    asked = {} if task["prompt"].strip() else {"context": passages, "query": task["query"]}
-    subject = answer_subject(model, task["prompt"] if not asked else None, **asked, **said, **other, **settings)
+    said = {name: task[name] if (task[name] or "").strip() else None for name in ("answer", "rather_than", "prompt")}
+    said["generate"] = NEW_TOKENS if said["answer"] is None else None
+    if prompt := said.pop("prompt"):
+        said |= {"context": None, "query": None}
+    else:
+        passages = [passage for passage in task["context"] or () if passage.strip()]
+        said |= {"context": passages, "query": task["query"] or ""}
+    subject = subject_in_prompt(prompt, model, asked_by({**task, **said}, AnswerRequest))
     read = subject.facts["prompt tokens"] + subject.facts["answer tokens"]
     if read > READ:
         raise InvalidInput(f"prompt and answer have {read:,} tokens; this page explains up to {READ:,}. Shorten them")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from importlib.resources import files
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
@@ -53,6 +54,13 @@ EVENTS: dict[int | str, dict[str, Any]] = {
     422: {"description": "The request is not understood"},
     429: {"description": "Too many requests are waiting"},
 }
+STREAMED: dict[str, tuple[type[BaseModel], str]] = {  # what the model's process does, event by event
+    "explain": (ExplainRequest, "Explain a text or a picture, method by method."),
+    "what-if": (WhatIfRequest, "A text and the same text changed, side by side."),
+    "answer": (AnswerRequest, "Explain an answer: which parts of the prompt earned it."),
+    "flow": (FlowRequest, "Follow attention through the layers."),
+    "table": (TableRequest, "Explain rows of a table: which columns earned their outputs."),
+}
 NO_JOURNAL = "no journal is open; start with accredit serve --store run.db"
 
 
@@ -69,6 +77,16 @@ def page_files() -> dict[str, bytes]:
         EXAMPLE: files("accredit").joinpath("cli", "samples", EXAMPLE).read_bytes(),
         **{name: asset(name).encode() for name in ("inspector.js", "answers.js", "sorting.js", "following.js")},
     }
+
+
+def _stream(jobs: Jobs, task: str, model: type[BaseModel]) -> Callable[..., Awaitable[Response]]:
+    """A route that hands a task to the model's process and passes its events on."""
+
+    async def ask(asked: BaseModel) -> Response:
+        return Stream(jobs.submit({"task": task, **asked.model_dump()}), jobs.leave)
+
+    ask.__annotations__["asked"] = model  # which fastapi reads
+    return ask
 
 
 def application(worker: Worker, store: str | None = None, **limits: Any) -> FastAPI:
@@ -139,30 +157,10 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
             "run": runs.state() is not None,
         }
 
-    @app.post("/api/explain", response_class=Response, responses=EVENTS)
-    async def explain(asked: ExplainRequest) -> Response:
-        """Explain a text or a picture, method by method."""
-        return Stream(jobs.submit({"task": "explain", **asked.model_dump()}), jobs.leave)
-
-    @app.post("/api/what-if", response_class=Response, responses=EVENTS)
-    async def what_if(asked: WhatIfRequest) -> Response:
-        """A text and the same text changed, side by side."""
-        return Stream(jobs.submit({"task": "what-if", **asked.model_dump()}), jobs.leave)
-
-    @app.post("/api/answer", response_class=Response, responses=EVENTS)
-    async def answer(asked: AnswerRequest) -> Response:
-        """Explain an answer: which parts of the prompt earned it."""
-        return Stream(jobs.submit({"task": "answer", **asked.model_dump()}), jobs.leave)
-
-    @app.post("/api/flow", response_class=Response, responses=EVENTS)
-    async def flow(asked: FlowRequest) -> Response:
-        """Follow attention through the layers."""
-        return Stream(jobs.submit({"task": "flow", **asked.model_dump()}), jobs.leave)
-
-    @app.post("/api/table", response_class=Response, responses=EVENTS)
-    async def table_of_rows(asked: TableRequest) -> Response:
-        """Explain rows of a table: which columns earned their outputs."""
-        return Stream(jobs.submit({"task": "table", **asked.model_dump()}), jobs.leave)
+    for task, (model, words) in STREAMED.items():
+        app.post(f"/api/{task}", response_class=Response, responses=EVENTS, description=words)(
+            _stream(jobs, task, model)
+        )
 
     @app.post("/api/game")
     async def game(asked: GameRequest) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from accredit.core import InvalidInput
-from accredit.explanation.explainer import chosen_methods
-from accredit.explanation.loading import subject_of
+from accredit.explanation.explainer import chosen_methods, subject_in_picture, subject_in_text
+from accredit.explanation.requests import PictureRequest, Request, TextRequest, requested, settings_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Done, Ended, Explained, Progress, Refused, Started, assembled, events
 from accredit.explanation.subject import Subject
@@ -25,9 +25,9 @@ TOKENS = 2048
 PIXELS = 16_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 OF_PICTURES = ("patches", "patches:49", "segments")  # players that a picture may have
-SETTINGS = ("target", "payoff", "budget", "seed")
 
 Event = dict[str, Any]
+Made = TypeVar("Made", bound=Request)
 
 
 def explain(models: Any, task: Event) -> Iterator[Event]:
@@ -63,12 +63,11 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
 def what_if(models: Any, task: Event) -> Iterator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
     asked = placed(chosen_methods([task["method"]]), models.explainers)
-    model, how = models.of("text"), {name: task[name] for name in ("payoff", "budget", "seed", "players")}
-    target: str | int | None = task["target"]
+    model, request = models.of("text"), replace(asked_by(task, TextRequest), cut=True)
     made: list[Explanation] = []
     for text, pair in ((task["text"], task["pair"]), (task["changed"], task["changed_pair"])):
-        subject = subject_of(model, (text, pair) if pair else text, target=target, cut=True, **how)
-        target = subject.game.target
+        subject = subject_in_text((text, pair) if pair else text, model, request)
+        request = replace(request, target=subject.game.target)
         ended: list[Ended] = []
         for event in events(subject, asked, progress=True):
             if isinstance(event, Started | Progress):
@@ -80,6 +79,11 @@ def what_if(models: Any, task: Event) -> Iterator[Event]:
         made.append(assembled(subject, asked, ended))
     yield {"event": "result", "done": 2, "of": 2, "html": what_if_body(*made)}
     yield {"event": "done"}
+
+
+def asked_by(task: Event, request: type[Made]) -> Made:
+    """The request that a task of the page makes."""
+    return requested(request, {name: task[name] for name in settings_of(request) if name in task})
 
 
 def _progress(event: Started | Progress, done: int, of: int) -> Event:
@@ -111,17 +115,17 @@ def most_tokens(model: Any) -> int:
 
 def _read(models: Any, task: Event) -> tuple[Subject, Event]:
     """What is explained, and what the page is told of it."""
-    settings = {name: task[name] for name in SETTINGS}
     if task["image"]:
         players = task["players"] if task["players"] in OF_PICTURES else None
-        return subject_of(models.of("image"), _picture(task["image"]), players=players, **settings), {}
+        shown = asked_by({**task, "players": players}, PictureRequest)
+        return subject_in_picture(_picture(task["image"]), models.of("image"), shown), {}
     model, text, about = models.of("text"), task["text"], Event()
     if task["players"] in OF_PICTURES:
         raise InvalidInput(f"players is {task['players']!r}, which is for pictures; of a text, words or tokens play")
     if task["part"] is not None:
         text, about = _part(models, model, text, task["part"])
     given = (text, task["pair"]) if task["pair"] else text
-    subject = subject_of(model, given, players=task["players"], cut=task["cut"] or bool(about), **settings)
+    subject = subject_in_text(given, model, asked_by({**task, "cut": task["cut"] or bool(about)}, TextRequest))
     if len(subject.owner) > TOKENS:
         raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}")
     return subject, {**about, "text": text}

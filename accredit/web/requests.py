@@ -1,14 +1,22 @@
-"""What a browser may ask: every field bounded, none of them a path or an address."""
+"""What a browser may ask: every field bounded, none of them a path or an address.
+
+Settings of explanations are those of the library's requests; here is only how much of each a browser may say.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from accredit.core import InvalidInput
-from accredit.methods import METHODS, Place, find
+from accredit.explanation.requests import AnswerRequest as AnswerSettings
+from accredit.explanation.requests import PictureRequest, TextRequest
+from accredit.explanation.requests import Request as Settings
+from accredit.methods import Place, every_method, find
 
 CHARACTERS = 20_000
 IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
@@ -47,53 +55,77 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class ExplainRequest(Request):
-    """A text, or two, or a picture as base64; which methods; who plays; of a long text its beginning, or one of its parts."""
+def asked_with(
+    name: str, doc: str, requests: Sequence[type[Settings]], settings: Mapping[str, Any], **own: tuple[Any, Any]
+) -> type[Request]:
+    """What the page asks with some settings of these requests: each as narrow as a browser may be, its default theirs.
 
-    text: Text = ""
-    pair: Text = ""
-    image: Annotated[str, Field(max_length=IMAGE_CHARACTERS)] | None = None
-    methods: Annotated[list[ExplainMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
-    target: Name | None = None
-    players: (
-        Literal["word", "token", "sentence", "patches", "patches:49", "segments"]
-        | Annotated[dict[Name, Positions], Field(max_length=512)]
-    ) = "word"
-    payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
-    budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
-    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
-    cut: bool = False
-    part: Annotated[int, Field(ge=0, le=1000)] | None = None
+    A name that none of the requests has is an error when the page starts; `own` fields are the page's, with their defaults.
+    """
+    defaults = {field.name: field.default for request in reversed(requests) for field in fields(request)}
+    taken = {
+        setting: (bounded | None if defaults[setting] is None else bounded, defaults[setting])
+        for setting, bounded in settings.items()
+    }
+    made: type[Request] = create_model(name, __base__=Request, __doc__=doc, **own, **taken)  # type: ignore[call-overload]
+    return made
 
 
-class WhatIfRequest(Request):
-    """A text, the same text changed, and the method that explains both."""
+Methods = Field(min_length=1, max_length=2 * len(every_method()))
+SHARED: Mapping[str, Any] = {
+    "budget": Annotated[int, Field(ge=16, le=20_000)],
+    "seed": Annotated[int, Field(ge=0, le=2**31)],
+}
+OF_INPUTS: Mapping[str, Any] = {
+    "target": Name,
+    "payoff": Literal["log-odds", "logit", "probability", "margin"],
+    **SHARED,
+}
+Unit = Literal["word", "token", "sentence"]
+Part = Literal["patches", "patches:49", "segments"]
 
-    text: Text
-    changed: Text
-    pair: Text = ""
-    changed_pair: Text = ""
-    method: ExplainMethod
-    target: Name | None = None
-    players: Literal["word", "token", "sentence"] = "word"
-    payoff: Literal["log-odds", "logit", "probability", "margin"] | None = None
-    budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
-    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
-
-
-class AnswerRequest(Request):
-    """One prompt, or passages and a question; an answer, or none if the model is to say one; who plays, and how they leave."""
-
-    prompt: Text = ""
-    context: Annotated[list[Text], Field(max_length=200)] = []
-    query: Text = ""
-    answer: Text = ""
-    rather_than: Text = ""
-    methods: Annotated[list[AnswerMethod], Field(min_length=1, max_length=2 * len(METHODS))] | None = None
-    players: Literal["passage", "sentence", "paragraph", "word", "token"] | None = None
-    removal: Literal["rebuild", "attention"] = "rebuild"
-    budget: Annotated[int, Field(ge=16, le=20_000)] | None = None
-    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+ExplainRequest = asked_with(
+    "ExplainRequest",
+    "A text, or two, or a picture as base64; which methods; who plays; of a long text its beginning, or one of its parts.",
+    (TextRequest, PictureRequest),
+    {
+        "methods": Annotated[list[ExplainMethod], Methods],
+        "players": Unit | Part | Annotated[dict[Name, Positions], Field(max_length=512)],
+        "cut": bool,
+        **OF_INPUTS,
+    },
+    text=(Text, ""),
+    pair=(Text, ""),
+    image=(Annotated[str, Field(max_length=IMAGE_CHARACTERS)] | None, None),
+    part=(Annotated[int, Field(ge=0, le=1000)] | None, None),
+)
+WhatIfRequest = asked_with(
+    "WhatIfRequest",
+    "A text, the same text changed, and the method that explains both.",
+    (TextRequest,),
+    {"players": Unit, **OF_INPUTS},
+    text=(Text, ...),
+    changed=(Text, ...),
+    pair=(Text, ""),
+    changed_pair=(Text, ""),
+    method=(ExplainMethod, ...),
+)
+AnswerRequest = asked_with(
+    "AnswerRequest",
+    "One prompt, or passages and a question; an answer, or none if the model is to say one; who plays, and how they leave.",
+    (AnswerSettings,),
+    {
+        "context": Annotated[list[Text], Field(max_length=200)],
+        "query": Text,
+        "answer": Text,
+        "rather_than": Text,
+        "methods": Annotated[list[AnswerMethod], Methods],
+        "players": Literal["passage", "sentence", "paragraph", "word", "token"],
+        "removal": Literal["rebuild", "attention"],
+        **SHARED,
+    },
+    prompt=(Text, ""),
+)
 
 
 class FlowRequest(Request):

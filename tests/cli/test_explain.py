@@ -186,7 +186,7 @@ def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tm
         told.append("a row")
         raise InvalidInput("not today")
 
-    monkeypatch.setattr("accredit.explanation.rows.Explainer.__call__", refused)
+    monkeypatch.setattr("accredit.explanation.explainer.Explainer.__call__", refused)
     monkeypatch.setattr("accredit.cli.explain.click.echo", lambda message, **_: told.append(message))
     assert run("texts.txt", "--model", folders / "text", *FAST)[0] == 0
     assert told[0].startswith("5 rows; their payoffs alone take about") and "--budget 200" in told[0]
@@ -287,7 +287,7 @@ BAD = {
     "label unknown for a file": (["t.csv", "--text", "text", "--target", "GREAT", "--out", "rows.jsonl"], "labels are"),
     "method unknown for a file": (["t.csv", "--text", "text", "--methods", "x", "--out", "rows.jsonl"], "unknown"),
     "column of a text": ([TEXT, "--text", "review"], "--text is for a FILE"),
-    "pair of an image": (["fake.png", "--pair", "good"], "--pair is for texts"),
+    "pair of an image": (["fake.png", "--pair", "good"], "--pair belongs to a text"),
     "pair of lines": (["lines.txt", "--pair", "good"], "--pair names a column"),
     "pair that is no column": (["t.csv", "--text", "text", "--pair", "nope"], "pick one with --pair"),
     "empty pair": ([TEXT, "--pair", " "], "empty"),

@@ -93,9 +93,9 @@ def test_the_built_in_table_needs_no_data(typed):
     [
         (("explain", "rows.csv", "--model", "model.pkl"), "runs code when it is opened"),
         (("explain", "rows.csv", "--model", "none.json"), "there is no file 'none.json'"),
-        (("explain", "rows.csv", "--model", "model.json", "--text", "age"), "--text is for texts"),
-        (("explain", "some text", "--background", "train.csv"), "--background is for rows"),
-        (("explain", "some text", "--interactions"), "--interactions is for rows"),
+        (("explain", "rows.csv", "--model", "model.json", "--text", "age"), "--text belongs to a text"),
+        (("explain", "some text", "--background", "train.csv"), "--background belongs to rows of a table"),
+        (("explain", "some text", "--interactions"), "--interactions belongs to rows of a table"),
         (("explain", "--table", "--interactions", "--methods", "loo"), "--methods shapley"),
         (
             ("explain", "rows.csv", "--model", "model.json", "--interactions", "--players", '{"a": ["age", "pay"]}'),
@@ -103,7 +103,7 @@ def test_the_built_in_table_needs_no_data(typed):
         ),
         (("explain", "--table", "rows.csv"), "leave one out"),
         (("explain", "--table", "--model", "model.json"), "leave one out"),
-        (("explain", "rows.csv", "--model", "model.json", "--cut"), "--cut is for texts"),
+        (("explain", "rows.csv", "--model", "model.json", "--cut"), "--cut belongs to a text"),
         (("explain", "rows.csv", "--model", "model.json", "--background-by", "medoids"), "--most-background 100"),
         (
             ("explain", "rows.csv", "--model", "model.json", "--out", "x.jsonl", "--target", "1"),

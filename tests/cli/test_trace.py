@@ -63,7 +63,10 @@ def test_the_text_that_taught_it_comes_first_and_a_store_needs_no_texts(run, tmp
         ((*ASKED, "--train", "gap.txt"), "line 2 of gap.txt is empty"),
         ((*ASKED, "--store", "."), "is not a gradient store"),
         ((*ASKED, "--train", "texts.txt", "--layers", "*.nothing"), "no layer is called '*.nothing'"),
-        ((*ASKED, "--train", "texts.txt", "--memory", "0.00001"), "raise memory (--memory GB)"),
+        (
+            (*ASKED, "--train", "texts.txt", "--memory", "0.00001"),
+            "look at some layers only (--layers), or raise memory",
+        ),
         ((" ", "--train", "texts.txt"), "which is empty; give the words"),
         (("bem", "--train", "texts.txt"), "a single token that follows nothing"),
         (("bem " * 40, "--prompt", "the", "--train", "texts.txt"), "have 41 tokens, and the model reads 16"),
@@ -125,7 +128,7 @@ def test_damaged_notes_of_a_store_are_written_again_from_the_texts(run, tmp_path
     assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0
     (tmp_path / "kept" / "texts.json").write_text("{")
     code, _, err = run(*ASKED, "--store", "kept")
-    assert code == 2 and "give them again once (train_texts, --train FILE)" in err
+    assert code == 2 and "give them again once (--train)" in err
     assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0
     assert run(*ASKED, "--store", "kept")[0] == 0
     file = next((tmp_path / "kept").glob("moments*"))

@@ -75,7 +75,7 @@ def test_what_a_program_that_quotes_has_written_comes_back(tmp_path, name, style
     writer = csv.writer(out, delimiter=tables.SEPARATORS[tables.ending(name)], quoting=style)
     writer.writerows([["text", "n"], *([text, k] for k, text in enumerate(TEXTS))])
     file = put(tmp_path, name, "\ufeff" + out.getvalue())
-    assert read_sheet(file).column("text", "--text") == TEXTS
+    assert read_sheet(file).column("text", "text") == TEXTS
     assert read_texts(file, "text") == TEXTS
     assert [row.text for row in read_examples(file, "text", None)] == TEXTS
     assert read_frame(file)["text"].tolist() == TEXTS
@@ -93,7 +93,7 @@ def test_what_a_program_that_quotes_has_written_comes_back(tmp_path, name, style
 )
 def test_marks_of_a_plain_tsv_are_characters(tmp_path, texts):
     file = put(tmp_path, "t.tsv", "text\tn\n" + "".join(f"{text}\t{k}\n" for k, text in enumerate(texts)))
-    assert read_sheet(file).column("text", "--text") == texts
+    assert read_sheet(file).column("text", "text") == texts
     assert read_frame(file)["text"].tolist() == read_texts(file, "text") == texts
     assert [row.text for row in read_examples(file, "text", None)] == texts
 
@@ -127,12 +127,12 @@ def test_no_more_than_the_limit_is_unpacked(tmp_path, monkeypatch):
 
 
 def test_the_only_column_needs_no_name_and_others_are_listed(tmp_path):
-    assert read_sheet(put(tmp_path, "one.csv", "text\nfine\n")).column(None, "--text") == ["fine"]
+    assert read_sheet(put(tmp_path, "one.csv", "text\nfine\n")).column(None, "text") == ["fine"]
     two = read_sheet(put(tmp_path, "two.csv", "text,label\nfine,1\n"))
-    with pytest.raises(InvalidInput, match=r"no column was named .* are text, label: pick one with --text"):
-        two.column(None, "--text")
-    with pytest.raises(InvalidInput, match=r"there is no column 'review' .* are text, label: pick one with --text"):
-        two.column("review", "--text")
+    with pytest.raises(InvalidInput, match=r"no column was named .* are text, label: pick one with text=…"):
+        two.column(None, "text")
+    with pytest.raises(InvalidInput, match=r"there is no column 'review' .* are text, label: pick one with text=…"):
+        two.column("review", "text")
 
 
 def test_a_payoff_is_written_as_a_number(tmp_path):

@@ -108,7 +108,7 @@ def test_what_makes_no_sense_is_refused(settings, said):
 
 
 def test_thinning_needs_a_background():
-    with pytest.raises(InvalidInput, match="background=some_training_rows"):
+    with pytest.raises(InvalidInput, match="background=training_rows"):
         explain_rows(X[:2], MODEL, most_background=5)
     with pytest.raises(InvalidInput, match="leave most_background out"):
         explain_rows(X[:2], MODEL, dependence="cover", most_background=5)

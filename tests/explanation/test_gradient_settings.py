@@ -102,7 +102,7 @@ def test_the_command_takes_them(tmp_path):
     run = CliRunner().invoke(command, [*words, "--most-steps", "32"], catch_exceptions=False)
     found = json.loads(run.stdout)["attributions"]["integrated-gradients"]
     assert found["provenance"]["layer"] == "1" and found["certificate"]["tolerance"] == 0.1
-    with pytest.raises(InvalidInput, match="--most-steps is for texts and images"):
+    with pytest.raises(InvalidInput, match=r"^--most-steps belongs to a text and a picture"):
         CliRunner().invoke(command, ["--table", "--most-steps", "3"], catch_exceptions=False)
     words = ["A film.", "--methods", "gradient-shap,dig", "--samples", "6", "--noise", "0.5", "--points", "4", "--json"]
     drawn = json.loads(CliRunner().invoke(command, words, catch_exceptions=False).stdout)["attributions"]

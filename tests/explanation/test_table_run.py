@@ -13,7 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import accredit
 from accredit.core import InvalidInput
+from accredit.explanation import RowRequest
 from accredit.explanation import table_run as runs
+from accredit.explanation.explainer import row_run
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.normal(size=60), "b": RNG.integers(0, 5, 60), "c": RNG.choice(["x", "y"], 60)})
@@ -66,7 +68,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, small_parts):
     lines = out.read_bytes().splitlines(keepends=True)
     part.write_bytes(b"".join(lines[:11]) + lines[11][:20])
     seen = []
-    run = runs.table_run(NUMBERS[:16], BAYES, NUMBERS[54:], method="shapley")
+    run = row_run(NUMBERS[:16], BAYES, RowRequest(background=NUMBERS[54:]))
     assert runs.explain_table_file(run, part, watch=seen.append) == (16, 11)
     assert part.read_bytes() == out.read_bytes() and seen == [14, 16]
 
@@ -95,7 +97,7 @@ def test_another_question_is_not_written_into_the_same_file(tmp_path, changed):
 def test_a_refitted_model_is_another_model(tmp_path):
     """Two trees that say the same about every training row: they part on mixtures of rows."""
     trees = [DecisionTreeClassifier(random_state=s, splitter="random").fit(NUMBERS, LABEL) for s in (0, 1)]
-    names = {runs.table_run(NUMBERS, tree, NUMBERS, method="shapley").name for tree in trees}
+    names = {row_run(NUMBERS, tree, RowRequest(background=NUMBERS)).name for tree in trees}
     assert (trees[0].predict(NUMBERS) == trees[1].predict(NUMBERS)).all() and len(names) == 2
 
 
@@ -103,7 +105,7 @@ def test_a_background_is_known_by_what_it_holds(tmp_path):
     """Not by how its file was written; a type or a value that differs counts."""
 
     def name(background):
-        return runs.table_run(NUMBERS[:5], BAYES, background, method="shapley").name
+        return row_run(NUMBERS[:5], BAYES, RowRequest(background=background)).name
 
     written = tmp_path / "train.csv"
     text = NUMBERS[54:].to_csv(index=False)

@@ -323,7 +323,7 @@ def test_two_runs_side_by_side_share_one_journal(tmp_path: Path) -> None:
 def test_where_processes_share_no_locks_the_default_stays_here_and_asking_for_them_is_refused(monkeypatch) -> None:
     monkeypatch.setattr("accredit.store.executors.processes_can_run", lambda: False)
     assert isinstance(crew_of(None), Serial)
-    with durable(Sizes(), executor="processes:2") as game, pytest.raises(ExecutorError, match="--executor serial"):
+    with durable(Sizes(), executor="processes:2") as game, pytest.raises(ExecutorError, match="executor='serial'"):
         game.payoff(EVERYBODY)
 
 

@@ -286,6 +286,6 @@ def test_influence_on_the_mean_is_the_mean_of_influences_for_the_memory_of_one_q
     assert_allclose(whole.matrix[:, 0], each.matrix.mean(axis=1), rtol=1e-3, atol=1e-7)
     assert_allclose(whole.attribution().credit, each.attribution().credit, rtol=1e-3, atol=1e-7)
     tight = network(_net(), loss="classification", batch_size=4, memory=5_000)
-    with pytest.raises(InvalidInput, match="--memory GB"):
+    with pytest.raises(InvalidInput, match="raise memory"):
         network_influence(tight, train, _data(500, seed=1), curvature="ekfac")
     assert network_influence(tight, train, _data(500, seed=1), curvature="ekfac", on_mean=True).matrix.shape == (60, 1)

@@ -142,7 +142,7 @@ def test_a_store_that_would_not_fit_is_refused_before_anything_is_written(
     learned: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, tokenizer, texts = learned
-    with pytest.raises(InvalidInput, match="--memory GB"):
+    with pytest.raises(InvalidInput, match="raise memory"):
         trace(model, tokenizer, texts, "the capital of", "kelu", folder=tmp_path / "new", memory=1e4)
     usage = type("Usage", (), {"free": 100})
     monkeypatch.setattr("accredit.valuation.gradient_store.shutil.disk_usage", lambda place: usage)

@@ -1,0 +1,54 @@
+"""Where an explanation goes: onto the terminal or into a file, as text or JSON, and beside that onto a page."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from accredit.cli.command import to_file
+from accredit.cli.output import write_whole, written
+
+if TYPE_CHECKING:
+    from accredit.explanation import Explanation
+
+
+@dataclass(frozen=True)
+class Destination:
+    """What was asked of the result."""
+
+    out: str | None
+    html: str | None
+    as_json: bool
+
+    def show(self, explain: Callable[[], Any]) -> None:
+        """Explain, and print what comes of it, or write to `out` what would be printed."""
+        with to_file(self.out) if self.out else nullcontext():
+            self.print(explain())
+
+    def print(self, result: Any) -> None:
+        """The result as text or JSON, and its page if one was asked for."""
+        from accredit import views
+        from accredit.views.terminal import wants_colour
+
+        if self.html:
+            write_whole(self.html, views.to_page(result))
+        click.echo(result.to_json() if self.as_json else views.text(result, colour=wants_colour(sys.stdout)))
+        if self.html:
+            written(self.html)
+
+
+def with_command(result: Explanation) -> Explanation:
+    """An explanation that says what was typed to make it."""
+    typed = shlex.join(["accredit", *sys.argv[1:]])
+    return replace(result, provenance={**result.provenance, "command": typed})
+
+
+def announce(cost: str) -> None:
+    """Say, beside the result, what a long run will cost."""
+    click.echo(cost, err=True)

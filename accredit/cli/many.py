@@ -1,0 +1,73 @@
+"""`accredit explain` for a file of texts or a folder of pictures: one by one into JSON lines, resumed where a run stopped."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from accredit.cli.destination import Destination
+from accredit.core.errors import InvalidInput
+
+
+def explain_many(
+    file: str,
+    model: str | None,
+    settings: dict[str, Any],
+    to: Destination,
+    column: str | None = None,
+    pair: str | None = None,
+) -> None:
+    """Explain what a file or a folder holds, and say how long it will take where that is long."""
+    from accredit.explanation.loading import loaded_model
+    from accredit.explanation.rows import check_settings, explained, finished, run_name
+    from accredit.values.solver import progress
+
+    if to.html is not None:
+        raise InvalidInput(
+            "html_file is for one text or image; a FILE or a FOLDER gives JSON lines, see --out", argument="html_file"
+        )
+    inputs = _inputs(file, column, pair)
+    loaded = loaded_model(inputs[0], model)
+    if isinstance(inputs[0], Path) and not hasattr(loaded, "patch_tokens"):
+        raise InvalidInput(f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures")
+    check_settings(inputs, loaded, settings)
+    run = run_name(loaded, settings)
+    done = finished(Path(to.out), inputs, run) if to.out else 0
+    _announce(inputs[done:], loaded, settings)
+    failed = 0
+    with (
+        open(to.out, "a", encoding="utf-8", newline="\n") if to.out else nullcontext(sys.stdout) as lines,
+        progress("explain", len(inputs) - done) as bar,
+    ):
+        for count, line in enumerate(explained(inputs, loaded, run, settings, done), 1):
+            lines.write(line)
+            lines.flush()
+            failed += "error" in json.loads(line)
+            bar.update(count)
+    said = f"{len(inputs)} rows" + (f", {done} of them already there" if done else "")
+    said += f", {failed} could not be explained (see their error)" if failed else ""
+    click.echo(f"{said}{f'; written: {to.out}' if to.out else ''}", err=True)
+
+
+def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
+    from accredit.explanation.rows import read_pairs, read_pictures, read_texts
+
+    if Path(file).is_dir():
+        return list(read_pictures(file))
+    return list(read_texts(file, column) if pair is None else read_pairs(file, column, pair))
+
+
+def _announce(inputs: list[Any], loaded: Any, settings: dict[str, Any]) -> None:
+    from accredit.explanation.explainer import LONG
+    from accredit.explanation.rows import expected_seconds
+    from accredit.views.words import duration
+
+    expected = expected_seconds(inputs, loaded, settings)
+    if expected > LONG:
+        sooner = "" if settings.get("budget") else "; sooner, and with intervals: --budget 200"
+        click.echo(f"{len(inputs)} rows; their payoffs alone take about {duration(expected)}{sooner}", err=True)
