@@ -276,11 +276,11 @@ METHODS = (
            "accredit.gradients.discretised_integrated_gradients(model, text)", "tokens", "part of f(x) − f(baseline)",
            ("linearity",), Cost("29 backward passes"), "a path through words; the gap of its sum is reported",
            aliases=("dig", "discretized-integrated-gradients"), takes=("baseline", "points"), needs=IN_A_VOCABULARY),
-    Method("deep-lift", "gradients", "accredit.explanation.gradients:lifted", "accredit.gradients.deep_lift(model, text)",
+    Method("deep-lift", "gradients", "accredit.explanation.gradients:lift", "accredit.gradients.deep_lift(model, text)",
            PLACES, "f(input) − f(baseline)", ("efficiency",), Cost("one backward pass over two rows"),
            "differences passed down by a rule for each operation; several baselines", aliases=("deeplift",),
            takes=("layer", "baseline")),
-    Method("attn-lrp", "gradients", "accredit.explanation.gradients:ruled", "accredit.gradients.attn_lrp(model, text)", PLACES,
+    Method("attn-lrp", "gradients", "accredit.explanation.gradients:rule", "accredit.gradients.attn_lrp(model, text)", PLACES,
            "nothing: scores", ("linearity",), Cost("one backward pass"),
            "relevance by a rule for each operation; how much is lost on the way is reported", aliases=("lrp", "attnlrp"),
            takes=("layer",)),
@@ -290,16 +290,16 @@ METHODS = (
     Method("saliency", "gradients", "accredit.explanation.gradients:steepness",
            "accredit.gradients.saliency(model, text)", PLACES, "nothing: scores", (),
            Cost("one backward pass"), signed=False, takes=("layer",)),
-    Method("smoothgrad", "gradients", "accredit.explanation.gradients:smoothed",
+    Method("smoothgrad", "gradients", "accredit.explanation.gradients:smooth",
            "accredit.gradients.smoothgrad(model, text)", PLACES, "nothing: scores", (),
            Cost("50 backward passes"), signed=False, takes=("layer", *DRAWS)),
     Method("attention", "attention", "accredit.explanation.attention:last_layer",
            "accredit.attention.raw_attention(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
-    Method("rollout", "attention", "accredit.explanation.attention:rolled_out",
+    Method("rollout", "attention", "accredit.explanation.attention:roll_out",
            "accredit.attention.rollout(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
-    Method("value-zeroing", "attention", "accredit.explanation.zeroing:zeroed",
+    Method("value-zeroing", "attention", "accredit.explanation.zeroing:zero",
            "accredit.models.zeroing.context_mixing(model, forward)", INPUTS, "nothing: scores", (),
            Cost("T passes through every block"), "how far tokens move when one's value is not read, rolled out", signed=False),
     Method("flow", "attention", "accredit.explanation.attention:barrier_flow",
@@ -317,11 +317,11 @@ METHODS = (
     Method("pairwise-flow", "attention", "accredit.explanation.attention:pairwise",
            "accredit.attention.pairwise_flow(attention)", INPUTS, "nothing: one flow per pair", (),
            Cost("T max flows"), "also :norm, and :gf and :agf on gradients", parameters=TENSOR, signed=False, takes=READING),
-    Method("fast-shapley", "learned", "accredit.learned.fast_results:credited",
+    Method("fast-shapley", "learned", "accredit.learned.fast_results:credit",
            "accredit.learned.fit_fast_inputs(texts, model)", INPUTS, "v(N) − v(∅)", ("efficiency",),
            Cost("one pass and 2 payoffs"), "predicted by a network that `accredit learn fit` trained, with intervals",
            parameters=FOLDER, estimates="shapley"),
-    Method("selector", "learned", "accredit.learned.tasks:scored", "accredit.learned.recipe(name, inputs, classes, k)",
+    Method("selector", "learned", "accredit.learned.tasks:score", "accredit.learned.recipe(name, inputs, classes, k)",
            INPUTS, "nothing: scores", (), Cost("one pass"),
            "L2X, VIBI, INVASE, REAL-X or CXPlain, as `accredit learn fit` trained it; may leak, see `accredit learn audit`",
            parameters=FOLDER, signed=False, needs=("a selector trained for one model", ("text", "image"))),
@@ -368,11 +368,11 @@ def methods_for(place: Place) -> list[Method]:
 
 def every_method() -> tuple[Method, ...]:
     """Those of accredit, and those that other packages add."""
-    return (*METHODS, *(added.found for added in added_methods() if not added.problem))
+    return (*METHODS, *(added.found for added in add_methods() if not added.problem))
 
 
 @lru_cache(maxsize=1)
-def added_methods() -> tuple[plugins.Addition, ...]:
+def add_methods() -> tuple[plugins.Addition, ...]:
     """What packages add; also what is not used, with the reason."""
     return plugins.additions(plugins.METHODS, _names_of, BY_NAME)
 
@@ -423,11 +423,11 @@ def find(spelled: str, place: Place) -> Chosen:
             )
         return Chosen(method, method.name)
     given = parameters.read(spelled, text if colon else parameters.default)
-    usual = ",".join(_written(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))
+    usual = ",".join(_write(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))
     return Chosen(method, method.name if usual == parameters.default else f"{method.name}:{usual}", given)
 
 
-def _written(x: float | str) -> str:
+def _write(x: float | str) -> str:
     """A parameter as people write it, without loss."""
     return str(x) if isinstance(x, str) else f"{x:g}" if float(f"{x:g}") == x else repr(x)
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from accredit.arena.contest import DEFAULT_METRICS, metrics_named
 from accredit.arena.examples import sample
-from accredit.arena.texts import loaded
+from accredit.arena.texts import load
 from accredit.core import Attribution
 from accredit.core.coalitions import unique
 from accredit.evaluate import Deletion, NotApplicable, SensitivityN, measure, measure_all, random_scores
@@ -51,7 +51,7 @@ def cpu(work: Callable[[], Any], repeats: int) -> float:
 
 def metric_overhead(sentences: int, repeats: int) -> list[dict[str, float]]:
     """All metrics of three explanations, against the payoffs of the same distinct coalitions and nothing else."""
-    model, found = loaded("builtin"), []
+    model, found = load("builtin"), []
     for example in sample()[:sentences]:
         game = text_game(model, example.text, players="word", payoff="probability")
         results = {f"random {k}": random_scores(game, k) for k in range(2)} | {"leave-one-out": leave_one_out(game)}

@@ -32,7 +32,7 @@ import torch
 from accredit.arena.examples import sample
 from accredit.core import BoolArray, FloatArray
 from accredit.explanation import explain
-from accredit.explanation.loading import loaded_model
+from accredit.explanation.loading import load_model
 from accredit.games import text_game
 from accredit.models import TextModel
 from accredit.values import shapley
@@ -129,7 +129,7 @@ def throughput(model: TextModel, tokens: int, budget: int, repeats: int) -> dict
 def peak(folder: str | None) -> None:
     """Explain 128 tokens in this process and print seconds and memory as JSON."""
     torch.set_num_threads(1)
-    model = loaded_model("text", folder)
+    model = load_model("text", folder)
     text = text_of(model, 128)
     model.predict(model.encode(text))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -205,7 +205,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer repeats and payoffs")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    model = loaded_model("text", options.model)
+    model = load_model("text", options.model)
     assert isinstance(model, TextModel)
     budget, repeats = (500, 1) if options.quick else (2000, 3)
 

@@ -21,7 +21,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.flow import LayeredNetwork, PairFlows
 from accredit.flow.network import integer_shift
-from accredit.flow.solver import solved
+from accredit.flow.solver import solve
 from benchmarks.flow_runs import LAYERS, attention
 from benchmarks.record import record
 
@@ -131,7 +131,7 @@ def one_solve_a_pair(capacity: FloatArray) -> tuple[float, FloatArray]:
         np.floor(capacity[layer, tail, head] * scale).astype(np.int64),
     )
     began = time.process_time()
-    flows = np.array([solved(solver, layers * tokens, j) / scale for j in range(tokens)])
+    flows = np.array([solve(solver, layers * tokens, j) / scale for j in range(tokens)])
     return time.process_time() - began, flows
 
 

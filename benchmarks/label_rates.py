@@ -22,9 +22,9 @@ from accredit.core.coalitions import BoolArray, IntArray
 from accredit.core.threads import one_thread
 from accredit.valuation import label_scores
 from accredit.valuation.label_scores import View
-from accredit.valuation.labels import COMBINED, WANTED, _listed, _Scored
-from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, pool_shares, pooled
-from accredit.valuation.planted import found_share
+from accredit.valuation.labels import COMBINED, WANTED, _read_list, _Scored
+from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, pool, pool_shares
+from accredit.valuation.planted import find_share
 from benchmarks.record import record
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -43,7 +43,7 @@ def rows_of(name: str, seed: int) -> tuple[View, IntArray]:
         return label_scores.text_views([row[2] for row in found])["words"], np.array([int(row[1]) for row in found])
     x, y = _table(name)
     chosen = rng.permutation(len(y))[:ROWS]
-    return label_scores.scaled(x[chosen], name), y[chosen]
+    return label_scores.scale(x[chosen], name), y[chosen]
 
 
 def _table(name: str) -> tuple[Any, IntArray]:
@@ -68,14 +68,14 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
         penalty = likeliest_penalty(view, y, seed)
         first = list(out_of_fold(view, y, seed, penalty=penalty).values())
         shares = pool_shares(first, y)
-        logs = pooled(first, shares)
+        logs = pool(first, shares)
         again = out_of_fold(view, y, seed, belief(logs, y), penalty)
-    score = label_scores.margin(logs + pooled(list(again.values()), shares), y)
+    score = label_scores.margin(logs + pool(list(again.values()), shares), y)
     order = np.argsort(score, kind="stable")
     seen = _Scored({}, logs, logs.argmax(axis=1) == y)
-    about = _listed(order, seen, y, COMBINED, [], WANTED)
+    about = _read_list(order, seen, y, COMBINED, [], WANTED)
     listed = list(about["suspects"])
-    found = {"rate": about["rate"], "AUC": found_share(score, wrong), "listed": float(len(listed))}
+    found = {"rate": about["rate"], "AUC": find_share(score, wrong), "listed": float(len(listed))}
     if listed:
         true_share, (low, high) = float(wrong[listed].mean()), about["precision_interval"]
         found |= {"stated": about["precision"], "true": true_share, "inside": float(low <= true_share <= high)}

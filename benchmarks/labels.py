@@ -23,7 +23,7 @@ from accredit.core.coalitions import BoolArray, IntArray
 from accredit.valuation.features import glove
 from accredit.valuation.label_result import WrongLabels
 from accredit.valuation.labels import wrong_labels
-from accredit.valuation.planted import found_share
+from accredit.valuation.planted import find_share
 from accredit.valuation.text import text_encoder
 
 FLIPPED, ROWS = 0.1, 1000
@@ -50,7 +50,7 @@ def judged(found: WrongLabels, wrong: BoolArray) -> dict[str, float]:
     order = np.argsort(-found.suspicion, kind="stable")
     listed = list(found.suspects)
     return {
-        "AUC": found_share(-found.suspicion, wrong),
+        "AUC": find_share(-found.suspicion, wrong),
         "rate": found.rate or 0.0,
         "listed": float(len(listed)),
         "stated": found.precision or 0.0,

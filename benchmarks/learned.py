@@ -48,7 +48,7 @@ import torch
 from accredit.core import FloatArray, IntArray
 from accredit.explanation.loading import builtin_model
 from accredit.learned.columns import Columns
-from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrated, ranks
+from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrate, ranks
 from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, Values, fit_fast
 from accredit.learned.valuers import Seen, raw_credit
@@ -198,7 +198,7 @@ def _whole_rows(found: Values, truth: FloatArray, seed: int) -> float:
     """How often all intervals of an input and output hold at once: half of the inputs calibrates, the other half counts."""
     first, second = np.array_split(np.random.default_rng(seed).permutation(len(truth)), 2)
     exact = Reference(truth[first], np.zeros_like(truth[first]))
-    half = calibrated(found.credit[first], exact, LEVEL, "row", seed).half_widths(found.credit[second])
+    half = calibrate(found.credit[first], exact, LEVEL, "row", seed).half_widths(found.credit[second])
     held = (np.abs(found.credit - truth)[second] <= half) | np.isnan(truth[second])
     return float(held.all(axis=1).mean())
 
@@ -208,7 +208,7 @@ def _estimated(rest: Part, found: Values, truth: FloatArray, budget: int | None,
     if budget is None:
         return None
     first, second = np.array_split(np.random.default_rng(seed).permutation(len(truth)), 2)
-    half = calibrated(found.credit[first], rest.reference(first, budget, seed), LEVEL, "player", seed)
+    half = calibrate(found.credit[first], rest.reference(first, budget, seed), LEVEL, "player", seed)
     held = np.abs(found.credit - truth)[second] <= half.half_widths(found.credit[second])
     return np.asarray(held.mean(axis=(0, 2)))
 

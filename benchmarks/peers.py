@@ -18,7 +18,7 @@ from accredit.core.coalitions import FloatArray
 from accredit.values.regression import Leverage
 from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.estimate import Asked
-from accredit.values.surrogate.estimator import asked_pairs
+from accredit.values.surrogate.estimator import ask_pairs
 from accredit.values.surrogate.intervals import Regression
 
 Estimator = Callable[[Game, int, int], FloatArray | None]  # (game, budget, seed) -> values, or None where it cannot run
@@ -36,7 +36,7 @@ def leverage(game: Game, budget: int, seed: int) -> FloatArray | None:
 
 def same_pairs(game: Game, budget: int, seed: int) -> FloatArray | None:
     """Weighted least squares on the very pairs that the default estimator asks."""
-    asked: Asked = asked_pairs(game, None, (budget - 2) // 2, np.random.default_rng(seed))
+    asked: Asked = ask_pairs(game, None, (budget - 2) // 2, np.random.default_rng(seed))
     if len(asked.design) < len(game.players):
         return None  # fewer equations than players
     return asked.total / len(game.players) + Regression(asked.design).apply(asked.uneven)

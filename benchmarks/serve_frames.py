@@ -276,12 +276,12 @@ def table(folder: Path, rows: int = 1000, columns: int = 15) -> str:
 
 def journal(folder: Path, rows: int = 1000) -> str:
     """A journal with payoffs of 200 coalitions of many rows."""
-    from accredit.core.coalitions import packed
+    from accredit.core.coalitions import pack
     from accredit.store import Entry, Journal, fingerprint
 
     rng = np.random.default_rng(0)
     masks = rng.random((200, rows)) < 0.5
-    entries = [Entry(bytes(bits), "ok", float(x), 0.01) for bits, x in zip(packed(masks), rng.random(200), strict=True)]
+    entries = [Entry(bytes(bits), "ok", float(x), 0.01) for bits, x in zip(pack(masks), rng.random(200), strict=True)]
     with Journal(folder / "run.db") as opened:
         opened.record(opened.enter(fingerprint(data="rows"), tuple(f"row {k}" for k in range(rows))), 0, entries)
         opened.begin_run(["value", "rows.csv"], "/nowhere")

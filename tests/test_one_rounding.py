@@ -32,12 +32,12 @@ from accredit.models.frames import rows_of
 from accredit.valuation.datamodels import fit_datamodels
 from accredit.valuation.features import features
 from accredit.valuation.harmonics import LEAST, harmonic_facts, read
-from accredit.valuation.label_scores import scaled
+from accredit.valuation.label_scores import scale
 from accredit.valuation.labels import _length
 from accredit.valuation.resolution import resolution
 from accredit.valuation.scores import accuracy
 from accredit.valuation.suspects import RowFacts, harmful
-from accredit.valuation.tables import _standardised
+from accredit.valuation.tables import _standardise
 from accredit.values.leaving_out import leaving_out
 from accredit.values.lime import fit_of
 from accredit.values.report import report
@@ -55,13 +55,13 @@ def test_the_numbers_are_as_said():
 
 def test_a_constant_column_of_a_table_is_not_divided_by_rounding():
     """A test row that is 0.2 where all training rows are 0.1 became 3.6e15 standard deviations."""
-    train, test = _standardised(TENTHS, np.array([[0.2]]))
+    train, test = _standardise(TENTHS, np.array([[0.2]]))
     assert_allclose(train, 0, atol=1e-15)
     assert_allclose(test, 0.1)
 
 
 def test_constant_columns_of_features_stay_what_they_are(tmp_path):
-    assert_allclose(scaled(TENTHS, "columns"), 0, atol=1e-15)
+    assert_allclose(scale(TENTHS, "columns"), 0, atol=1e-15)
     np.save(tmp_path / "own.npy", np.append(TENTHS, [[0.2]], axis=0))
     found = features(str(tmp_path / "own.npy"), None, 31, np.arange(30))
     assert_allclose(found.scaled[-1], 0.1)

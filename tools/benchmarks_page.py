@@ -16,7 +16,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -212,7 +212,7 @@ def _times(ratio: float) -> str:
     >>> _times(0.0174), _times(7.7), _times(1962.3)
     ('0.0174×', '7.7×', '1,962×')
     """
-    return f"{ratio:,.0f}×" if ratio >= 100 else f"{rounded(ratio, 3)}×"
+    return f"{ratio:,.0f}×" if ratio >= 100 else f"{round_off(ratio, 3)}×"
 
 
 def section(name: str, about: str, lines: list[Line]) -> str:
@@ -259,7 +259,7 @@ def circumstances(line: Line) -> str:
 
 def _cell(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return rounded(float(value), 4) if number else html.escape(str(value)).replace("|", "\\|")
+    return round_off(float(value), 4) if number else html.escape(str(value)).replace("|", "\\|")
 
 
 def page(folder: Path = ROOT / "benchmarks" / "results") -> str:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
-from accredit.arena.texts import BUILTIN, among, counted_passes, weights_digest
+from accredit.arena.texts import BUILTIN, among, count_passes, weights_digest
 from accredit.core import Game, InvalidInput
 from accredit.core.threads import one_torch_thread
 from accredit.evaluate.known import HitAt
@@ -87,7 +87,7 @@ class AnswerContest:
         subject, chosen = self._subject(example), find(method, "answer")
         if chosen.method.name == "lasso":
             return _as_contextcite(subject, chosen.parameters["alpha"])
-        with counted_passes(subject.model.model) as passes:
+        with count_passes(subject.model.model) as passes:
             event = answer(subject, chosen)
         if not isinstance(event, Done):
             raise InvalidInput(event.why)

@@ -185,7 +185,7 @@ def _run_row(contest: Contest, example: Example) -> RowResult:
     began = time.perf_counter()
 
     def refused(error: Exception) -> RowResult:
-        return RowResult(example.row, example.text, 0, {}, time.perf_counter() - began, _said(error))
+        return RowResult(example.row, example.text, 0, {}, time.perf_counter() - began, _say_why(error))
 
     try:
         game = cached(contest.game(example))
@@ -199,11 +199,11 @@ def _run_row(contest: Contest, example: Example) -> RowResult:
         try:
             found[method] = _fitting(contest.explain(method, example), game)
         except Exception as error:  # a method that fails spoils its own entry, never the run
-            failed[method] = _said(error)
+            failed[method] = _say_why(error)
         seconds[method] = time.perf_counter() - start
     metrics = tuple(contest.metric(metric.name, example) for metric in metrics_named(contest.metrics))
     try:
-        entries = _measured(game, found, seconds, metrics, example.row)
+        entries = _measure(game, found, seconds, metrics, example.row)
     except Exception as error:  # the game itself fails, for example with a payoff that is not finite
         return refused(error)
     entries |= {method: Entry(error=why, seconds=seconds[method]) for method, why in failed.items()}
@@ -219,7 +219,7 @@ def _fitting(explained: Explained, game: Game) -> Explained:
     return explained
 
 
-def _measured(
+def _measure(
     game: Game, found: Mapping[str, Explained], seconds: Mapping[str, float], metrics: tuple[Metric, ...], seed: int
 ) -> dict[str, Entry]:
     results: dict[str, Result] = {method: explained.result for method, explained in found.items()}
@@ -272,7 +272,7 @@ def _curves(game: Game, results: Mapping[str, Result], best: Mapping[str, Result
     return drawn
 
 
-def _said(error: BaseException) -> str:
+def _say_why(error: BaseException) -> str:
     """What went wrong. Errors made on purpose speak for themselves; for others the type is half the message."""
     said = str(error) if isinstance(error, AccreditError) else f"{type(error).__name__}: {error}"
     return said if len(said) <= SAID else said[: SAID - 1] + "…"

@@ -22,10 +22,10 @@ def hold(
     >>> table.rows, table.standings[0].method
     (3, 'oracle')
     """
-    return standings(finished(contest, examples, store, executor))
+    return standings(read_finished(contest, examples, store, executor))
 
 
-def finished(contest: Contest, examples: Sequence[Example], store: str | None, executor: str) -> list[RowResult]:
+def read_finished(contest: Contest, examples: Sequence[Example], store: str | None, executor: str) -> list[RowResult]:
     """Every row's result, in order."""
     by_row = {example.row: example for example in examples}
     with FinishedRows(store or ":memory:", contest) as kept:

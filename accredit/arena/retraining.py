@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 
 Fit = Callable[[FloatArray, Any, int], Callable[[FloatArray], npt.ArrayLike]]  # rows, labels, seed -> rows -> labels
 Impute = Literal["mean", "noisy"]
@@ -48,7 +48,7 @@ class Retrained:
         return float(np.mean(self.accuracy[method]))
 
 
-@checked_arguments
+@check_arguments
 def remove_and_retrain(
     fit: Fit, train: tuple[npt.ArrayLike, Any], test: tuple[npt.ArrayLike, Any],
     scores: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], *, shares: Sequence[float] = (0.2, 0.4, 0.6, 0.8),
@@ -97,7 +97,7 @@ def remove_and_retrain(
         for at, share in enumerate(shares):
             gone, missing = (_top(one, share) ^ keep for one in (ours, theirs))
             for repeat in range(repeats):
-                filled = [_filled(rows, out, x, impute, seed + repeat) for rows, out in ((x, gone), (new, missing))]
+                filled = [_fill(rows, out, x, impute, seed + repeat) for rows, out in ((x, gone), (new, missing))]
                 runs[at, repeat] = accuracy(filled[0], filled[1], repeat)
             places.append(
                 np.mean(
@@ -119,7 +119,7 @@ def _top(scores: FloatArray, share: float) -> BoolArray:
     return np.asarray((-scores).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable") < many)
 
 
-def _filled(rows: FloatArray, gone: BoolArray, train: FloatArray, impute: Impute, seed: int) -> FloatArray:
+def _fill(rows: FloatArray, gone: BoolArray, train: FloatArray, impute: Impute, seed: int) -> FloatArray:
     """Rows whose gone features are the training mean, or a noisy linear guess from the features that are left."""
     centre = train.mean(axis=0)
     if impute == "mean":

@@ -103,32 +103,32 @@ class RowFileContest:
         return example.target or str(asked.outputs[asked.prediction[example.row].argmax()])
 
     def _fast(self, folder: str, example: Example) -> Attribution:
-        from accredit.explanation.table_run import opened
+        from accredit.explanation.table_run import open_model
         from accredit.learned.fast_results import explain_rows_fast
         from accredit.store.frames import read_frame
 
         asked = self._family().asked
         found = explain_rows_fast(
-            folder, self._frame().iloc[[example.row]], opened(self.model, self.trusted), read_frame(self.background),
+            folder, self._frame().iloc[[example.row]], open_model(self.model, self.trusted), read_frame(self.background),
             payoff=asked.unit, budget=self.budget, seed=self.seed,
         )  # fmt: skip
         return found.row(0, self._output(example))
 
     def _selected(self, folder: str, example: Example) -> Attribution:
-        from accredit.learned.tasks import opened_selector, row_task, scores_of
+        from accredit.learned.tasks import open_selector, row_task, scores_of
 
         row = self._frame().iloc[[example.row]]
-        selector, task = opened_selector(folder, lambda like: row_task(row, self.model, self.trusted, like))
+        selector, task = open_selector(folder, lambda like: row_task(row, self.model, self.trusted, like))
         return scores_of(task.names[0], selector.scores(task.x)[0], selector.rule())
 
 
 @lru_cache(maxsize=2)
 def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> Any:
     """The games of all rows, made once in every process."""
-    from accredit.explanation.table_run import opened
+    from accredit.explanation.table_run import open_model
     from accredit.learned.families import RowFamily
     from accredit.store.frames import read_frame
 
     return RowFamily.of(
-        read_frame(data), opened(model, trusted), read_frame(background), payoff=payoff, seed=seed
+        read_frame(data), open_model(model, trusted), read_frame(background), payoff=payoff, seed=seed
     )  # fmt: skip

@@ -121,7 +121,7 @@ def standings(rows: Sequence[RowResult], *, level: float = defaults.LEVEL, seed:
         why = next(iter(refused.values()), "there were no rows")
         raise InvalidInput(f"no row could be explained: {why}")
     scores = _Scores(good)
-    lines = _tested([_standing(good, name, scores, level, seed) for name in scores.names], scores)
+    lines = _test([_standing(good, name, scores, level, seed) for name in scores.names], scores)
     lines.sort(key=lambda s: (s.method != ORACLE, s.share is None, -s.share.value if s.share else 0.0))
     square, compared = _agreement(good, [n for n in scores.names if n not in (RANDOM, ORACLE)])
     curves = {name: _mean_curves(good, name) for name in scores.names}
@@ -135,7 +135,7 @@ class _Scores:
         self.names = tuple(dict.fromkeys(name for row in rows for name in row.entries))
         self.metrics = tuple(rows[0].entries[RANDOM].scores)
         self.rows = len(rows)
-        self._of = {(n, m): np.array([_oriented(row, n, m) for row in rows]) for n in self.names for m in self.metrics}
+        self._of = {(n, m): np.array([_orient(row, n, m) for row in rows]) for n in self.names for m in self.metrics}
         self.ranked = tuple(m for m in self.metrics if m not in UNITS_ONLY and self._is_scale(m))
 
     def _is_scale(self, metric: str) -> bool:
@@ -174,7 +174,7 @@ class _Scores:
         return added
 
 
-def _oriented(row: RowResult, name: str, metric: str) -> float:
+def _orient(row: RowResult, name: str, metric: str) -> float:
     value = row.entries[name].scores.get(metric) if name in row.entries else None
     if value is None:
         return np.nan
@@ -233,19 +233,19 @@ def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Esti
     return Estimate(estimate, float(low), float(high), Precision.interval("percentile bootstrap over inputs"), level)
 
 
-def _tested(lines: list[Standing], scores: _Scores) -> list[Standing]:
+def _test(lines: list[Standing], scores: _Scores) -> list[Standing]:
     """p-values against the best method, corrected for all pairs of methods, and against random, for all methods."""
     share_of = {s.method: s.share.value for s in lines if s.share is not None and s.method not in (RANDOM, ORACLE)}
     if not share_of:
         return lines
     best = max(share_of, key=lambda name: share_of[name])
-    pairs = _paired(scores, list(combinations(share_of, 2)))
+    pairs = _pair(scores, list(combinations(share_of, 2)))
     to_best = {a if b == best else b: p for (a, b), p in pairs.items() if best in (a, b)}
-    to_chance = {name: p for (name, _), p in _paired(scores, [(name, RANDOM) for name in share_of]).items()}
+    to_chance = {name: p for (name, _), p in _pair(scores, [(name, RANDOM) for name in share_of]).items()}
     return [replace(s, p_best=to_best.get(s.method), p_random=to_chance.get(s.method)) for s in lines]
 
 
-def _paired(scores: _Scores, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+def _pair(scores: _Scores, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """p-values that the two of a pair are equally good, from the inputs on which both have every score; Holm over `pairs`."""
     if not pairs:
         return {}

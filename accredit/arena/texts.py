@@ -43,7 +43,7 @@ class TextContest:
     def checked(self) -> None:
         """Refuse what would fail on every row: unknown names, a model that cannot be loaded or does not classify."""
         find_all(self.methods, "text")
-        model = loaded(self.model)
+        model = load(self.model)
         from accredit.games.text import REMOVALS  # after the model, which says what it needs
         from accredit.models.payoffs import check_payoff
 
@@ -58,7 +58,7 @@ class TextContest:
         from accredit.core.version import __version__
 
         chosen = {name: value for name, value in vars(self).items() if name != "judge" or value is not None}
-        return {**chosen, "model": weights_digest(loaded(self.model).model), "accredit": __version__}
+        return {**chosen, "model": weights_digest(load(self.model).model), "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
         return one_torch_thread()
@@ -68,7 +68,7 @@ class TextContest:
         return game
 
     def explain(self, method: str, example: Example) -> Explained:
-        return _explained(replace(self, judge=None), weights_digest(loaded(self.model).model), method, example)
+        return _explain(replace(self, judge=None), weights_digest(load(self.model).model), method, example)
 
     def metric(self, name: str, example: Example) -> Metric:
         because = self._unfit(name)
@@ -80,7 +80,7 @@ class TextContest:
 
     def _unfit(self, name: str) -> str:
         """Why a metric means nothing for this payoff or this judge."""
-        model = loaded(self.model)
+        model = load(self.model)
         if name == "log-odds" and self.payoff != "probability":
             return f"log-odds needs payoffs that are probabilities, and the payoff is {self.payoff}"
         decides = self.payoff == "margin" or model.law == "sigmoid" or (model.classes == 2 and self.payoff != "logit")
@@ -100,7 +100,7 @@ class TextContest:
     def _subject(self, example: Example, removal: str | None) -> Any:
         from accredit.explanation.subject import text_subject
 
-        model = loaded(self.model)
+        model = load(self.model)
         settings: dict[str, Any] = {
             "players": self.players,
             "payoff": self.payoff,
@@ -111,12 +111,12 @@ class TextContest:
 
 
 @lru_cache(maxsize=8192)
-def _explained(contest: TextContest, weights: str, method: str, example: Example) -> Explained:
+def _explain(contest: TextContest, weights: str, method: str, example: Example) -> Explained:
     """One explanation, whoever judges it: contests that differ in their judge alone share it."""
     from accredit.explanation.stream import Done, answer
 
     subject = contest._subject(example, contest.removal)
-    with counted_passes(subject.model.model) as passes:
+    with count_passes(subject.model.model) as passes:
         event = answer(subject, find(method, "text"))
     if not isinstance(event, Done):
         raise InvalidInput(event.why)
@@ -131,11 +131,11 @@ def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribut
 
 
 @lru_cache(maxsize=1)
-def loaded(model: str) -> Any:
+def load(model: str) -> Any:
     """The model of a contest, loaded once."""
-    from accredit.explanation.loading import loaded_model
+    from accredit.explanation.loading import load_model
 
-    return loaded_model("", None if model == BUILTIN else model)
+    return load_model("", None if model == BUILTIN else model)
 
 
 @lru_cache(maxsize=4)
@@ -149,7 +149,7 @@ def weights_digest(model: Any) -> str:
 
 
 @contextmanager
-def counted_passes(model: Any) -> Iterator[list[int]]:
+def count_passes(model: Any) -> Iterator[list[int]]:
     """Counts the rows that go through a model's forward pass."""
     count = [0]
 

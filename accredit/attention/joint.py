@@ -15,10 +15,10 @@ import numpy as np
 from accredit import defaults
 from accredit.attention.shapley import FlowShapley, flow_shapley
 from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.flow.certificate import Flow, conservation
 from accredit.flow.game import FlowGame, FrozenFlowGame, Groups, members
-from accredit.flow.maximum import checked_layer
+from accredit.flow.maximum import check_layer
 from accredit.flow.network import LayeredNetwork, Outputs
 from accredit.flow.unique import FlowRule, unique_flow
 
@@ -27,7 +27,7 @@ RANGE = "credit_intervals gives the range over all max flows"
 ZERO = 1e-9  # credit below this share of the total reads as none
 
 
-@checked_arguments
+@check_arguments
 def joint_flow(
     attention: Any,
     *,
@@ -65,14 +65,14 @@ def joint_flow(
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     if super_edges is not None:
         network = network.with_super_edges(super_edges)
-    place = checked_layer(layer, network.layers)
+    place = check_layer(layer, network.layers)
     if rule == "shapley":
         return _shapley_credit(network, place, groups, players, orders, seed)
     names, belongs = members(network.tokens, groups, players)
     return _flow_credit(unique_flow(network, rule, epsilon=epsilon), place, names, belongs)
 
 
-@checked_arguments
+@check_arguments
 def solve_joint(
     attention: Any,
     *,
@@ -91,7 +91,7 @@ def solve_joint(
     return unique_flow(network, rule, epsilon=epsilon)
 
 
-@checked_arguments
+@check_arguments
 def flow_credit(
     flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
 ) -> Attribution:
@@ -102,10 +102,10 @@ def flow_credit(
     """
     layers, tokens = flow.through.shape[0] - 1, flow.through.shape[1]
     names, belongs = members(tokens, groups, players)
-    return _flow_credit(flow, checked_layer(layer, layers), names, belongs)
+    return _flow_credit(flow, check_layer(layer, layers), names, belongs)
 
 
-@checked_arguments
+@check_arguments
 def layerwise_flow(
     attention: Any,
     *,
@@ -134,7 +134,7 @@ def layerwise_flow(
     return tuple(_flow_credit(flow, place, names, belongs) for place in places)
 
 
-@checked_arguments
+@check_arguments
 def frozen_flow(
     attention: Any,
     *,
@@ -193,7 +193,7 @@ class SpentToken:
         )
 
 
-@checked_arguments
+@check_arguments
 def spent_tokens(layerwise: Sequence[Attribution]) -> tuple[SpentToken, ...]:
     """The null-player reading: where a token's credit is zero at layer k but not at layer k-1, from `layerwise_flow`.
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.flow.network import LayeredNetwork, output_rows
 from accredit.flow.pairs import PairFlows
 from accredit.flow.stack import AttentionStack
 
 
-@checked_arguments
+@check_arguments
 def pairwise_flow(
     attention: Any, *, outputs: int | Sequence[int] | None = None, residual: float = 0.5, normalise: bool = True
 ) -> FloatArray:

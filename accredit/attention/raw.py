@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, whole_number
-from accredit.core.arguments import checked_arguments
-from accredit.flow.network import checked_attention
+from accredit.core.arguments import check_arguments
+from accredit.flow.network import check_attention
 
 
-@checked_arguments
+@check_arguments
 def raw_attention(attention: Any, *, layer: int = -1, normalise: bool = True) -> FloatArray:
     """What every token of one layer (default: the last) attends to, (T, T): row i looks at column j.
 
@@ -22,5 +22,5 @@ def raw_attention(attention: Any, *, layer: int = -1, normalise: bool = True) ->
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
-    weights = checked_attention(attention, normalise=normalise)
+    weights = check_attention(attention, normalise=normalise)
     return np.ascontiguousarray(weights[whole_number(layer, "layer", -len(weights), len(weights) - 1)])

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, checked_seed, whole_number
-from accredit.core.arguments import checked_arguments
-from accredit.core.plain import plain, rounded
+from accredit.core import BoolArray, FloatArray, InvalidInput, check_seed, whole_number
+from accredit.core.arguments import check_arguments
+from accredit.core.plain import plain, round_off
 from accredit.core.statistics import rank_correlation
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
@@ -78,13 +78,13 @@ class FlowReport:
         """The report in plain words."""
         if self.max_flow == 0:
             return "No flow: no path of positive capacity leads from the chosen outputs to the inputs."
-        lines = [f"Max flow {rounded(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
+        lines = [f"Max flow {round_off(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
         if self.intervals is not None:
             width = float((self.intervals[:, 1] - self.intervals[:, 0]).mean())
             mean = self.max_flow / len(self.players)
             lines.append(
                 f"{self.free_share:.0%} of the tokens have no fixed credit: over all max flows it ranges over "
-                f"{rounded(width, 3)} on average, where the mean credit is {rounded(mean, 3)}."
+                f"{round_off(width, 3)} on average, where the mean credit is {round_off(mean, 3)}."
             )
         kind = "random " if self.collapse_sampled else ""
         pairs = f"{self.collapse_share:.0%} of {self.collapse_pairs} {kind}pairs"
@@ -94,8 +94,8 @@ class FlowReport:
         lines.append(f"Collapse: {verdict}.")
         if (test := self.relabelling) is not None:
             lines.append(
-                f"Renumbering the tokens moves a plain solver's credit by up to {rounded(test.solver_change, 3)} (rank "
-                f"correlation {test.solver_rank_correlation:.2f}), the barrier rule's by {rounded(test.barrier_change, 2)}."
+                f"Renumbering the tokens moves a plain solver's credit by up to {round_off(test.solver_change, 3)} (rank "
+                f"correlation {test.solver_rank_correlation:.2f}), the barrier rule's by {round_off(test.barrier_change, 2)}."
             )
         return "\n".join(lines)
 
@@ -114,9 +114,9 @@ class FlowReport:
         order = np.argsort(-self.credit, kind="stable")[:10]
         width = max(len(self.players[k]) for k in order)
         for k in order:
-            line = f"{self.players[k]:<{width}}  {rounded(float(self.credit[k])):>8}"
+            line = f"{self.players[k]:<{width}}  {round_off(float(self.credit[k])):>8}"
             if self.intervals is not None:
-                line += f"   [{rounded(float(self.intervals[k, 0]), 3)}, {rounded(float(self.intervals[k, 1]), 3)}]"
+                line += f"   [{round_off(float(self.intervals[k, 0]), 3)}, {round_off(float(self.intervals[k, 1]), 3)}]"
             rows.append(line)
         if len(self.players) > len(order):
             rows.append(f"… and {len(self.players) - len(order)} more")
@@ -131,7 +131,7 @@ class FlowReport:
         )
 
 
-@checked_arguments
+@check_arguments
 def flow_report(
     attention: Any,
     *,
@@ -162,7 +162,7 @@ def flow_report(
         raise InvalidInput(f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0")
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
-    rng = np.random.default_rng(checked_seed(seed))
+    rng = np.random.default_rng(check_seed(seed))
     exact = game.flows.solve()
     share, looked_at, sampled = _collapse(network, pairs, rng)
     credit = flow.demand if flow is not None else _barrier_credit(network, exact)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.core.arguments import checked_arguments
-from accredit.flow.network import checked_attention, with_residual
+from accredit.core.arguments import check_arguments
+from accredit.flow.network import check_attention, with_residual
 
 
-@checked_arguments
+@check_arguments
 def rollout(attention: Any, *, residual: float = 0.5, normalise: bool = True) -> FloatArray:
     r"""How a random walk from each output token ends among the input tokens, (T, T): row i is output i.
 
@@ -23,7 +23,7 @@ def rollout(attention: Any, *, residual: float = 0.5, normalise: bool = True) ->
     array([[1., 0.],
            [1., 0.]])
     """
-    layers = with_residual(checked_attention(attention, normalise=normalise), residual)
+    layers = with_residual(check_attention(attention, normalise=normalise), residual)
     product = layers[0]
     for layer in layers[1:]:
         product = layer @ product

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 from accredit import defaults
-from accredit.core import BoolArray, FloatArray, IntArray, checked_seed, whole_number
+from accredit.core import BoolArray, FloatArray, IntArray, check_seed, whole_number
 from accredit.flow.game import FlowGame
 from accredit.values.semivalues import shapley_from_table
 
@@ -50,7 +50,7 @@ class FlowShapley:
 def flow_shapley(game: FlowGame, *, orders: int = 200, seed: int = 0) -> FlowShapley:
     """Shapley values of a flow game: from its table up to 12 players, else from `orders` random orders."""
     whole_number(orders, "orders", FEWEST_ORDERS, MOST_ORDERS, example=200)
-    rng = np.random.default_rng(checked_seed(seed))
+    rng = np.random.default_rng(check_seed(seed))
     n = len(game.players)
     total = game.flows.value()
     if n <= EXACT_PLAYERS:
@@ -59,7 +59,7 @@ def flow_shapley(game: FlowGame, *, orders: int = 200, seed: int = 0) -> FlowSha
         credit = np.maximum(shapley_from_table(table), 0.0)  # v is monotone: a negative credit is rounding
         credit[table[1 << np.arange(n)] == 0] = 0.0  # carrying nothing alone makes a null player
         return FlowShapley(credit, total, 1 << n)
-    return _sampled(game, total, orders, rng)
+    return _sample(game, total, orders, rng)
 
 
 class CutGame:
@@ -195,7 +195,7 @@ def _orders(rng: np.random.Generator, count: int, n: int) -> IntArray:
     return rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)
 
 
-def _sampled(game: FlowGame, total: float, orders: int, rng: np.random.Generator) -> FlowShapley:
+def _sample(game: FlowGame, total: float, orders: int, rng: np.random.Generator) -> FlowShapley:
     n = len(game.players)
     pool = CutGame(game)
     pool.add(_whole_cut(game))

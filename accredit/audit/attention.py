@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accredit.audit.finding import Finding, judged
+from accredit.audit.finding import Finding, judge_finding
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.core.statistics import alike
 from accredit.evaluate.agreement import kendall
@@ -64,7 +64,7 @@ def rank_agreement(first: FloatArray, second: FloatArray, there: BoolArray) -> F
 
 
 @torch.no_grad()
-def permuted(answer: Answer, attention: Tensor, there: Tensor, count: int = 100, seed: int = 0) -> FloatArray:
+def permute(answer: Answer, attention: Tensor, there: Tensor, count: int = 100, seed: int = 0) -> FloatArray:
     """Median TVD of the answer over `count` shuffles of attention among the tokens that are there: (N,).
 
     All heads are shuffled alike. Near 0: the answer does not care where attention goes.
@@ -152,7 +152,7 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
     measured = tau[~np.isnan(tau)]
     if len(measured) == 0:
         raise NothingToRank(f"no text has two tokens that attention and {against} rank; give longer texts")
-    return judged(
+    return judge_finding(
         name, measured, 0.0,
         asks=f"Kendall τ of attention with {against}; 0 is chance, 0.5 is three of four pairs in the same order",
         readings={
@@ -167,7 +167,7 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
 
 def permutation_finding(medians: FloatArray) -> Finding:
     """Whether the answer depends on where attention goes."""
-    return judged(
+    return judge_finding(
         PERMUTATION, medians, 0.0,
         asks=f"median change of the answer when attention is shuffled among the tokens; below {SAME} it is the same answer",
         readings={
@@ -182,7 +182,7 @@ def permutation_finding(medians: FloatArray) -> Finding:
 
 def adversary_finding(divergence: FloatArray, found: BoolArray) -> Finding:
     """Whether other attention would have given the same answer, from what `adversary` found in every row."""
-    return judged(
+    return judge_finding(
         ADVERSARY, divergence, 0.0,
         asks="Jensen–Shannon divergence of the farthest attention with the same answer; at most ln 2 = 0.69",
         readings={

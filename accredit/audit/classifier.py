@@ -19,7 +19,7 @@ from accredit.audit.attention import (
     adversary,
     adversary_finding,
     permutation_finding,
-    permuted,
+    permute,
     rank_agreement,
     rank_finding,
 )
@@ -29,7 +29,7 @@ from accredit.audit.leakage import leakage_report
 from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import inert_mask
 from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)
@@ -38,7 +38,7 @@ TESTS = (*JAIN_WALLACE, *COUNTERCHECKS, *LEAKS)
 MOST_ROWS = 200  # rows on which attention is permuted and attacked; more change little and cost much
 
 
-@checked_arguments
+@check_arguments
 def audit_attention(
     model: AttentionClassifier,
     tokens: Any,
@@ -125,9 +125,9 @@ def _jain_wallace(
                 found.append(rank_finding(name, name, rank_agreement(weights, importance(model, data), there)))
             except NothingToRank as error:
                 not_run[name] = str(error)
-    answer = imposed(model, data)
+    answer = impose(model, data)
     if PERMUTATION in tests:
-        found.append(permutation_finding(permuted(answer, attention[:, None], data.there, permutations, seed)))
+        found.append(permutation_finding(permute(answer, attention[:, None], data.there, permutations, seed)))
     if ADVERSARY in tests:
         result = adversary(answer, attention[:, None], data.there, steps=steps, seed=seed)
         found.append(adversary_finding(result.divergence, result.found))
@@ -163,7 +163,7 @@ def removals(model: AttentionClassifier, data: AttentionData) -> FloatArray:
     return np.asarray(lost.double().numpy())
 
 
-def imposed(model: AttentionClassifier, data: AttentionData) -> Callable[[Tensor], Tensor]:
+def impose(model: AttentionClassifier, data: AttentionData) -> Callable[[Tensor], Tensor]:
     """The model's probabilities under imposed attention: (K, N, 1, T) -> (K, N, classes)."""
 
     def answer(attention: Tensor) -> Tensor:

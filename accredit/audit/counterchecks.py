@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.audit.attention import FAR, SAME, jensen_shannon, total_variation
-from accredit.audit.finding import Finding, judged
+from accredit.audit.finding import Finding, judge_finding
 from accredit.core import FloatArray, InvalidInput
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.weighting import rmsprop
@@ -58,7 +58,7 @@ def counterchecks(
         raise InvalidInput("the counter-checks train models again and need labels; give labels for all rows")
     order = torch.from_numpy(np.random.default_rng(seed).permutation(len(data)))
     learn, test = data.take(order[: len(data) // 2]), data.take(order[len(data) // 2 :])
-    again = [_trained(model, learn, training, seed + k) for k in range(training.seeds)]
+    again = [_train(model, learn, training, seed + k) for k in range(training.seeds)]
     apart = _between_seeds(model, again, test)
     return [
         uniform_attention(model, again[0], learn, test, training, seed),
@@ -68,7 +68,7 @@ def counterchecks(
     ]
 
 
-def _trained(model: AttentionClassifier, data: AttentionData, training: Retraining, seed: int) -> AttentionClassifier:
+def _train(model: AttentionClassifier, data: AttentionData, training: Retraining, seed: int) -> AttentionClassifier:
     """A model of the same shape from another start."""
     fresh = AttentionClassifier(model.shape, seed=seed + 1)
     cure = training.cure
@@ -87,8 +87,8 @@ def uniform_attention(
 ) -> Finding:  # fmt: skip
     """Accuracy of a model with attention, against one whose attention is frozen flat, trained on the same rows."""
     flat = AttentionClassifier(replace(model.shape, attention="uniform"))
-    without = _trained(flat, learn, training, seed)
-    return judged(
+    without = _train(flat, learn, training, seed)
+    return judge_finding(
         UNIFORM, _right(again, test), _right(without, test),
         asks="accuracy with learned attention; chance column: with attention frozen flat",
         readings={
@@ -103,7 +103,7 @@ def uniform_attention(
 
 def variance_over_seeds(apart: FloatArray) -> Finding:
     """How far attention moves between models that differ in their seed only."""
-    return judged(
+    return judge_finding(
         SEEDS, apart, 0.0,
         asks="Jensen–Shannon divergence of attention between seeds; at most ln 2 = 0.69. The scale for adversaries",
         readings={
@@ -137,9 +137,9 @@ def diagnostic_network(
     model: AttentionClassifier, learn: AttentionData, test: AttentionData, training: Retraining, seed: int
 ) -> Finding:
     """Accuracy of a simple network that is handed the model's attention, against one that is handed flat attention."""
-    own = _guided(_attention(model, learn), _attention(model, test), learn, test, training, seed)
-    flat = _guided(_flat(learn), _flat(test), learn, test, training, seed)
-    return judged(
+    own = _guide(_attention(model, learn), _attention(model, test), learn, test, training, seed)
+    flat = _guide(_flat(learn), _flat(test), learn, test, training, seed)
+    return judge_finding(
         DIAGNOSTIC,
         own,
         flat,
@@ -155,7 +155,7 @@ def diagnostic_network(
     )
 
 
-def _guided(
+def _guide(
     attention: Tensor, on_test: Tensor, learn: AttentionData, test: AttentionData, training: Retraining, seed: int
 ) -> FloatArray:
     """1 where a diagnostic network that was trained with this attention is right, else 0."""
@@ -182,13 +182,13 @@ def model_adversary(
     wanted, own = _answers(model, test), _attention(model, test)
     far, curve = np.zeros(len(test)), dict[str, float]()
     for strength in training.strengths:
-        other = _disguised(model, learn, strength, training, seed)
+        other = _disguise(model, learn, strength, training, seed)
         moved = float(total_variation(_answers(other, test), wanted).mean())
         away = _apart(_attention(other, test), own)
         curve |= {f"λ={strength:g}: TVD": moved, f"λ={strength:g}: divergence": float(away.mean())}
         if moved <= SAME and away.mean() > far.mean():
             far = away
-    return judged(
+    return judge_finding(
         MODEL_ADVERSARY, far, apart,
         asks="divergence of the farthest attention of a model with the same answers; chance column: between seeds",
         readings={
@@ -201,7 +201,7 @@ def model_adversary(
     )  # fmt: skip
 
 
-def _disguised(
+def _disguise(
     model: AttentionClassifier, learn: AttentionData, strength: float, training: Retraining, seed: int
 ) -> AttentionClassifier:
     """A model trained to answer like `model` and to attend elsewhere."""

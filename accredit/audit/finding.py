@@ -25,7 +25,7 @@ class Finding:
     *flagged* when the whole interval lies above `margin`, *passes* when it lies below, and is *unclear* between: more rows
     would tell. A check that asks for something good (`wanted`) passes and fails the other way round.
 
-    >>> found = judged(
+    >>> found = judge_finding(
     ...     "mask-only probe", value=[1, 1, 0, 1], chance=0.5, asks="does the mask alone tell the answer?", margin=0.05,
     ...     readings={"flagged": "it does", "passes": "it does not", "unclear": "more rows would tell"}, blind="long codes",
     ... )
@@ -106,7 +106,7 @@ class Findings:
         }  # fmt: skip
 
 
-def judged(
+def judge_finding(
     name: str,
     value: npt.ArrayLike,
     chance: npt.ArrayLike,
@@ -125,7 +125,7 @@ def judged(
     `excess` is given where numbers belong to pairs of rows (`interval_of_pairs`), so that they do not count as so many rows.
 
     >>> readings = {"flagged": "the mask gives the label", "passes": "it does not", "unclear": "more rows would tell"}
-    >>> judged("probe", np.ones(50), 0.5, asks="?", readings=readings, blind="", margin=0.05).verdict
+    >>> judge_finding("probe", np.ones(50), 0.5, asks="?", readings=readings, blind="", margin=0.05).verdict
     'flagged'
     """
     measured = np.asarray(value, dtype=np.float64)

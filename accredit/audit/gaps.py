@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from accredit.audit.finding import Finding, interval_of, judged, right
+from accredit.audit.finding import Finding, interval_of, judge_finding, right
 from accredit.audit.names import EVALX, MARGIN, RANDOM, READ, SURENESS, SURROGATE
 from accredit.audit.readers import TOSS, Reader, ask, surprise
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -40,7 +40,7 @@ def surrogate_gap(
     if share is not None:
         theirs = theirs + (1 - share) * max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
         details |= {READ: share}
-    found = judged(
+    found = judge_finding(
         SURROGATE,
         ours,
         theirs,
@@ -105,7 +105,7 @@ def evalx_gap(
         return right(ask(reader, x, shown, labels), labels, TOSS)
 
     ours, theirs, best = found_by(surrogate, masks), found_by(evalx, masks), found_by(evalx, everything)
-    found = judged(
+    found = judge_finding(
         EVALX, ours, theirs,
         asks="accuracy of the explainer's own surrogate on what it shows; chance column: EVAL-X on the same",
         readings={
@@ -149,7 +149,7 @@ def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reade
     which it is shown, and only a reader that knows why is sure of it. An honest reader may be surer, too: this convicts nobody.
     """
     ours, theirs = (surprise(ask(reader, x, masks, labels), labels) for reader in (surrogate, evalx))
-    return judged(
+    return judge_finding(
         SURENESS, -ours, -theirs,
         asks="log-probability that the explainer's own surrogate gives the answer, from what is shown; chance column: EVAL-X",
         readings={
@@ -167,7 +167,7 @@ def random_selector(
 ) -> Finding:
     """Accuracy of an outside judge on what is shown, against the same number of players shown at random."""
     drawn = random_masks(masks, present, seed)
-    return judged(
+    return judge_finding(
         RANDOM, right(ask(judge, x, masks, labels), labels, TOSS), right(ask(judge, x, drawn, labels), labels, TOSS),
         asks="accuracy of an outside judge on what is shown; chance column: on a random choice of the same size",
         readings={

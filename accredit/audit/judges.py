@@ -68,7 +68,7 @@ class Beside:
         return torch.einsum("nr,rnc->nc", heard, terms) + bias[0] + hidden * bias[1]
 
 
-def trained_judge(
+def train_judge(
     inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int | None, black_box: Reader | None, shown: FloatArray,
     width: int | None, seed: int,
 ) -> Reader:  # fmt: skip

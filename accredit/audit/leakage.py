@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Finding, Findings
 from accredit.audit.gaps import evalx_gap, random_selector, sureness_gap, surrogate_gap
-from accredit.audit.judges import Beside, trained_judge
+from accredit.audit.judges import Beside, train_judge
 from accredit.audit.judges import evalx as trained_evalx
 from accredit.audit.meter import encode_meter
 from accredit.audit.names import (
@@ -39,10 +39,10 @@ from accredit.audit.names import (
 from accredit.audit.probes import halves, inert_mask, inert_players, mask_only_probe, score_code
 from accredit.audit.readers import Reader, ask, post_hoc
 from accredit.audit.swaps import mask_transplant, value_scramble
-from accredit.audit.verdict import concluded
+from accredit.audit.verdict import conclude
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers, shown
-from accredit.core.arguments import checked_arguments
-from accredit.learned.black_boxes import BlackBox, checked_labels
+from accredit.core.arguments import check_arguments
+from accredit.learned.black_boxes import BlackBox, check_labels
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks
@@ -51,7 +51,7 @@ from accredit.values.solver import progress as progress_bar
 MOST_ROWS = 20_000  # scored
 
 
-@checked_arguments
+@check_arguments
 def leakage_report(
     inputs: Inputs | None,
     x: Any,
@@ -86,10 +86,10 @@ def leakage_report(
     >>> leakage_report(Tabular(4), x, masks, labels, tests=("mask-only probe",)).flagged
     ('mask-only probe',)
     """
-    rows, chosen, answer = _checked(inputs, x, masks, labels)
+    rows, chosen, answer = _check(inputs, x, masks, labels)
     useless = None if inert is None else inert_mask(inert, chosen.shape)
     ranked = None if scores is None else _scores(scores, chosen.shape)
-    taught = None if training is None else _taught(inputs, training, answer)
+    taught = None if training is None else _teach(inputs, training, answer)
     unknown = sorted(set(tests) - set(NAMES))
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}")
@@ -127,7 +127,7 @@ def leakage_report(
                 )
             if ranked is not None:
                 ready[SCORES] = lambda: score_code(
-                    ranked, masks, answer, _told(inputs, (outside, surrogate), rows, masks, answer), fit=fit, score=score,
+                    ranked, masks, answer, _tell(inputs, (outside, surrogate), rows, masks, answer), fit=fit, score=score,
                     seed=seed,
                 )  # fmt: skip
             if useless is not None:
@@ -154,7 +154,7 @@ def leakage_report(
             bar.update(len(tests) + place)
     found = _as_sure_as_the_judge(found)
     notes = (f"{len(score)} rows scored, {len(fit)} used for fitting", *said)
-    return Findings(subject, tuple(found), not_run, notes, concluded(found, not_run, len(rows)))
+    return Findings(subject, tuple(found), not_run, notes, conclude(found, not_run, len(rows)))
 
 
 def _as_sure_as_the_judge(found: list[Finding]) -> list[Finding]:
@@ -184,7 +184,7 @@ def _judge(
     x, labels = training or (rows, answer[fit])
     classes, k = int(answer.max()) + 1, _size(chosen)
     try:
-        judge = trained_judge(inputs, x, labels, classes, k, model, chosen, width, seed)
+        judge = train_judge(inputs, x, labels, classes, k, model, chosen, width, seed)
     except InvalidInput as error:
         return None, None, (f"no judge could be trained: {error}",)
 
@@ -200,18 +200,18 @@ def _judge(
     return judge, of_half, (f"the judge was trained on {whence}{heard}",)
 
 
-def _taught(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:
+def _teach(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:
     """The rows that train a judge, and their answers."""
     if not isinstance(training, tuple | list) or len(training) != 2 or inputs is None:
         raise InvalidInput(f"training is {shown(training)}; give a pair (rows, answers) of what inputs describes")
     x = inputs.check(training[0])
-    labels = checked_labels(training[1], len(x))
+    labels = check_labels(training[1], len(x))
     if labels.max() > answer.max():
         raise InvalidInput(f"training has answers up to {labels.max()}; give rows with answers up to {answer.max()}")
     return x, labels
 
 
-def _told(
+def _tell(
     inputs: Inputs | None, readers: Sequence[Reader | None], x: Array, masks: FloatArray, labels: IntArray
 ) -> FloatArray | None:
     """What is shown, where it is numbers, and what readers say about it, side by side: (N, numbers).
@@ -232,7 +232,7 @@ def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     return np.clip(given, -1e12, 1e12)
 
 
-def _checked(
+def _check(
     inputs: Inputs | None, x: npt.ArrayLike, masks: npt.ArrayLike, labels: npt.ArrayLike
 ) -> tuple[Array, FloatArray, IntArray]:
     rows: Any = np.asarray(x) if inputs is None else inputs.check(x)
@@ -242,7 +242,7 @@ def _checked(
         raise InvalidInput(f"masks must have shape {wanted}, one column per player; got {chosen.shape}")
     if not ((chosen >= 0) & (chosen <= 1)).all():
         raise InvalidInput("masks must be finite numbers in 0..1")
-    return rows, chosen, checked_labels(labels, len(rows))
+    return rows, chosen, check_labels(labels, len(rows))
 
 
 def _size(masks: FloatArray) -> int | None:

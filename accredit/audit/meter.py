@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.audit.finding import Finding, interval_of, judged
+from accredit.audit.finding import Finding, interval_of, judge_finding
 from accredit.audit.names import MARGIN, METER
 from accredit.audit.probes import halves
 from accredit.audit.readers import Reader, ask, patience_for, surprise
@@ -39,7 +39,7 @@ def encode_meter(
         reader = _reader(inputs, x[fit], drawn[fit], labels[fit], int(labels.max()) + 1, width, seed)
         ours = surprise(answers(reader, x[score], drawn[score]), labels[score])
         gains.append(surprise(ask(evalx, x[score], drawn[score], labels[score]), labels[score]) - ours)
-    found = judged(
+    found = judge_finding(
         METER, gains[0], gains[1],
         asks="nats about the answer in the choice, beyond the values shown; chance column: masks dealt out at random",
         readings={

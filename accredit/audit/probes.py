@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from accredit.audit.finding import Finding, judged, right
+from accredit.audit.finding import Finding, judge_finding, right
 from accredit.audit.names import INERT, MARGIN, PROBE, SCORES
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs, real_numbers
 from accredit.core.numbers import truths
@@ -39,7 +39,7 @@ def mask_only_probe(
     bits = np.log2(np.maximum(believed[np.arange(len(score)), labels[score]], 1e-3))
     share = np.bincount(labels[score]) / len(score)
     entropy = -float((share[share > 0] * np.log2(share[share > 0])).sum())
-    return judged(
+    return judge_finding(
         PROBE, right(believed, labels[score]), labels[score] == commonest,
         asks="accuracy of the answer predicted from the mask alone, the values unseen",
         readings={
@@ -94,7 +94,7 @@ def score_code(
     classes = int(labels.max()) + 1
     both = np.concatenate([plain, *_order_and_size(scores, shown)], axis=1)
     found, chance = (right(_trees(x[fit], labels[fit], x[score], classes, seed), labels[score]) for x in (both, plain))
-    return judged(
+    return judge_finding(
         SCORES, found, chance,
         asks="accuracy of the answer predicted from the order and size of scores, the mask, what is shown and the readers' "
         "answers to it; chance column: without the scores",
@@ -145,7 +145,7 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
     if not kept.any():
         raise NothingToJudge("the masks are empty in all rows, so no player is preferred")
     mass = (masks * useless).sum(axis=1)[kept] / total[kept]
-    return judged(
+    return judge_finding(
         INERT,
         mass,
         (useless.sum(axis=1) / there.sum(axis=1))[kept],

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.learned.black_boxes import BlackBox, checked_answers
+from accredit.learned.black_boxes import BlackBox, check_answers
 from accredit.learned.inputs import Array, Inputs
 
 Reader = Callable[[Array, FloatArray], npt.ArrayLike]  # inputs (N, ...), masks (N, n) -> probabilities (N, classes)
@@ -17,7 +17,7 @@ TOSS = 0.1  # lead below which two answers of a reader count as a toss
 
 def ask(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> FloatArray:
     """What a reader answers to masked rows, with a column for every label: (N, classes)."""
-    said = checked_answers(reader(x, masks), len(x), "the answers of a reader (surrogate, EVAL-X or black box)")
+    said = check_answers(reader(x, masks), len(x), "the answers of a reader (surrogate, EVAL-X or black box)")
     if labels.max() >= said.shape[1]:
         raise InvalidInput(
             f"labels go up to {labels.max()}, but a reader (the surrogate, EVAL-X or the black box) gives {said.shape[1]} "

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
 from accredit.core import FloatArray, InvalidInput, optional_whole
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.arrays import read_arrays as arrays_in
 from accredit.core.tables import is_table, number, read_sheet
-from accredit.learned.black_boxes import BlackBox, answers_of, checked_answers, numbers_of
+from accredit.learned.black_boxes import BlackBox, answers_of, check_answers, numbers_of
 from accredit.learned.inputs import Array
 
 ARRAYS = (
@@ -24,7 +24,7 @@ ARRAYS = (
 )
 
 
-@checked_arguments
+@check_arguments
 def audit_saved(
     folder: str | Path,
     data: str | Path,
@@ -105,7 +105,7 @@ def _explainer(
         method, masks, surrogate = "cxplain", explainer.select(x).astype(np.float64), None
     else:
         if answers is not None:
-            explainer.black_box = black_box or recorded(x, answers)
+            explainer.black_box = black_box or record(x, answers)
         elif explainer.query:
             raise InvalidInput(
                 f"{explainer.method} needs the black box's answer to choose; name the model (--model), or save its "
@@ -134,7 +134,7 @@ def _answers(arrays: dict[str, Array], x: Array, black_box: BlackBox | None, num
     if "answers" not in arrays:
         return None
     said = arrays["answers"]
-    return numbers_of(lambda _rows: said, x) if number else checked_answers(said, len(x), "answers")
+    return numbers_of(lambda _rows: said, x) if number else check_answers(said, len(x), "answers")
 
 
 def _of_rows(name: str, array: Array) -> bool:
@@ -154,7 +154,7 @@ def _attention(place: Path, arrays: dict[str, Array], tests: Sequence[str] | Non
     )  # fmt: skip
 
 
-def recorded(x: Array, answers: FloatArray) -> BlackBox:
+def record(x: Array, answers: FloatArray) -> BlackBox:
     """A black box that knows its answers to these rows and to no others."""
     known = {row.tobytes(): answer for row, answer in zip(x, answers, strict=True)}
 

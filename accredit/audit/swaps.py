@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from accredit.audit.finding import Finding, interval_of_pairs, judged
+from accredit.audit.finding import Finding, interval_of_pairs, judge_finding
 from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import NothingToJudge
 from accredit.audit.readers import Reader, ask
@@ -36,7 +36,7 @@ def value_scramble(
     most = max(theirs, key=lambda beyond: float(beyond.mean()), default=np.zeros(1))
     details = {"kept by an outsider, beyond chance": float(most.mean())} if theirs else {}
     expected = chance + most if most.mean() > 0 else chance
-    return judged(
+    return judge_finding(
         SCRAMBLE,
         kept,
         expected,
@@ -81,15 +81,15 @@ def mask_transplant(
             np.flatnonzero(labels != label), int((labels[valued] == label).sum())
         )
     mixed = x[valued], masks[donor], labels[valued], labels[donor]
-    followed = _followed(surrogate, *mixed)
+    followed = _follow(surrogate, *mixed)
     counted = followed != 0.5
     if not counted.any():
         raise NothingToJudge("the surrogate gives no row either of its two labels; it does not fit these labels")
-    theirs = [_followed(reader, *mixed)[counted] for reader in _able(outsiders, x, masks, labels)]
+    theirs = [_follow(reader, *mixed)[counted] for reader in _able(outsiders, x, masks, labels)]
     most = max(theirs, key=lambda one: float(one.mean()), default=np.full(int(counted.sum()), 0.5))
     expected = most if most.mean() > 0.5 else np.full(len(most), 0.5)
     details = {"rows answered by one of the two": float(counted.mean())}
-    return judged(
+    return judge_finding(
         TRANSPLANT, followed[counted], expected,
         asks="share of answers that follow the mask's donor and not the values' owner; chance column: one half, or "
         "the share of an outsider",
@@ -104,7 +104,7 @@ def mask_transplant(
     )  # fmt: skip
 
 
-def _followed(reader: Reader, x: Array, masks: FloatArray, own: IntArray, other: IntArray) -> FloatArray:
+def _follow(reader: Reader, x: Array, masks: FloatArray, own: IntArray, other: IntArray) -> FloatArray:
     """1 where the answer is the label of the mask's donor, 0 where it is the row's own, ½ where it is neither: (N,)."""
     said = ask(reader, x, masks, np.maximum(own, other)).argmax(axis=1)
     return np.where(said == other, 1.0, np.where(said == own, 0.0, 0.5))

@@ -29,14 +29,14 @@ from accredit.audit.attention import (
     adversary,
     adversary_finding,
     permutation_finding,
-    permuted,
+    permute,
     rank_agreement,
     rank_finding,
 )
 from accredit.audit.counterchecks import RETRAINED
 from accredit.audit.finding import Finding, Findings
 from accredit.core import AccreditError, FloatArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.games.text import text_game
 from accredit.models.attention import attention_kernel
 from accredit.models.encoded import Encoded
@@ -50,7 +50,7 @@ Change = Callable[[nn.Module, Tensor], Tensor]  # an attention module and its we
 _change: ContextVar[Change | None] = ContextVar("change", default=None)
 
 
-@checked_arguments
+@check_arguments
 def audit_texts(
     model: TextModel,
     texts: Sequence[str],
@@ -90,7 +90,7 @@ def audit_texts(
     with progress("audit", len(texts) if bar else 0) as line:
         for number, text in enumerate(texts):
             try:
-                measured.append(_measured(model, text, set(tests), permutations, steps, seed))
+                measured.append(_measure(model, text, set(tests), permutations, steps, seed))
             except AccreditError as error:
                 skipped.append(f"text {number + 1} was left out: {error}")
             line.update(number + 1)
@@ -107,7 +107,7 @@ def audit_texts(
     return Findings(f"attention of {model.name}", tuple(found), not_run, tuple(notes))
 
 
-def _measured(model: TextModel, text: str, tests: set[str], permutations: int, steps: int, seed: int) -> dict[str, Any]:
+def _measure(model: TextModel, text: str, tests: set[str], permutations: int, steps: int, seed: int) -> dict[str, Any]:
     """All numbers of one text."""
     encoded = model.encode(text)
     words = ~encoded.special
@@ -128,7 +128,7 @@ def _measured(model: TextModel, text: str, tests: set[str], permutations: int, s
             with last_layer(model, encoded) as (answer, attention):
                 there = torch.ones(1, attention.shape[-1], dtype=torch.bool)
                 if PERMUTATION in tests:
-                    out[PERMUTATION] = permuted(answer, attention, there, permutations, seed)[0]
+                    out[PERMUTATION] = permute(answer, attention, there, permutations, seed)[0]
                 if ADVERSARY in tests:
                     out[ADVERSARY] = adversary(answer, attention, there, steps=steps, seed=seed)
         except CannotImpose as error:
@@ -178,7 +178,7 @@ def gradient_importance(model: TextModel, encoded: Encoded) -> FloatArray:
     """
     batch = model.batch(encoded)
     assert batch.ids is not None
-    with watched(model, lambda _module, weights: weights.detach()):
+    with watch_losses(model, lambda _module, weights: weights.detach()):
         vectors = model.embed(batch.ids).detach().requires_grad_(True)
         outputs = model.outputs(TokenBatch(embeddings=vectors, attends=batch.attends, types=batch.types))
         worth = payoff_of(outputs, int(outputs[0].argmax()), "log-odds", model.law)
@@ -214,7 +214,7 @@ def last_layer(model: TextModel, encoded: Encoded) -> Iterator[tuple[Callable[[T
         seen.append((module, computed.detach()))
         return computed
 
-    with watched(model, watch):
+    with watch_losses(model, watch):
         plain = model.outputs(batch)
     _check_kernel(model, batch, plain, seen)
     last, weights = seen[-1]
@@ -241,7 +241,7 @@ def last_layer(model: TextModel, encoded: Encoded) -> Iterator[tuple[Callable[[T
         recall(rows)
         return probabilities(model.outputs(many).float())[:, None].cpu()
 
-    with _remembered(model.model, last) as recall, watched(model, change):
+    with _remember(model.model, last) as recall, watch_losses(model, change):
         yield answer, own.flatten(0, 1)[None].float().cpu()
 
 
@@ -260,7 +260,7 @@ def _check_kernel(model: TextModel, batch: TokenBatch, found: Tensor, seen: list
 
 
 @contextmanager
-def _remembered(model: nn.Module, last: nn.Module) -> Iterator[Callable[[int], None]]:
+def _remember(model: nn.Module, last: nn.Module) -> Iterator[Callable[[int], None]]:
     """Layers below the one that holds `last` answer with what they gave to the first batch of that many rows.
 
     Yields a function to be called with the number of rows before each pass. Where no list of layers is found, nothing is
@@ -304,7 +304,7 @@ def _layers_below(model: nn.Module, last: nn.Module) -> list[nn.Module]:
 
 
 @contextmanager
-def watched(model: TextModel, change: Change) -> Iterator[None]:
+def watch_losses(model: TextModel, change: Change) -> Iterator[None]:
     """The model in evaluation mode with our kernel, whose weights pass through `change`."""
     _register()
     token = _change.set(change)

@@ -49,7 +49,7 @@ class Conclusion:
         return {"answer": self.answer, "because": self.because, "evidence": list(self.evidence), "rows": self.rows}
 
 
-def concluded(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -> Conclusion:
+def conclude(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -> Conclusion:
     """The verdict from what the detectors found on `total` rows."""
     by_name = {finding.name: finding for finding in found}
     convicts = DECIDING if any(name in by_name for name in OWN) else ()
@@ -95,7 +95,7 @@ def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
     """About how many rows would move every interval off its margin, four times in five, its middle taken a little nearer to the
     margin than seen; None beyond a million, where the middle is too near to say, and where an interval is off its margin
     already, so that something else is missing."""
-    if any(map(_decided, unclear)):
+    if any(map(_is_decided, unclear)):
         return None
     most = 0.0
     for finding in unclear:
@@ -107,7 +107,7 @@ def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
     return None if not rows <= MOST else int(math.ceil(rows / 100) * 100)
 
 
-def _decided(finding: Finding) -> bool:
+def _is_decided(finding: Finding) -> bool:
     """Whether its interval is off its margin, although it is unclear: the judge is too weak, or nobody reads holes."""
     low, high = finding.excess.ends
     return not low <= finding.margin <= high
@@ -115,7 +115,7 @@ def _decided(finding: Finding) -> bool:
 
 def _not_by_rows(unclear: Sequence[Finding]) -> str:
     """What is missing where a number of rows cannot be said."""
-    missing = [f"{finding.name}: {finding.reading}" for finding in unclear if _decided(finding)]
+    missing = [f"{finding.name}: {finding.reading}" for finding in unclear if _is_decided(finding)]
     return "; ".join(missing) or "more rows of this kind would hardly decide"
 
 

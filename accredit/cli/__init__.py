@@ -108,7 +108,7 @@ def main() -> None:
         leave_closed_pipe()
         code = CLOSED
     except KeyboardInterrupt:
-        code = _interrupted()
+        code = _interrupt()
     except OSError as error:  # the last words did not fit on the disk
         leave_closed_pipe()
         code = REFUSED if error.errno else BROKEN
@@ -138,7 +138,7 @@ def _run() -> int:
     except click.ClickException as error:
         _say(error.format_message())
     except (click.Abort, KeyboardInterrupt):
-        return _interrupted()
+        return _interrupt()
     except BrokenPipeError:
         raise
     except AccreditError as error:
@@ -177,7 +177,7 @@ def _say(message: str) -> None:
     click.echo(f"accredit: {' '.join(short.splitlines())}", err=True)
 
 
-def _interrupted() -> int:
+def _interrupt() -> int:
     try:
         click.echo("interrupted", err=True)
     except OSError:  # nobody reads that either

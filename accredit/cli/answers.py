@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from accredit.cli.destination import Destination, announce, with_command
-from accredit.cli.output import write_whole, written
+from accredit.cli.output import write, write_whole
 from accredit.cli.settings import ALONE, read_settings
 from accredit.core.errors import InvalidInput
 from accredit.core.files import read_text
@@ -33,7 +33,7 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Typed, own:
     result = with_command(explain_answer(prompt, model, announce=announce, **settings))
     if to.out:
         write_whole(to.out, result.to_json() + "\n")
-        written(to.out)
+        write(to.out)
     to.print(result)
 
 

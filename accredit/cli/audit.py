@@ -9,7 +9,7 @@ import click
 
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, NamedPath
-from accredit.cli.output import NewFile, write_whole, written
+from accredit.cli.output import NewFile, write, write_whole
 from accredit.core import needs
 from accredit.core.errors import InvalidInput
 
@@ -58,7 +58,7 @@ def audit(
     if explainer is not None:
         if subject is not None or data_file is None:
             raise InvalidInput("--explainer FOLDER takes its rows from --data FILE, so leave TEXT out")
-        report = _saved(explainer, data_file, asked, target, limit, seed, model, train_file, judge)
+        report = _save(explainer, data_file, asked, target, limit, seed, model, train_file, judge)
     else:
         if train_file is not None or judge is not None:
             raise InvalidInput("--train and --judge are for --explainer FOLDER; leave them out to audit attention")
@@ -73,10 +73,10 @@ def audit(
         write_whole(html_file, audit_page(report))
     click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
     if html_file:
-        written(html_file)
+        write(html_file)
 
 
-def _saved(
+def _save(
     folder: str, data_file: str, tests: list[str] | None, target: str, limit: int | None, seed: int, model: str | None,
     train: str | None, judge: str | None,
 ) -> Findings:  # fmt: skip
@@ -95,7 +95,7 @@ def _texts(
 ) -> Findings:
     with needs("text", "auditing attention"):
         import torch  # noqa: F401  the tests ask a network
-    from accredit.arena.texts import loaded
+    from accredit.arena.texts import load
     from accredit.audit import audit_texts
     from accredit.audit.finding import named
     from accredit.audit.transformer import TESTS
@@ -109,4 +109,4 @@ def _texts(
     if kind == "text" and column is not None:
         raise InvalidInput(f"--text is for a FILE of texts, but {subject!r:.40} is one text")
     texts = read_texts(subject, column) if kind == "file" else [subject]
-    return audit_texts(loaded(model), texts[: limit or DEFAULT_LIMIT], tests=wanted, steps=steps, seed=seed, bar=True)
+    return audit_texts(load(model), texts[: limit or DEFAULT_LIMIT], tests=wanted, steps=steps, seed=seed, bar=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from accredit.cli.output import NewFile, written
+from accredit.cli.output import NewFile, write
 from accredit.cli.wording import speaking_options
 from accredit.core.files import put
 from accredit.core.meant import nearest
@@ -24,7 +24,7 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         ctx.meta[f"accredit.{param.name}"] = value
 
 
-def _shared(prints: bool) -> list[click.Option]:
+def _share(prints: bool) -> list[click.Option]:
     """Options of every command, and of those that print a result."""
     quiet = click.Option(
         ["-q", "--quiet"],
@@ -57,7 +57,7 @@ class Command(click.Command):
         super().__init__(*arguments, **settings)
         self.sections = sections or {}
         own = {param.name for param in self.params}
-        self.params += [option for option in _shared(prints) if option.name not in own]
+        self.params += [option for option in _share(prints) if option.name not in own]
         for param in self.params:
             if param.metavar is None and isinstance(param.type, click.IntRange | click.FloatRange):
                 param.metavar = "N" if isinstance(param.type, click.IntRange) else "NUMBER"
@@ -144,4 +144,4 @@ def to_file(path: str) -> Iterator[None]:
     with redirect_stdout(io.StringIO()) as printed:
         yield
     put(path, printed.getvalue().encode("utf-8", "accredit"))
-    written(path)
+    write(path)

@@ -12,7 +12,7 @@ import click
 
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodNames, NamedPath
-from accredit.cli.output import NewFile, write_whole, written
+from accredit.cli.output import NewFile, write, write_whole
 from accredit.models.builtin.facts import KINDS, MOST
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def compare(
         contest = TextContest(
             model=model,
             methods=methods or COMPARED,
-            metrics=tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS)),
+            metrics=tuple(m.name for m in metrics_named(_read_list(metrics) or DEFAULT_METRICS)),
             players=players, payoff=payoff, removal=removal, budget=budget, seed=seed, judge=judge,
         )  # fmt: skip
         subject = Path(data_file).name if data_file else f"{len(examples)} built-in sentences"
@@ -147,7 +147,7 @@ def _on_answers(
     from accredit.arena.contest import ANSWER_METRICS, metrics_named
     from accredit.methods import COMPARED_ANSWERS
 
-    named = tuple(m.name for m in metrics_named(_listed(metrics) or ANSWER_METRICS))
+    named = tuple(m.name for m in metrics_named(_read_list(metrics) or ANSWER_METRICS))
     return AnswerContest(
         methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or BUDGET, seed
     )
@@ -165,7 +165,7 @@ def _on_rows(
     if data is None or background is None:
         missing = "--data" if data is None else "--background"
         raise click.UsageError(f"{missing} is missing; rows need --data rows.csv and --background train.csv")
-    named = tuple(m.name for m in metrics_named(_listed(metrics) or DEFAULT_METRICS))
+    named = tuple(m.name for m in metrics_named(_read_list(metrics) or DEFAULT_METRICS))
     usual = ctx.get_parameter_source("payoff") is not ParameterSource.COMMANDLINE
     trusted = tuple(filter(None, trust.split(",")))
     return RowFileContest(
@@ -173,7 +173,7 @@ def _on_rows(
     )
 
 
-def _listed(words: str | None) -> tuple[str, ...]:
+def _read_list(words: str | None) -> tuple[str, ...]:
     """Names between commas, each once."""
     return tuple(dict.fromkeys(name.strip() for name in (words or "").split(",") if name.strip()))
 
@@ -183,4 +183,4 @@ def _write_page(table: Standings, html_file: str, model: str, subject: str) -> N
 
     asked_of = "the built-in model" if model == "builtin" else Path(model).name
     write_whole(html_file, arena_page(table, f"{asked_of} on {subject}"))
-    written(html_file)
+    write(html_file)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accredit.cli.command import to_file
-from accredit.cli.output import write_whole, written
+from accredit.cli.output import write, write_whole
 
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
@@ -40,7 +40,7 @@ class Destination:
             write_whole(self.html, views.to_page(result))
         click.echo(result.to_json() if self.as_json else views.text(result, colour=wants_colour(sys.stdout)))
         if self.html:
-            written(self.html)
+            write(self.html)
 
 
 def with_command(result: Explanation) -> Explanation:

@@ -76,12 +76,12 @@ def doctor(as_json: bool) -> None:
 
 def _additions() -> tuple[Addition, ...]:
     """What other packages add: methods, readers and commands, used or not."""
-    from accredit.methods import added_methods
-    from accredit.models.rows import added_readers
+    from accredit.methods import add_methods
+    from accredit.models.rows import add_readers
 
     root = click.get_current_context().find_root().command
     commands = root.added() if isinstance(root, OpenGroup) else ()
-    return (*added_methods(), *added_readers(), *commands)
+    return (*add_methods(), *add_readers(), *commands)
 
 
 def _bfloat16(found: dict[str, dict[str, str | None]]) -> PrecisionTrial | None:

@@ -28,7 +28,7 @@ def examples(folder: str, as_json: bool) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for sample in sorted(SAMPLES.iterdir()):
         _write(target / sample.name, sample.read_bytes())
-    trials = {_moved(command, folder): answers for command, answers in TRIALS.items()}
+    trials = {_move(command, folder): answers for command, answers in TRIALS.items()}
     if as_json:
         click.echo(json.dumps({"folder": folder, "trials": trials}, ensure_ascii=False))
         return
@@ -50,6 +50,6 @@ def _write(path: Path, content: bytes) -> None:
         click.echo(f"kept: {path} ({'unchanged' if same else 'it differs from the example'})", err=True)
 
 
-def _moved(command: str, folder: str) -> str:
+def _move(command: str, folder: str) -> str:
     """The command with the files where they were written."""
     return command.replace("examples/", shlex.quote(f"{folder.rstrip('/')}/") if folder != "examples" else "examples/")

@@ -20,9 +20,9 @@ from accredit.cli.many import explain_many
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
-from accredit.cli.settings import given, read_settings, sections, setting_options
+from accredit.cli.settings import read_settings, sections, setting_options, take
 from accredit.core.errors import InvalidInput
-from accredit.explanation.requests import REQUESTS, Kind, misplaced, only_in
+from accredit.explanation.requests import REQUESTS, Kind, misplace, only_in
 
 Typed = dict[str, Any]
 OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained -> the kinds of question they belong to
@@ -76,12 +76,12 @@ def explain(
     pictures of a FOLDER one by one. With a model file of rows (--model model.json), the rows of a table are explained, all
     classes at once.
     """
-    typed = given(options)
+    typed = take(options)
     own = {name: typed.pop(name) for name in OWN if name in typed}
     kind = kind_of_question(subject, model, typed, own)
     for name in own:
         if kind not in OWN[name]:
-            raise misplaced(name, [REQUESTS[other] for other in OWN[name]], REQUESTS[kind])
+            raise misplace(name, [REQUESTS[other] for other in OWN[name]], REQUESTS[kind])
     HANDLERS[kind](subject, model, typed, own, Destination(out, html_file, as_json))
 
 

@@ -9,9 +9,9 @@ import click
 
 from accredit.cli.command import Command
 from accredit.cli.options import NamedPath
-from accredit.cli.output import NewFile, write_whole, written
+from accredit.cli.output import NewFile, write, write_whole
 from accredit.core import InvalidInput
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 
 
 @click.command(cls=Command)
@@ -42,7 +42,9 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         cheapest = least_cost(graph)
         prices = dict(zip(graph.nodes, cheapest.prices.tolist(), strict=True))
         found = {"cost": cheapest.cost, "edges": cheapest.edges, "prices": prices, "certificate": cheapest.certificate}
-        said = f"least cost {rounded(cheapest.cost)}; proved by prices, gap {rounded(cheapest.certificate['gap'], 1)}"
+        said = (
+            f"least cost {round_off(cheapest.cost)}; proved by prices, gap {round_off(cheapest.certificate['gap'], 1)}"
+        )
     elif len(sources) == 1:
         one = graph_flow(graph, sources[0], sinks[0])
         found = {
@@ -52,12 +54,13 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
             "cut": one.cut,
             "gap": one.gap,
         }
-        said = f"maximum flow {rounded(one.value)}; the cut around {', '.join(one.source_side)} lets through {rounded(one.cut)}"
+        side = ", ".join(one.source_side)
+        said = f"maximum flow {round_off(one.value)}; the cut around {side} lets through {round_off(one.cut)}"
     else:
         many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
         found = {"value": many.value, "values": many.values.tolist(), "edges": many.edges.sum(axis=0), "gap": many.gap}
-        each = ", ".join(f"{a} → {b} {rounded(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
-        said = f"maximum sum of flows {rounded(many.value)} ({each}); gap {rounded(many.gap, 1)}"
+        each = ", ".join(f"{a} → {b} {round_off(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
+        said = f"maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}"
     ends = [(graph.nodes[a], graph.nodes[b]) for a, b in zip(graph.tail, graph.head, strict=True)]
     if html_file:
         named = [f"{a} → {b}" for a, b in ends]
@@ -65,7 +68,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         write_whole(html_file, edges_page(click.format_filename(file, shorten=True), said, drawn))
     _show(graph, ends, found, said, as_json)
     if html_file:
-        written(html_file)
+        write(html_file)
 
 
 def _show(graph: Any, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
@@ -76,7 +79,7 @@ def _show(graph: Any, ends: list[tuple[str, str]], found: dict[str, Any], said: 
         click.echo(json.dumps(found | {"edges": listed}, ensure_ascii=False))
         return
     rows = [
-        [f"{printable(a)} → {printable(b)}", rounded(f), rounded(u)]
+        [f"{printable(a)} → {printable(b)}", round_off(f), round_off(u)]
         for (a, b), f, u in zip(ends, found["edges"].tolist(), graph.capacity.tolist(), strict=True)
     ]
     click.echo("\n".join([said, *table(["edge", "flow", "capacity"], rows)]))

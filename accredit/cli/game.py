@@ -9,7 +9,7 @@ import click
 
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodName, NamedPath
-from accredit.cli.output import NewFile, write_whole, written
+from accredit.cli.output import NewFile, write, write_whole
 from accredit.core import Attribution, Attributions, InvalidInput
 from accredit.core.tables import Sheet, is_table, read_sheet
 from accredit.methods import find
@@ -78,21 +78,21 @@ def game(
         write_whole(html_file, views.game_page(result, click.format_filename(file, shorten=True)))
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))
     if html_file:
-        written(html_file)
+        write(html_file)
 
 
 def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Attribution | Attributions:
     """The credit of a game of several choices."""
-    from accredit.games.choices import choices_in, ordered
+    from accredit.games.choices import choices_in, is_ordered
     from accredit.values import bolger, multichoice, multichoices, roll_calls
 
     for option, value in given.items():
         if value is not None:
             raise InvalidInput(f"{option} does not go with {sheet.file!r}, a table of choices; use --rule")
     game = choices_in(sheet)
-    if rule == "bolger" or (rule is None and not ordered(game)):
+    if rule == "bolger" or (rule is None and not is_ordered(game)):
         return bolger(game)
-    if not ordered(game):
+    if not is_ordered(game):
         raise InvalidInput(
             f"--rule {rule} needs levels 0, 1, 2, … and {sheet.file!r} names alternatives; write --rule bolger"
         )

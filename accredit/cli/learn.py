@@ -15,7 +15,7 @@ from accredit import defaults
 from accredit.cli.command import Commands
 from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
-from accredit.cli.output import NewFile, NewFolder, write_whole, written
+from accredit.cli.output import NewFile, NewFolder, write, write_whole
 from accredit.cli.typed import groups_of, players_of, removal_of, split_at_commas
 from accredit.core.errors import InvalidInput
 
@@ -206,7 +206,7 @@ def explain(
     as_json: bool,
 ) -> None:
     """Which players the selector in FOLDER shows, of a TEXT or of each row, text or picture of FILE or FOLDER."""
-    selector, task = _opened(folder, subject, model, trusted, column, limit)
+    selector, task = _open(folder, subject, model, trusted, column, limit)
     for note in (*task.notes, *_doubts(selector)):
         click.echo(note, err=True)
     for one, names in zip(task.x, task.names, strict=True):
@@ -241,7 +241,7 @@ def audit(
     from accredit.learned.evalx import EvalX
     from accredit.views.audit import audit_page, audit_text
 
-    selector, task = _opened(folder, subject, model, trusted, column, limit)
+    selector, task = _open(folder, subject, model, trusted, column, limit)
     cut = Thirds.of(task.asked()) if task.regresses else None
     if isinstance(selector, CXPlain):
         masks, surrogate, method = selector.select(task.x).astype(np.float64), None, "cxplain"
@@ -250,9 +250,9 @@ def audit(
     training = None
     if train is not None:
         learn_from = _task(train, model, trusted, column, None)(selector.inputs)
-        training = learn_from.x, answered(learn_from, cut)
+        training = learn_from.x, answer(learn_from, cut)
     report = leakage_report(
-        task.inputs, task.x, masks, answered(task, cut), cut.box(task.black_box) if cut else task.black_box,
+        task.inputs, task.x, masks, answer(task, cut), cut.box(task.black_box) if cut else task.black_box,
         cut.reader(surrogate) if cut and surrogate else surrogate, None if judge is None else EvalX.load(judge),
         scores=selector.scores(task.x), training=training, seed=seed, subject=f"{method}, {selector.rule()}", progress=True,
     )  # fmt: skip
@@ -261,10 +261,10 @@ def audit(
         write_whole(html_file, audit_page(report))
     click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
     if html_file:
-        written(html_file)
+        write(html_file)
 
 
-def answered(task: Any, cut: Any) -> Any:
+def answer(task: Any, cut: Any) -> Any:
     """What the model answers to the inputs of a task: class numbers, or thirds of a regression's numbers."""
     said = task.asked()
     return said.argmax(axis=1) if cut is None else cut.labels(said)
@@ -291,27 +291,27 @@ def _task(
         _refuse({"--text": column}, "is for texts")
         frame = read_frame(subject)[:limit]
         return lambda like: row_task(frame, model, trusted, like)
-    from accredit.explanation.loading import loaded_model
+    from accredit.explanation.loading import load_model
 
     there = Path(subject).exists() or subject.endswith((".csv", ".tsv", ".txt", ".jsonl"))
     inputs = read_inputs(subject, column)[:limit] if there else [subject]
-    loaded = loaded_model(inputs[0], model)
+    loaded = load_model(inputs[0], model)
     if isinstance(inputs[0], Path):
         _refuse({"--text": column}, "is for texts")
         return lambda like: picture_task(inputs, loaded, like)
     return lambda like: text_task(inputs, loaded, like=like)
 
 
-def _opened(
+def _open(
     folder: str, subject: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None
 ) -> tuple[Any, Any]:
     from accredit.learned.fast import KIND
-    from accredit.learned.folders import described
-    from accredit.learned.tasks import opened_selector
+    from accredit.learned.folders import describe
+    from accredit.learned.tasks import open_selector
 
-    if described(folder).get("kind") == KIND:
+    if describe(folder).get("kind") == KIND:
         raise InvalidInput(f"{folder} holds fast Shapley values; write accredit explain {subject} --fast {folder}")
-    return opened_selector(folder, _task(subject, model, trusted, column, limit))
+    return open_selector(folder, _task(subject, model, trusted, column, limit))
 
 
 def read_inputs(subject: str, column: str | None) -> list[Any]:

@@ -23,8 +23,8 @@ def explain_many(
     pair: str | None = None,
 ) -> None:
     """Explain what a file or a folder holds, and say how long it will take where that is long."""
-    from accredit.explanation.loading import loaded_model
-    from accredit.explanation.rows import check_settings, explained, finished, run_name
+    from accredit.explanation.loading import load_model
+    from accredit.explanation.rows import check_settings, explain, read_finished, run_name
     from accredit.values.solver import progress
 
     if to.html is not None:
@@ -32,19 +32,19 @@ def explain_many(
             "html_file is for one text or image; a FILE or a FOLDER gives JSON lines, see --out", argument="html_file"
         )
     inputs = _inputs(file, column, pair)
-    loaded = loaded_model(inputs[0], model)
+    loaded = load_model(inputs[0], model)
     if isinstance(inputs[0], Path) and not hasattr(loaded, "patch_tokens"):
         raise InvalidInput(f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures")
     check_settings(inputs, loaded, settings)
     run = run_name(loaded, settings)
-    done = finished(Path(to.out), inputs, run) if to.out else 0
+    done = read_finished(Path(to.out), inputs, run) if to.out else 0
     _announce(inputs[done:], loaded, settings)
     failed = 0
     with (
         open(to.out, "a", encoding="utf-8", newline="\n") if to.out else nullcontext(sys.stdout) as lines,
         progress("explain", len(inputs) - done) as bar,
     ):
-        for count, line in enumerate(explained(inputs, loaded, run, settings, done), 1):
+        for count, line in enumerate(explain(inputs, loaded, run, settings, done), 1):
             lines.write(line)
             lines.flush()
             failed += "error" in json.loads(line)
@@ -64,10 +64,10 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
 
 def _announce(inputs: list[Any], loaded: Any, settings: dict[str, Any]) -> None:
     from accredit.explanation.explainer import LONG
-    from accredit.explanation.rows import expected_seconds
+    from accredit.explanation.rows import estimate_seconds
     from accredit.views.words import duration
 
-    expected = expected_seconds(inputs, loaded, settings)
+    expected = estimate_seconds(inputs, loaded, settings)
     if expected > LONG:
         sooner = "" if settings.get("budget") else "; sooner, and with intervals: --budget 200"
         click.echo(f"{len(inputs)} rows; their payoffs alone take about {duration(expected)}{sooner}", err=True)

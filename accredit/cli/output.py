@@ -43,6 +43,6 @@ def write_whole(path: str | Path, content: str) -> None:
     put(path, content.encode())
 
 
-def written(path: str | Path) -> None:
+def write(path: str | Path) -> None:
     """Say, beside the result, that a file is there."""
     click.echo(f"written: {path}", err=True)

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from accredit.cli.command import Commands
 from accredit.cli.options import SEED, Amount, Count, NamedPath
-from accredit.cli.output import NewFolder, written
+from accredit.cli.output import NewFolder, write
 from accredit.core import AccreditError, InvalidInput
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
@@ -74,10 +74,10 @@ def chapter(quick: bool, out: str, seed: int) -> None:
 @_with(OPTIONS)
 def propositions(model: str, quick: bool, out: str, seed: int) -> None:
     """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
-    from accredit.arena.texts import loaded
+    from accredit.arena.texts import load
     from accredit.papers.propositions import propositions as run
 
-    _finish(run(loaded(model), quick, seed), out)
+    _finish(run(load(model), quick, seed), out)
 
 
 @reproduce.command()
@@ -87,10 +87,10 @@ def propositions(model: str, quick: bool, out: str, seed: int) -> None:
 @_with(OPTIONS)
 def choices(model: str, quick: bool, out: str, seed: int) -> None:
     """Players with several choices: values told apart by axioms; words, training rows and attention."""
-    from accredit.arena.texts import loaded
+    from accredit.arena.texts import load
     from accredit.papers.choices_report import choices_report
 
-    _finish(choices_report(loaded(model), quick, seed), out)
+    _finish(choices_report(load(model), quick, seed), out)
 
 
 @reproduce.command()
@@ -101,10 +101,10 @@ def choices(model: str, quick: bool, out: str, seed: int) -> None:
 def questions(model: str, quick: bool, out: str, seed: int) -> None:
     """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
     from accredit.arena.examples import sample
-    from accredit.arena.texts import loaded
+    from accredit.arena.texts import load
     from accredit.papers.questions_report import questions_report
 
-    _finish(questions_report(loaded(model), [example.text for example in sample()], quick, seed), out)
+    _finish(questions_report(load(model), [example.text for example in sample()], quick, seed), out)
 
 
 @reproduce.command()
@@ -394,7 +394,7 @@ MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
 COUNTED = {"holds": "statements hold", "refuted": "are refuted", "cannot tell": "cannot be told from so little"}
 
 
-def _typed() -> str:
+def _type_of() -> str:
     """The command as it was typed, which writes the same report again; of files and folders only the name is told."""
     context = click.get_current_context()
     words = ["accredit", "reproduce", str(context.info_name)]
@@ -412,7 +412,7 @@ def _typed() -> str:
 
 
 def _finish(report: Any, out: str) -> None:
-    report.command = _typed()
+    report.command = _type_of()
     files = report.write(out)
     click.get_current_context().meta.get(FOUND, Counter()).update(str(verdict.found) for verdict in report.verdicts)
     if click.get_current_context().meta[JSON]:
@@ -422,4 +422,4 @@ def _finish(report: Any, out: str) -> None:
         for verdict in report.verdicts:
             click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
     for file in files:
-        written(file)
+        write(file)

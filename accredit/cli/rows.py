@@ -10,7 +10,7 @@ import click
 from accredit.cli.destination import Destination
 from accredit.cli.settings import read_settings
 from accredit.core.errors import InvalidInput
-from accredit.explanation.requests import RowRequest, requested
+from accredit.explanation.requests import RowRequest, make_request
 
 Typed = dict[str, Any]
 
@@ -25,12 +25,12 @@ def explain_table(subject: str | None, model: str | None, typed: Typed, own: Typ
         _check_alone(subject, model, typed.get("background"))
         settings, (read, rows, background) = read_settings("rows", typed), _builtin(typed.get("dependence"))
     else:
-        settings, read, rows = read_settings("rows", typed), _named(model), _rows(subject)
+        settings, read, rows = read_settings("rows", typed), _name(model), _rows(subject)
         background = settings.pop("background", None)
     if "fast" in own:
-        to.show(lambda: _predicted(own, rows, read, background, settings, to))
+        to.show(lambda: _predict(own, rows, read, background, settings, to))
     elif to.out is not None and "table" not in own:
-        _stream(rows, read, requested(RowRequest, {**settings, "background": background, "out": to.out}), to)
+        _stream(rows, read, make_request(RowRequest, {**settings, "background": background, "out": to.out}), to)
     else:
         to.show(lambda: explain_rows(rows, read, background, **settings))
 
@@ -49,7 +49,7 @@ def _builtin(dependence: str | None) -> tuple[Any, Any, Any]:
     return model, rows, None if dependence == "cover" else background
 
 
-def _named(model: str | None) -> str:
+def _name(model: str | None) -> str:
     if model is None:
         raise InvalidInput("model is missing; name the file of the model that reads these rows", argument="model")
     return model
@@ -64,14 +64,14 @@ def _rows(subject: str | None) -> Any:
 
 def read_rows(subject: str, model: str, background: str, trusted: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Rows, the model in its file, and the background."""
-    from accredit.explanation.table_run import opened
+    from accredit.explanation.table_run import open_model
 
-    return _rows(subject), opened(model, trusted), _rows(background)
+    return _rows(subject), open_model(model, trusted), _rows(background)
 
 
-def _predicted(own: Typed, rows: Any, model: Any, background: Any, settings: Typed, to: Destination) -> Any:
+def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed, to: Destination) -> Any:
     """Rows by the explainer in a folder; what it cannot do is refused."""
-    from accredit.explanation.table_run import opened
+    from accredit.explanation.table_run import open_model
     from accredit.learned.fast_results import explain_rows_fast
 
     if background is None:
@@ -79,7 +79,7 @@ def _predicted(own: Typed, rows: Any, model: Any, background: Any, settings: Typ
         raise InvalidInput(said, argument="background")
     if to.out is not None and "table" not in own:
         settings = {**settings, "out": to.out}
-    opened_model = opened(model, settings.pop("trusted", ()))
+    opened_model = open_model(model, settings.pop("trusted", ()))
     if tuple(settings.get("methods", ())) == ("shapley",):
         del settings["methods"]
     for name in settings:

@@ -13,7 +13,7 @@ import click
 
 from accredit.cli.command import Command
 from accredit.cli.options import NamedPath
-from accredit.cli.output import NewFile, written
+from accredit.cli.output import NewFile, write
 
 if TYPE_CHECKING:
     from accredit.store import Run
@@ -56,9 +56,9 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
         told = [vars(run) | said for run, said in zip(known, remarks, strict=True)]
         click.echo(json.dumps({"games": shown, "runs": told}, ensure_ascii=False))
     else:
-        click.echo(_listed(file, games, known, remarks))
+        click.echo(_read_list(file, games, known, remarks))
     if export_file:
-        written(export_file)
+        write(export_file)
 
 
 def _save_what_is_whole(file: str, new: str) -> None:
@@ -83,7 +83,7 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
         value.main(args=words, standalone_mode=False)
 
 
-def _listed(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:
+def _read_list(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:
     from accredit.views.columns import printable, table
 
     counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]

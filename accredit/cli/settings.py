@@ -62,16 +62,16 @@ def sections(own: Mapping[Kind, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
 
 def _option(name: str, said: Mapping[Kind, tuple[Option, Any, Any]]) -> Any:
     first, hint, default = next(iter(said.values()))
-    typed = TYPED.get(name) or _typed(hint, first)
+    typed = TYPED.get(name) or _type_of(hint, first)
     if type(default) is int:
         typed = {**typed, "default": default, "show_default": True}
     return click.option(first.flag or f"--{name.replace('_', '-')}", name, help=_help(said), **typed)
 
 
-def _typed(hint: Any, offer: Option) -> dict[str, Any]:
+def _type_of(hint: Any, offer: Option) -> dict[str, Any]:
     """What click is told of a value, from its annotation.
 
-    >>> _typed(bool, Option("…")), _typed(Literal["draw", "medoids"] | None, Option("…"))["type"].choices
+    >>> _type_of(bool, Option("…")), _type_of(Literal["draw", "medoids"] | None, Option("…"))["type"].choices
     ({'is_flag': True}, ('draw', 'medoids'))
     """
     kinds = [one for one in (get_args(hint) if _is_union(hint) else (hint,)) if one is not NoneType]
@@ -112,7 +112,7 @@ def read_settings(kind: Kind, typed: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _read(name, kind, value) for name, value in typed.items()}
 
 
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
+def take(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were typed, and those that have a value anyway."""
     return {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
 

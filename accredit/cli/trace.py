@@ -7,7 +7,7 @@ from click.core import ParameterSource
 
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count, NamedPath
-from accredit.cli.output import NewFile, NewFolder, write_whole, written
+from accredit.cli.output import NewFile, NewFolder, write, write_whole
 
 
 @click.command(cls=Command)
@@ -63,11 +63,11 @@ def trace(
     html_file: str | None,
 ) -> None:
     """Rank the training texts of a language model by how much each made it say ANSWER."""
-    from accredit.core import InvalidInput, checked_text
+    from accredit.core import InvalidInput, check_text
 
-    checked_text(answer, "ANSWER")
-    checked_text(prompt, "--prompt")
-    from accredit.valuation.finetuned import finetuned, read_texts
+    check_text(answer, "ANSWER")
+    check_text(prompt, "--prompt")
+    from accredit.valuation.finetuned import finetune, read_texts
     from accredit.valuation.trace import trace as traced
     from accredit.values.solver import progress
     from accredit.views.trace_view import trace_page, trace_text
@@ -82,7 +82,7 @@ def trace(
                 f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out"
             )
     texts = None if train_texts is None else read_texts(train_texts, text)
-    loaded = finetuned(model)
+    loaded = finetune(model)
     if loaded.task != "continue":
         raise InvalidInput(
             f"{model} holds a {type(loaded.model).__name__}, which says nothing; ask what its rows did with "
@@ -97,4 +97,4 @@ def trace(
         write_whole(html_file, trace_page(found, shown))
     click.echo(found.to_json() if as_json else trace_text(found, shown))
     if html_file:
-        written(html_file)
+        write(html_file)

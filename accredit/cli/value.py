@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from accredit import defaults
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
-from accredit.cli.output import NewFile, write_whole, written
+from accredit.cli.output import NewFile, write, write_whole
 from accredit.methods import find
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def value(
                 worth, notes = value_classifier(folder, read, watch=bar.update, **settings)
             report = replace(report, worth=worth, notes=report.notes + notes)
         elif only != "labels":
-            report = replace(report, worth=_valued(context, read, report))
+            report = replace(report, worth=_value(context, read, report))
     if html_file:
         write_whole(html_file, report_page(report, click.format_filename(file, shorten=True)))
     if form == "json":
@@ -174,10 +174,10 @@ def value(
     else:
         click.echo(report_text(report))
     if html_file:
-        written(html_file)
+        write(html_file)
 
 
-def _valued(context: click.Context, read: Table, report: DataReport) -> Valuation:
+def _value(context: click.Context, read: Table, report: DataReport) -> Valuation:
     """What the rows are worth, journalled where asked; the answer about labels is noted in the journal, too."""
     from accredit.store import Journal
     from accredit.valuation.worth import value_table

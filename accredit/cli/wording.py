@@ -24,11 +24,11 @@ def speaking_options(command: click.Command) -> Iterator[None]:
     try:
         yield
     except AccreditError as error:
-        error.args = (in_options(str(error), error.argument, spelled(command)), *error.args[1:])
+        error.args = (in_options(str(error), error.argument, spell(command)), *error.args[1:])
         raise
 
 
-def spelled(command: click.Command) -> dict[str, str]:
+def spell(command: click.Command) -> dict[str, str]:
     """Argument -> option."""
     options = (param for param in command.params if isinstance(param, click.Option))
     return {str(param.name): max(param.opts, key=len) for param in options}
@@ -48,13 +48,13 @@ def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
     about = rf"{re.escape(argument)}(?![\w=-])" if argument in options else rf"(?:{names}){ABOUT}"
     message = re.sub(rf"^{about}", lambda found: options[found[0]], message)
     wanted = rf"(?<![\w'\"/-])(?<!\w\()({names})=({VALUE})"  # not inside a call
-    return re.sub(wanted, lambda found: _written(options[found[1]], found[2]), message)
+    return re.sub(wanted, lambda found: _write(options[found[1]], found[2]), message)
 
 
-def _written(option: str, value: str) -> str:
+def _write(option: str, value: str) -> str:
     """An option with its value, as it is typed.
 
-    >>> _written("--methods", "('shapley',)"), _written("--target", "'very good'"), _written("--cut", "True")
+    >>> _write("--methods", "('shapley',)"), _write("--target", "'very good'"), _write("--cut", "True")
     ('--methods shapley', "--target 'very good'", '--cut')
     """
     if value.strip("[]") in ("True", "…"):

@@ -1,6 +1,6 @@
 """Plain arguments, checked from their annotations before anything else happens: numbers, texts, games, arrays, results.
 
-A function says in its signature what it takes; `checked_arguments` holds callers to it, with an error that names the argument
+A function says in its signature what it takes; `check_arguments` holds callers to it, with an error that names the argument
 and shows the value. Ranges are the function's own business. Arguments that go unused are checked too: a seed that is not a
 number is a mistake even where nothing is drawn.
 """
@@ -20,11 +20,11 @@ import numpy as np
 
 from accredit.core.errors import InvalidInput
 from accredit.core.files import as_path
-from accredit.core.game import checked_game
+from accredit.core.game import check_game
 from accredit.core.numbers import (
     MOST,
-    checked_seed,
-    checked_text,
+    check_seed,
+    check_text,
     finite_numbers,
     real_number,
     shown,
@@ -36,10 +36,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
+def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """The function, refusing arguments that are not what its annotations say.
 
-    >>> @checked_arguments
+    >>> @check_arguments
     ... def half(number: float) -> float:
     ...     return number / 2
     >>> half(6)
@@ -55,7 +55,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
         given = takes.bind(*args, **kwargs)
         for name, value in given.arguments.items():
             note = str(takes.parameters[name].annotation)
-            given.arguments[name] = checked_as(value, name, note, function.__globals__)  # type: ignore[attr-defined]
+            given.arguments[name] = check_as(value, name, note, function.__globals__)  # type: ignore[attr-defined]
         return function(*given.args, **given.kwargs)
 
     return cast(Callable[P, R], called)
@@ -65,10 +65,10 @@ def check_fields(settings: Any) -> None:
     """The same for the fields of a frozen dataclass, from its `__post_init__`."""
     known = vars(modules[type(settings).__module__])
     for field in fields(settings):
-        checked_as(getattr(settings, field.name), field.name, str(field.type), known)
+        check_as(getattr(settings, field.name), field.name, str(field.type), known)
 
 
-def checked_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
+def check_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
     """A value as an annotation says; of what is inside a list or a mapping, only its being one is checked."""
     kinds = _kinds(note)
     if value is None and "None" in kinds:
@@ -129,7 +129,7 @@ def _tells(kind: Any) -> bool:
 
 
 def _whole(given: Any, name: str) -> int:
-    return checked_seed(given) if name == "seed" else whole_number(given, name, -MOST, example=10)
+    return check_seed(given) if name == "seed" else whole_number(given, name, -MOST, example=10)
 
 
 def _flag(given: Any, name: str) -> bool:
@@ -173,7 +173,7 @@ def _several(given: Any, name: str) -> Any:
     return given
 
 
-def _listed(given: Any, name: str) -> Any:
+def _read_list(given: Any, name: str) -> Any:
     if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
         raise InvalidInput(f"{name} is {shown(given)}; give a list")
     return _several(given, name)
@@ -204,7 +204,7 @@ def _texts(given: Any, name: str) -> Any:
 
 
 def _words(given: Any, name: str) -> Any:
-    for k, item in enumerate(_listed(given, name)):
+    for k, item in enumerate(_read_list(given, name)):
         if not isinstance(item, str):
             raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings")
     return given
@@ -232,14 +232,14 @@ EXAMPLES = {"Solver": "Exact() or Differences(budget=1000)"}  # of protocols, wh
 PLAIN: dict[str, Callable[[Any, str], Any]] = {
     "int": _whole,
     "float": real_number,
-    "str": checked_text,
+    "str": check_text,
     "bool": _flag,
-    "Game": lambda given, name: checked_game(given),
+    "Game": lambda given, name: check_game(given),
     "Method": _method,
     "Callable": _callable,
     "Statistic": _callable,
     "Iterable": _several,
-    "Sequence": _listed,
+    "Sequence": _read_list,
     "Mapping": _mapping,
     "dict": _mapping,
     "numbers": _row,

@@ -16,18 +16,18 @@ from accredit.core.claims import Claim, Holds, checked_claims, claims_of_part
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
-from accredit.core.estimate import Estimate, Known, Precision, checked_level
-from accredit.core.game import checked_players, player_index
+from accredit.core.estimate import Estimate, Known, Precision, check_level
+from accredit.core.game import check_players, player_index
 from accredit.core.numbers import (
-    checked_seed,
-    checked_text,
+    check_seed,
+    check_text,
     optional_whole,
     real_number,
     real_numbers,
     shown,
     whole_number,
 )
-from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
+from accredit.core.plain import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.rounding import SINGLE, blur
 from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
@@ -69,23 +69,23 @@ class Attribution(Drawn):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "players", checked_players(self.players))
+        put(self, "players", check_players(self.players))
         n = len(self.players)
         put(self, "credit", frozen(self.credit, (n,), "credit"))
         for name in ("total", "baseline"):
             put(self, name, None if getattr(self, name) is None else real_number(getattr(self, name), name))
         for name in ("method", "stopped"):
-            put(self, name, checked_text(getattr(self, name), name))
+            put(self, name, check_text(getattr(self, name), name))
         put(self, "claims", checked_claims(self.claims))
         put(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
-        put(self, "seed", None if self.seed is None else checked_seed(self.seed))
+        put(self, "seed", None if self.seed is None else check_seed(self.seed))
         if self.stderr is not None:
             put(self, "stderr", frozen(self.stderr, (n,), "stderr"))
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (n, 2), "interval"))
-        put(self, "level", checked_level(self.level))
+        put(self, "level", check_level(self.level))
         put(self, "blur", None if self.blur is None else real_number(self.blur, "blur", 0))
-        put(self, "precision", checked_precision(self.precision, self.stderr, self.interval))
+        put(self, "precision", check_precision(self.precision, self.stderr, self.interval))
         for name in ("certificate", "provenance"):
             put(self, name, plain_mapping(getattr(self, name), name))
 
@@ -249,7 +249,7 @@ class Attribution(Drawn):
         """An attribution from the object that `to_json` writes."""
         values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",))
         with damaged("attribution"):
-            listed(values, "players", "credit", "claims")
+            read_list(values, "players", "credit", "claims")
             values["claims"] = tuple(Claim.from_plain(claim) for claim in values["claims"])
             values["precision"] = Precision.from_plain(values["precision"])
             return cls(**values)
@@ -297,7 +297,7 @@ def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     return array
 
 
-def checked_precision(given: Precision | None, stderr: FloatArray | None, interval: FloatArray | None) -> Precision:
+def check_precision(given: Precision | None, stderr: FloatArray | None, interval: FloatArray | None) -> Precision:
     """How well a result is known; interval, errors and the statement about them must agree."""
     usual = Precision.unknown() if interval is None else Precision.interval()
     precision = usual if given is None else given

@@ -13,11 +13,11 @@ from accredit.core.attribution import FORMAT, Attribution, largest
 from accredit.core.coalitions import FloatArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
-from accredit.core.game import checked_names
+from accredit.core.game import check_names
 from accredit.core.games import output_index
 from accredit.core.lazy import needs
 from accredit.core.numbers import optional_whole, shown
-from accredit.core.plain import damaged, fields_of, listed, read_object
+from accredit.core.plain import damaged, fields_of, read_list, read_object
 
 if TYPE_CHECKING:
     import pandas
@@ -41,7 +41,7 @@ class Attributions(Drawn):
     def __post_init__(self) -> None:
         if not isinstance(self.by_output, Mapping):
             raise InvalidInput(f"by_output is {shown(self.by_output)}; write a mapping from output to Attribution")
-        outputs = checked_names(list(self.by_output), "outputs")
+        outputs = check_names(list(self.by_output), "outputs")
         for name, credit in self.by_output.items():
             if not isinstance(credit, Attribution):
                 raise InvalidInput(f"by_output[{name!r}] is {shown(credit)}; give an Attribution")
@@ -112,9 +112,9 @@ class Attributions(Drawn):
         """Read what `to_json` wrote; anything else is refused."""
         data = fields_of(cls, read_object(text, "attributions"), "attributions", FORMAT)
         with damaged("attributions"):
-            listed(data, "by_output")
+            read_list(data, "by_output")
             pairs = [_pair(entry) for entry in data["by_output"]]
-            checked_names([name for name, _ in pairs], "outputs")
+            check_names([name for name, _ in pairs], "outputs")
             return cls({name: Attribution.from_plain(one) for name, one in pairs}, data["payoffs"])
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -132,7 +132,7 @@ def _pair(entry: Any) -> tuple[str, Mapping[str, Any]]:
     return entry[0], entry[1]
 
 
-def gathered(answers: Mapping[str, Any], payoffs: int) -> Any:
+def gather(answers: Mapping[str, Any], payoffs: int) -> Any:
     """Answers by output: `Attributions` where each is an attribution, else a plain mapping.
 
     `payoffs` counts what was asked; games that know their table are not asked, and each answer says how much it read.

@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core.coalitions import CHUNK_BYTES, FloatArray, IntArray
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.game import check_finite, checked_names, checked_players
+from accredit.core.game import check_finite, check_names, check_players
 from accredit.core.numbers import real_numbers
 
 MOST_CELLS = 1 << 22  # joint choices of one table
@@ -59,11 +59,11 @@ def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
         raise BadPayoff(
             f"worth of {len(choices)} joint choices returned shape {earned.shape}; it must be one number each"
         )
-    check_finite(earned, lambda row: chosen(game, choices[row]))
+    check_finite(earned, lambda row: choose(game, choices[row]))
     return earned
 
 
-def checked_choices(game: ChoiceGame, choices: Any) -> IntArray:
+def check_choices(game: ChoiceGame, choices: Any) -> IntArray:
     """Joint choices as (batch, n) whole numbers that the players have, or an error that says which is not one."""
     given = real_numbers(choices, "choices")
     shape = np.array(shape_of(game))
@@ -81,11 +81,11 @@ def checked_choices(game: ChoiceGame, choices: Any) -> IntArray:
     return given.astype(np.int64)
 
 
-def chosen(game: ChoiceGame, choice: IntArray) -> str:
+def choose(game: ChoiceGame, choice: IntArray) -> str:
     """A joint choice in words.
 
     >>> from accredit.games import ChoiceTable
-    >>> chosen(ChoiceTable(("a", "b"), [[0, 1, 2], [0, 3, 5]]), np.array([1, 2]))
+    >>> choose(ChoiceTable(("a", "b"), [[0, 1, 2], [0, 3, 5]]), np.array([1, 2]))
     '{a: 1, b: 2}'
     """
     named = zip(game.players, game.levels, choice.tolist(), strict=True)
@@ -114,9 +114,9 @@ def tabulate_choices(game: ChoiceGame) -> FloatArray:
     return np.concatenate(asked).reshape(shape)
 
 
-def checked_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def check_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Players and the names of their choices; a number k stands for the choices 0 … k − 1."""
-    names = checked_players(players)
+    names = check_players(players)
     if not isinstance(levels, list | tuple) or len(levels) != len(names):
         raise InvalidInput(f"levels is {levels!r:.60}; give the choices of each of the {len(names)} players")
     listed = []
@@ -124,7 +124,7 @@ def checked_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str
         given = range(choices) if isinstance(choices, int | np.integer) and not isinstance(choices, bool) else choices
         if isinstance(given, str):
             raise InvalidInput(f"levels of {player!r} is the string {given!r:.40}; write a list of names")
-        listed.append(checked_names(given, f"levels of {player!r}"))
+        listed.append(check_names(given, f"levels of {player!r}"))
         if len(listed[-1]) < 2:
             raise InvalidInput(f"levels of {player!r} has {len(listed[-1])}; a player needs at least two choices")
     return names, tuple(listed)

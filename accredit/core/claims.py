@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from accredit.core.errors import InvalidInput
-from accredit.core.numbers import checked_text, shown
+from accredit.core.numbers import check_text, shown
 
 
 class Holds(StrEnum):
@@ -41,8 +41,8 @@ class Claim:
     because: str
 
     def __post_init__(self) -> None:
-        checked_text(self.axiom, "axiom", empty=False)
-        checked_text(self.because, "because")
+        check_text(self.axiom, "axiom", empty=False)
+        check_text(self.because, "because")
         try:
             object.__setattr__(self, "holds", Holds(self.holds))
         except ValueError:

@@ -21,13 +21,13 @@ IntArray = npt.NDArray[np.int64]
 CHUNK_BYTES = 1 << 24  # rows of one enumeration chunk stay below 16 MB
 
 
-def packed(coalitions: BoolArray) -> npt.NDArray[np.uint8]:
+def pack(coalitions: BoolArray) -> npt.NDArray[np.uint8]:
     """Bits of every coalition, eight players per byte: (batch, n) -> (batch, ⌈n/8⌉)."""
     return np.packbits(coalitions, axis=1, bitorder="little")
 
 
-def unpacked(bits: npt.NDArray[np.uint8], players: int) -> BoolArray:
-    """Inverse of `packed`."""
+def unpack(bits: npt.NDArray[np.uint8], players: int) -> BoolArray:
+    """Inverse of `pack`."""
     return np.unpackbits(bits, axis=1, count=players, bitorder="little").astype(bool)
 
 
@@ -37,7 +37,7 @@ def keys(coalitions: BoolArray) -> list[bytes]:
     >>> keys(np.array([[True, False, True]]))
     [b'\\x05']
     """
-    bits = np.ascontiguousarray(packed(coalitions))
+    bits = np.ascontiguousarray(pack(coalitions))
     width = bits.shape[1]
     blob = bits.tobytes()
     return [blob[i * width : (i + 1) * width] for i in range(bits.shape[0])]

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from accredit.core.errors import InvalidInput
-from accredit.core.numbers import checked_text, real_number, shown
+from accredit.core.numbers import check_text, real_number, shown
 
 
 class Known(StrEnum):
@@ -39,7 +39,7 @@ class Precision:
             object.__setattr__(self, "known", Known(self.known))
         except ValueError:
             raise InvalidInput(f"known is {shown(self.known)}; write one of {', '.join(Known)}") from None
-        checked_text(self.because, "because")
+        check_text(self.because, "because")
 
     @classmethod
     def exact(cls, because: str = "there is no sampling error") -> Precision:
@@ -93,7 +93,7 @@ class Estimate:
         for name in ("low", "high"):
             end = getattr(self, name)
             put(self, name, None if end is None else real_number(end, name))
-        put(self, "level", checked_level(self.level))
+        put(self, "level", check_level(self.level))
         if not isinstance(self.precision, Precision):
             raise InvalidInput(f"precision is {shown(self.precision)}; write for example Precision.interval()")
         if (self.low is None) != (self.high is None) or (self.low is None) != (self.precision.known is Known.UNKNOWN):
@@ -151,7 +151,7 @@ class Estimate:
         return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
 
 
-def checked_level(level: float | None) -> float | None:
+def check_level(level: float | None) -> float | None:
     """A share strictly between 0 and 1, or None."""
     if level is None:
         return None

@@ -48,7 +48,7 @@ def check_writable(path: Any, name: str = "path") -> Path:
     given = as_path(path, name)
     try:
         place = Path(os.path.realpath(given))
-        there = _found(place)
+        there = _find(place)
     except (OSError, ValueError) as error:  # a loop of links, a name that is too long
         raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}") from None
     if there is not None and not stat.S_ISREG(there.st_mode):
@@ -74,7 +74,7 @@ def check_folder(path: Any, name: str = "path") -> Path:
     given = as_path(path, name)
     try:
         place = Path(os.path.realpath(given))
-        there = next(above for above in (place, *place.parents) if _found(above) is not None)
+        there = next(above for above in (place, *place.parents) if _find(above) is not None)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}") from None
     if not there.is_dir():
@@ -96,7 +96,7 @@ def put(path: Any, content: bytes) -> None:
     try:
         beside = place.with_name(f".{secrets.token_hex(8)}.part")  # no other writer uses this name
         try:
-            before = _found(place)
+            before = _find(place)
             opened = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), _mode(before))
             with os.fdopen(opened, "wb") as file:
                 if before is not None:
@@ -112,7 +112,7 @@ def put(path: Any, content: bytes) -> None:
         raise AccreditError(f"{path} could not be written: {_why(error)}; nothing was changed") from None
 
 
-def _found(place: Path) -> os.stat_result | None:
+def _find(place: Path) -> os.stat_result | None:
     try:
         return os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):

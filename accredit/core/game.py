@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, all_coalitions
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.numbers import checked_text, real_numbers, shown, truths, whole_number
+from accredit.core.numbers import check_text, real_numbers, shown, truths, whole_number
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
 LARGEST = 1e150  # the squares of larger payoffs would overflow
@@ -49,10 +49,10 @@ class Tabulated(Game, Protocol):
     def table(self) -> FloatArray: ...
 
 
-def checked_game(game: Any) -> Game:
+def check_game(game: Any) -> Game:
     """A game, or an error that shows how to make one.
 
-    >>> checked_game([0, 5, 3, 10])
+    >>> check_game([0, 5, 3, 10])
     Traceback (most recent call last):
         ...
     accredit.core.errors.InvalidInput: game is [0, 5, 3, 10], a list; give a game, for example TableGame(players, ...
@@ -62,7 +62,7 @@ def checked_game(game: Any) -> Game:
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)"
         )
-    names = checked_players(game.players)
+    names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
 
 
@@ -98,7 +98,7 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
             f"{_of_several(game)}"
         )
-    check_finite(earned, lambda row: named(game.players, coalitions[row]))
+    check_finite(earned, lambda row: write_coalition(game.players, coalitions[row]))
     return earned
 
 
@@ -118,7 +118,7 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
     raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}")
 
 
-def checked_coalitions(coalitions: Any, players: int) -> BoolArray:
+def check_coalitions(coalitions: Any, players: int) -> BoolArray:
     """Coalitions as (batch, players) of true and false, or an error that says what is wrong with them. Games that anybody may
     ask look at what they are asked."""
     if type(coalitions) is np.ndarray and coalitions.dtype == bool and coalitions.shape[1:] == (players,):
@@ -138,7 +138,7 @@ def endpoints(game: Game) -> tuple[float, float]:
     >>> endpoints(TableGame(("alice", "bob"), [1, 5, 3, 10]))
     (1.0, 10.0)
     """
-    n = len(checked_game(game).players)
+    n = len(check_game(game).players)
     nobody, everybody = payoffs(game, np.array([[False] * n, [True] * n]).reshape(2, n))
     return float(nobody), float(everybody)
 
@@ -153,10 +153,10 @@ def tabulate(game: Game, limit: int = TABLE_LIMIT, instead: str = "") -> FloatAr
     >>> tabulate(FunctionGame("ab", lambda coalitions: coalitions @ [5.0, 3.0]))
     array([0., 5., 3., 8.])
     """
-    n, limit = len(checked_game(game).players), whole_number(limit, "limit", 0, example=TABLE_LIMIT)
-    checked_text(instead, "instead")
+    n, limit = len(check_game(game).players), whole_number(limit, "limit", 0, example=TABLE_LIMIT)
+    check_text(instead, "instead")
     if isinstance(game, Tabulated):
-        return _checked_table(game, n)
+        return _check_table(game, n)
     if n > limit:
         raise TooManyPlayers(
             f"a full table of {n} players needs 2^{n} payoffs; the limit is {limit} players. "
@@ -165,7 +165,7 @@ def tabulate(game: Game, limit: int = TABLE_LIMIT, instead: str = "") -> FloatAr
     return np.concatenate([payoffs(game, chunk) for chunk in all_coalitions(n)])
 
 
-def _checked_table(game: Tabulated, n: int) -> FloatArray:
+def _check_table(game: Tabulated, n: int) -> FloatArray:
     table = np.asarray(game.table)
     if table.dtype.kind not in "biuf" or table.shape != (1 << n,):
         raise BadPayoff(
@@ -173,14 +173,14 @@ def _checked_table(game: Tabulated, n: int) -> FloatArray:
             f"payoffs: give it another name if it is something else{_of_several(game)}"
         )
     table = table.astype(np.float64, copy=False)
-    check_finite(table, lambda row: named(game.players, row >> np.arange(n) & 1))
+    check_finite(table, lambda row: write_coalition(game.players, row >> np.arange(n) & 1))
     return table
 
 
-def named(players: Iterable[str], coalition: BoolArray | IntArray) -> str:
+def write_coalition(players: Iterable[str], coalition: BoolArray | IntArray) -> str:
     """A coalition in words.
 
-    >>> named(("a", "b", "c"), np.array([True, False, True]))
+    >>> write_coalition(("a", "b", "c"), np.array([True, False, True]))
     '{a, c}'
     """
     return "{" + ", ".join(p for p, plays in zip(players, coalition, strict=True) if plays) + "}"
@@ -198,19 +198,19 @@ def as_name(name: Any) -> Any:
     return str(name) if isinstance(name, int | np.integer) and not isinstance(name, bool) else name
 
 
-def checked_players(players: Iterable[str | int]) -> tuple[str, ...]:
+def check_players(players: Iterable[str | int]) -> tuple[str, ...]:
     """Player names as a tuple of distinct strings, or an error that names the offender; whole numbers are written as text.
 
-    >>> checked_players(["alice", 7])
+    >>> check_players(["alice", 7])
     ('alice', '7')
     """
-    return checked_names(players, "players")
+    return check_names(players, "players")
 
 
-def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
+def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     """Names of players or outputs as a tuple of distinct strings, or an error that names the offender.
 
-    >>> checked_names(["maths", "music"], "outputs")
+    >>> check_names(["maths", "music"], "outputs")
     ('maths', 'music')
     """
     if not isinstance(given, Iterable) or isinstance(given, bytes):
@@ -226,7 +226,7 @@ def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
             raise InvalidInput(
                 f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})"
             )
-        checked_text(name, what)
+        check_text(name, what)
         if name in seen:
             raise InvalidInput(
                 f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}"
@@ -235,12 +235,12 @@ def checked_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     return names
 
 
-def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Member]]:
+def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Member]]:
     """Groups as name -> list of members, or an error that shows how to write them.
 
-    >>> checked_groups({"pair": ("a", "b")})
+    >>> check_groups({"pair": ("a", "b")})
     {'pair': ['a', 'b']}
-    >>> checked_groups({"pair": "ab"})
+    >>> check_groups({"pair": "ab"})
     Traceback (most recent call last):
         ...
     accredit.core.errors.InvalidInput: groups['pair'] is the string 'ab'; write ['ab']
@@ -250,7 +250,7 @@ def checked_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Mem
             f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
         )
     for name, members in groups.items():
-        checked_text(name, "the name of a group")
+        check_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
             raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
@@ -280,7 +280,7 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolAr
     """
     if not isinstance(names, Iterable):
         raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
-    players = checked_players(players)
+    players = check_players(players)
     row = np.zeros(len(players), dtype=bool)
     for name in names:
         row[player_index(players, name)] = True
@@ -297,7 +297,7 @@ def distinct_names(labels: Iterable[str]) -> tuple[str, ...]:
         raise InvalidInput(f"labels is {shown(labels)}; write a list of names")
     used: set[str] = set()
     names = []
-    for label in [checked_text(label, "labels") for label in labels]:
+    for label in [check_text(label, "labels") for label in labels]:
         name, copy = label, 1
         while name in used:
             copy += 1

@@ -11,9 +11,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, keys, packed
+from accredit.core.coalitions import BoolArray, FloatArray, keys, pack
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyOutputs
-from accredit.core.game import Game, Tabulated, as_name, check_finite, checked_names, named, payoffs
+from accredit.core.game import Game, Tabulated, as_name, check_finite, check_names, payoffs, write_coalition
 from accredit.core.numbers import real_numbers, shown
 from accredit.core.rounding import blur_of
 
@@ -43,7 +43,7 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
     >>> every_payoff(grades, np.array([[True, False], [True, True]])).tolist()
     [[5.0, 1.0], [10.0, 3.0]]
     """
-    players, outputs = games.players, checked_names(games.outputs, "outputs")
+    players, outputs = games.players, check_names(games.outputs, "outputs")
     check_room(len(coalitions), len(outputs))
     earned = real_numbers(games.payoff(coalitions.copy()), "payoff", BadPayoff, copy=True)
     if earned.shape != (len(coalitions), len(outputs)):
@@ -51,7 +51,7 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
             f"payoff of {len(coalitions)} coalitions in {len(outputs)} outputs returned shape {earned.shape}; it must return "
             f"one number for each coalition and output, ({len(coalitions)}, {len(outputs)})"
         )
-    check_every_finite(earned, outputs, lambda row: named(players, coalitions[row]))
+    check_every_finite(earned, outputs, lambda row: write_coalition(players, coalitions[row]))
     return earned
 
 
@@ -104,7 +104,7 @@ class Record:
     """
 
     def __init__(self, games: Games) -> None:
-        self.games, self.outputs = games, checked_names(games.outputs, "outputs")
+        self.games, self.outputs = games, check_names(games.outputs, "outputs")
         self.asked = 0  # coalitions
         self._first: str | None = None  # the output that asked first
         self._batches: dict[bytes, FloatArray] = {}  # packed coalitions -> (batch, k)
@@ -118,14 +118,14 @@ class Record:
     def _payoffs(self, coalitions: BoolArray, name: str) -> FloatArray:
         """Payoffs in every output, for the solver of one: (batch, n) -> (batch, k)."""
         self._first = name if self._first is None else self._first
-        batch = packed(coalitions).tobytes()
+        batch = pack(coalitions).tobytes()
         if batch in self._batches:
             return self._batches[batch]
         return self._ask(coalitions) if name == self._first else self._complete(coalitions)
 
     def _ask(self, coalitions: BoolArray) -> FloatArray:
         check_room(self.asked + len(coalitions), len(self.outputs))
-        batch = packed(coalitions).tobytes()
+        batch = pack(coalitions).tobytes()
         earned = every_payoff(self.games, coalitions)
         self._batches[batch] = earned
         self._unsorted.append(batch)
@@ -165,7 +165,7 @@ def output(games: Games, name: str) -> Game:
 
 def _one(games: Games, name: str, payoffs: Callable[[BoolArray], FloatArray]) -> Game:
     kind = _TabulatedOutput if isinstance(games, Tabulated) else _Output
-    return kind(games, output_index(checked_names(games.outputs, "outputs"), name), payoffs)
+    return kind(games, output_index(check_names(games.outputs, "outputs"), name), payoffs)
 
 
 class _Output:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core.attribution import checked_precision, frozen
+from accredit.core.attribution import check_precision, frozen
 from accredit.core.claims import Claim, checked_claims, claims_of_part
 from accredit.core.coalitions import FloatArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
-from accredit.core.estimate import Estimate, Known, Precision, checked_level
-from accredit.core.game import checked_players, player_index
+from accredit.core.estimate import Estimate, Known, Precision, check_level
+from accredit.core.game import check_players, player_index
 from accredit.core.lazy import needs
-from accredit.core.numbers import checked_seed, checked_text, optional_whole, real_number, shown, whole_number
-from accredit.core.plain import damaged, fields_of, listed, plain, read_object
+from accredit.core.numbers import check_seed, check_text, optional_whole, real_number, shown, whole_number
+from accredit.core.plain import damaged, fields_of, plain, read_list, read_object
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +54,7 @@ class Interactions(Drawn):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "players", checked_players(self.players))
+        put(self, "players", check_players(self.players))
         if not isinstance(self.values, Mapping):
             raise InvalidInput(f"values is {shown(self.values)}; write a mapping, as in {{('A', 'B'): 1.0}}")
         if not self.values:
@@ -66,15 +66,15 @@ class Interactions(Drawn):
         put(self, "values", dict(zip(kept, frozen(list(kept.values()), (count,), "values").tolist(), strict=True)))
         put(self, "claims", checked_claims(self.claims))
         for name in ("index", "means"):
-            put(self, name, checked_text(getattr(self, name), name))
+            put(self, name, check_text(getattr(self, name), name))
         put(self, "total", None if self.total is None else real_number(self.total, "total"))
         put(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
-        put(self, "seed", None if self.seed is None else checked_seed(self.seed))
+        put(self, "seed", None if self.seed is None else check_seed(self.seed))
         for name, shape in (("stderr", (count,)), ("interval", (count, 2))):
             if getattr(self, name) is not None:
                 put(self, name, frozen(getattr(self, name), shape, name))
-        put(self, "level", checked_level(self.level))
-        put(self, "precision", checked_precision(self.precision, self.stderr, self.interval))
+        put(self, "level", check_level(self.level))
+        put(self, "precision", check_precision(self.precision, self.stderr, self.interval))
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -208,7 +208,7 @@ class Interactions(Drawn):
         """Read what `to_json` wrote; anything else is refused."""
         data = fields_of(cls, read_object(text, "interactions"), "interactions", FORMAT)
         with damaged("interactions"):
-            listed(data, "players", "claims", "values")
+            read_list(data, "players", "claims", "values")
             pairs = [_pair(entry) for entry in data["values"]]
             data["values"] = dict(pairs)
             if len(data["values"]) < len(pairs):

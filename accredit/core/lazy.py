@@ -48,13 +48,13 @@ def needs(extra: str, purpose: str, own: str = "accredit") -> Iterator[None]:
         library = str(error.name or "").partition(".")[0]
         if isinstance(error, AccreditError) or library == own.partition(".")[0]:
             raise
-        if isinstance(error, ModuleNotFoundError) and not _installed(library):
+        if isinstance(error, ModuleNotFoundError) and not _is_installed(library):
             raise MissingExtra(PACKAGES.get(library, library), extra, purpose) from error
         said = " ".join(str(error).split())
         raise BrokenLibrary(f"{purpose} needs a library that is installed but cannot be loaded: {said:.300}") from error
 
 
-def _installed(library: str) -> bool:
+def _is_installed(library: str) -> bool:
     """Is there a library of this name, whether it can be loaded or not?"""
     try:
         return find_spec(library) is not None

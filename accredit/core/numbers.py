@@ -62,8 +62,8 @@ def real_numbers(
     try:
         array = _array(given, name, masked)
         if array.dtype.kind not in "biuf":
-            array = _converted(array, name)
-        return _rounded(array, name, copy)
+            array = _convert(array, name)
+        return _round_off(array, name, copy)
     except _Refused as refused:
         raise error(str(refused)) from None
     except Exception as cause:  # __array__ of a stranger's class may fail in any way
@@ -100,7 +100,7 @@ class _Refused(Exception):
     """Why an array is not one of real numbers."""
 
 
-def _rounded(array: npt.NDArray[Any], name: str, copy: bool) -> FloatArray:
+def _round_off(array: npt.NDArray[Any], name: str, copy: bool) -> FloatArray:
     """Numbers as float64; a long double beyond its range is refused, for it would become infinite."""
     with np.errstate(over="ignore"):
         found = array.astype(np.float64, copy=copy)
@@ -163,7 +163,7 @@ def _of_tensor(given: Any, name: str, double: bool = True) -> npt.NDArray[Any]:
     return array
 
 
-def _converted(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _convert(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """An array of objects as float64, object by object; of anything else that is not a number, an error."""
     kind = array.dtype.kind
     if kind in KINDS:
@@ -256,19 +256,19 @@ def optional_whole(given: Any, name: str, least: int = 1, most: int = MOST, *, e
     return None if given is None else whole_number(given, name, least, most, example=example)
 
 
-def checked_seed(seed: Any) -> int:
+def check_seed(seed: Any) -> int:
     """A seed that every random generator takes, or an error that says so.
 
-    >>> checked_seed(7)
+    >>> check_seed(7)
     7
     """
     return whole_number(seed, "seed", 0, example=0)
 
 
-def checked_text(text: Any, name: str, *, empty: bool = True) -> str:
+def check_text(text: Any, name: str, *, empty: bool = True) -> str:
     """A string that can be written anywhere: half of a surrogate pair cannot.
 
-    >>> checked_text("naïve", "method")
+    >>> check_text("naïve", "method")
     'naïve'
     """
     if not isinstance(text, str) or not (text or empty):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core.errors import InvalidInput
-from accredit.core.numbers import checked_text, known_fields, real_numbers, shown
+from accredit.core.numbers import check_text, known_fields, real_numbers, shown
 
 DEPTH = 100  # lists and objects within one another
 PLAIN = {"str": str, "int": int, "bool": bool, "float": int | float}  # types of fields that JSON holds as they are
@@ -38,7 +38,7 @@ def _plain(value: Any, where: str) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return checked_text(value, where)
+        return check_text(value, where)
     if isinstance(value, int):
         return _small(int(value), where)
     if isinstance(value, float | np.floating):
@@ -50,7 +50,7 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, np.ndarray):
         return _plain(real_numbers(value, where) if isinstance(value, np.ma.MaskedArray) else value.tolist(), where)
     if isinstance(value, Mapping):
-        return {checked_text(str(key), where): _plain(item, f"{where}.{key}") for key, item in value.items()}
+        return {check_text(str(key), where): _plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
     raise InvalidInput(f"{where} is a {type(value).__name__}; a result keeps only numbers, strings, lists and mappings")
@@ -74,7 +74,7 @@ def read_json(text: str | bytes, what: str) -> Any:
     {'a': [1, 2.5]}
     """
     try:
-        return _walked(json.loads(_decoded(text, what), object_pairs_hook=named_once, parse_float=_float, parse_int=_int,
+        return _walk(json.loads(_decode(text, what), object_pairs_hook=name_once, parse_float=_float, parse_int=_int,
                                   parse_constant=_constant))  # fmt: skip
     except RecursionError:
         raise InvalidInput(f"{what} is nested more than {DEPTH} deep") from None
@@ -88,7 +88,7 @@ class _NotPlain(Exception):
     """Why JSON text cannot be plain data."""
 
 
-def _decoded(text: Any, what: str) -> str:
+def _decode(text: Any, what: str) -> str:
     if isinstance(text, bytes | bytearray):
         try:
             return bytes(text).decode("utf-8-sig")
@@ -125,7 +125,7 @@ def _constant(word: str) -> float:
     raise _NotPlain(f"holds {word}, which is not a number in JSON; write a number or null")
 
 
-def _walked(data: Any) -> Any:
+def _walk(data: Any) -> Any:
     """The same data, after a look at every text and at the depth."""
     level: list[Any] = [data]
     for _ in range(DEPTH):
@@ -162,7 +162,7 @@ def read_object(text: str | bytes, kind: str) -> dict[str, Any]:
     return data
 
 
-def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object; the reader of the standard library would silently keep the last of two equal names."""
     found: dict[str, Any] = dict(pairs)
     if len(found) < len(pairs):
@@ -217,7 +217,7 @@ def made(kind: type[Any], value: Any, name: str) -> Any:
     return kind(**value)
 
 
-def listed(values: Mapping[str, Any], *names: str) -> None:
+def read_list(values: Mapping[str, Any], *names: str) -> None:
     """Refuse fields that are not lists, where only a list can have been written."""
     for name in names:
         if not isinstance(values[name], list):
@@ -242,10 +242,10 @@ def cell(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def rounded(number: float, digits: int = 4) -> str:
+def round_off(number: float, digits: int = 4) -> str:
     """A number for people: a fixed count of significant digits, no exponent where none is needed, a true minus.
 
-    >>> rounded(38.33333333), rounded(0.0), rounded(-2.5), rounded(-1e-9)
+    >>> round_off(38.33333333), round_off(0.0), round_off(-2.5), round_off(-1e-9)
     ('38.33', '0', '−2.5', '−1e-09')
     """
     sign = "−" if number < 0 else ""

@@ -24,7 +24,7 @@ class Predicting(Game, Protocol):
         ...
 
 
-def retrained(game: Predicting, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
+def retrain(game: Predicting, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Payoffs and outputs of a batch. A game may change what it is given, and use what it returns again: both are copied."""
     values, outputs = game.retrain(coalitions.copy())
     return np.array(values), np.array(outputs)
@@ -53,4 +53,4 @@ class Predictions:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition yields for each target: (batch, n) -> (batch, k)."""
-        return retrained(self._game, coalitions)[1]
+        return retrain(self._game, coalitions)[1]

@@ -11,9 +11,9 @@ from accredit.core.attribution import frozen
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.drawn import Drawn
 from accredit.core.errors import InvalidInput
-from accredit.core.game import checked_players
-from accredit.core.numbers import as_array, checked_seed, checked_text
-from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
+from accredit.core.game import check_players
+from accredit.core.numbers import as_array, check_seed, check_text
+from accredit.core.plain import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Selection(Drawn):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "players", checked_players(self.players))
+        put(self, "players", check_players(self.players))
         n = len(self.players)
         chosen = as_array(self.chosen, "chosen").copy()
         if chosen.shape != (n,) or chosen.dtype != bool:
@@ -56,8 +56,8 @@ class Selection(Drawn):
         if self.scores is not None:
             put(self, "scores", frozen(self.scores, (n,), "scores"))
         for name in ("method", "rule"):
-            put(self, name, checked_text(getattr(self, name), name))
-        put(self, "seed", None if self.seed is None else checked_seed(self.seed))
+            put(self, name, check_text(getattr(self, name), name))
+        put(self, "seed", None if self.seed is None else check_seed(self.seed))
         for name in ("certificate", "provenance"):
             put(self, name, plain_mapping(getattr(self, name), name))
 
@@ -105,7 +105,7 @@ class Selection(Drawn):
         """Read what `to_json` wrote; anything else is refused."""
         values = fields_of(cls, read_object(text, "selection"), "selection", FORMAT)
         with damaged("selection"):
-            listed(values, "players", "chosen")
+            read_list(values, "players", "chosen")
             return cls(**values)
 
     def to_pandas(self) -> pandas.DataFrame:

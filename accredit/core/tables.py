@@ -113,11 +113,11 @@ def read_content(path: str | Path) -> str:
     """The text of a file in UTF-8, unpacked where its name ends in .gz. No more than `LIMIT` bytes are ever held."""
     raw = read_bytes(path, LIMIT, TOO_LONG)
     if Path(path).name.lower().endswith(".gz"):
-        raw = _unpacked(raw, str(path))
+        raw = _unpack(raw, str(path))
     return as_text(raw, path)
 
 
-def _unpacked(packed: bytes, file: str) -> bytes:
+def _unpack(packed: bytes, file: str) -> bytes:
     """What a gzip file holds; a small file may hold more than any memory."""
     try:
         with gzip.open(io.BytesIO(packed)) as opened:

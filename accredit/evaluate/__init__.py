@@ -11,13 +11,13 @@ from accredit.evaluate.known import HitAt
 from accredit.evaluate.metric import Metric, NotApplicable, Score, measure, measure_all
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
 from accredit.evaluate.sanity import Sanity, label_randomisation, model_randomisation, randomised_layers
-from accredit.evaluate.stability import max_sensitivity, nudged_embeddings, shaken
+from accredit.evaluate.stability import max_sensitivity, nudge_embeddings, shaken
 from accredit.evaluate.sums import Infidelity, LinearDatamodelingScore, SensitivityN
 
 __all__ = [
     "AOPC", "ClaimRefuted", "Comprehensiveness", "Deletion", "DropAt", "Finding", "HitAt", "Infidelity", "Insertion",
     "LinearDatamodelingScore", "LogOdds", "Metric", "NotApplicable", "PostHocAccuracy", "Sanity", "Score", "SensitivityN",
     "Sufficiency", "auprc", "axioms_kept", "bootstrap", "check_claims", "holm", "iou_f1", "kendall", "label_randomisation",
-    "max_sensitivity", "measure", "measure_all", "model_randomisation", "nudged_embeddings", "oracle", "paired_test",
+    "max_sensitivity", "measure", "measure_all", "model_randomisation", "nudge_embeddings", "oracle", "paired_test",
     "random_scores", "randomised_layers", "shaken", "spans_of", "spearman", "token_f1", "top_overlap",
 ]  # fmt: skip

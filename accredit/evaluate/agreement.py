@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import Attribution, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.statistics import rank_correlation
 from accredit.evaluate.chains import ordering
 
@@ -22,7 +22,7 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     return x, y
 
 
-@checked_arguments
+@check_arguments
 def spearman(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     """Pearson correlation of the ranks, ties sharing their mean rank (Spearman, 1904). 0 where one side is all ties.
 
@@ -41,7 +41,7 @@ def spearman_square(scores: FloatArray) -> FloatArray:
     return rank_correlation(scores[:, None], scores[None])
 
 
-@checked_arguments
+@check_arguments
 def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     r"""Kendall's τ_b: pairs in the same order minus pairs in opposite order, corrected for ties (Kendall, 1945).
 
@@ -57,7 +57,7 @@ def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     return float((x * y).sum() / scale) if scale else 0.0
 
 
-@checked_arguments
+@check_arguments
 def top_overlap(a: Attribution | FloatArray, b: Attribution | FloatArray, count: int) -> float:
     """Share of the `count` highest players of one that are among the `count` highest of the other; chance is count/n.
 

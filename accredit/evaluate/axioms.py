@@ -22,11 +22,11 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Tabulated,
-    checked_seed,
+    check_seed,
     endpoints,
     tabulate,
 )
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.attribution import returned
 from accredit.core.games import Record
 from accredit.core.rounding import blur, blur_of
@@ -98,7 +98,7 @@ def check_claims(
 ) -> dict[str, tuple[Finding, ...]]: ...
 @overload
 def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]: ...
-@checked_arguments
+@check_arguments
 def check_claims(
     attribution: Attribution | Attributions, game: Game, method: Method | None = None
 ) -> tuple[Finding, ...] | dict[str, tuple[Finding, ...]]:
@@ -161,7 +161,7 @@ def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
     return game
 
 
-@checked_arguments
+@check_arguments
 def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...]:
     """Which of the four axioms does `method` keep, whatever it claims?
 
@@ -176,7 +176,7 @@ def axioms_kept(method: Method, game: Game, seed: int = 0) -> tuple[Finding, ...
     v = tabulate(game, WITNESS_LIMIT)
     with_null = TableGame((*game.players, _new_name(game)), np.concatenate([v, v]))
     n = len(game.players)
-    evened = TableGame(game.players, (v + _exchanged(v, 0, n - 1)) / 2)
+    evened = TableGame(game.players, (v + _exchange(v, 0, n - 1)) / 2)
     claimed = returned(method(game), "method")
     findings = [_test("efficiency", Holds.EXACTLY, claimed, game, method)]
     findings.append(_test("symmetry", Holds.EXACTLY, returned(method(evened), "method"), evened, method))
@@ -280,7 +280,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
         )
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)
-    w = np.random.default_rng(checked_seed(seed)).normal(scale=scale, size=v.size)
+    w = np.random.default_rng(check_seed(seed)).normal(scale=scale, size=v.size)
     second, both = TableGame(game.players, w), TableGame(game.players, 2 * v + w)
     ours = _by_player(attribution, game, attribution.credit)
     off = np.nan_to_num(_credit(method, both) - 2 * ours - _credit(method, second))
@@ -296,7 +296,7 @@ def _credit(method: Method, game: Game) -> FloatArray:
     return _by_player(found, game, found.credit)
 
 
-def _exchanged(v: FloatArray, i: int, j: int) -> FloatArray:
+def _exchange(v: FloatArray, i: int, j: int) -> FloatArray:
     """The table of the game in which players i and j have swapped roles."""
     index = np.arange(v.size)
     differ = (index >> i ^ index >> j) & 1

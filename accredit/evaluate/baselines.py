@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import Attribution, Claim, Game, Holds, no_division
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.evaluate.metric import Metric, Result
 
 
-@checked_arguments
+@check_arguments
 def random_scores(game: Game, seed: int = 0) -> Attribution:
     """A random order of the players: what a method must beat.
 
@@ -22,7 +22,7 @@ def random_scores(game: Game, seed: int = 0) -> Attribution:
     return Attribution(game.players, scores, total=None, method=f"random(seed={seed})", claims=claims, seed=seed)
 
 
-@checked_arguments
+@check_arguments
 def oracle(metric: Metric, game: Game) -> Result:
     """The result that scores best on `metric`, found by looking at the game itself: the top of the scale, not an explanation.
 

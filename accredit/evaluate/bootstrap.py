@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision, real_numbers
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import finite_numbers, real_number
 from accredit.core.statistics import ALIKE, alike
 
@@ -27,7 +27,7 @@ def resamples(examples: int, count: int, seed: int) -> IntArray:
     return np.random.default_rng(seed).integers(examples, size=(count, examples))
 
 
-@checked_arguments
+@check_arguments
 def bootstrap(
     values: FloatArray,
     statistic: Statistic = _mean,
@@ -132,7 +132,7 @@ def _bca(x: FloatArray, statistic: Statistic, estimate: float, drawn: FloatArray
     return np.asarray(ndtr(bias + z / (1 - skew * z)))
 
 
-@checked_arguments
+@check_arguments
 def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, seed: int = 0) -> float:
     """Two-sided p-value that two methods are equally good, by flipping the signs of their paired differences.
 

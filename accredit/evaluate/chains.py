@@ -43,7 +43,7 @@ def sizes_of(fractions: Sequence[float], players: int) -> IntArray:
     return np.array([max(1, math.ceil(q * players - 1e-9)) for q in fractions], dtype=np.int64)
 
 
-def checked_fractions(fractions: Sequence[float]) -> None:
+def check_fractions(fractions: Sequence[float]) -> None:
     """Fractions of the players lie in (0, 1]."""
     if not fractions or not all(0 < q <= 1 for q in fractions):
         raise InvalidInput(

@@ -22,14 +22,14 @@ from accredit.core import (
     whole_number,
 )
 from accredit.core.arguments import check_fields
-from accredit.evaluate.chains import best_chain, checked_fractions, ordering, sizes_of, tops
+from accredit.evaluate.chains import best_chain, check_fractions, ordering, sizes_of, tops
 from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
 
 EVERY_CHOICE = 2000  # choices of players to remove that are all tried
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
 
 
-def _chosen(result: Result, fractions: Sequence[float]) -> BoolArray:
+def _choose(result: Result, fractions: Sequence[float]) -> BoolArray:
     """The players called important, one row per bin; a selection is its own single bin: (bins, n)."""
     if isinstance(result, Selection):
         return result.chosen[None]
@@ -61,15 +61,15 @@ def _least_left(
 ) -> Attribution:
     """The order whose first players, removed, leave the least."""
     bins = _bins(fractions, len(game.players))[::-1]
-    return ranked(game, best_chain(game, bins, grow=False, worth=worth)[::-1], "oracle: least left")
+    return rank(game, best_chain(game, bins, grow=False, worth=worth)[::-1], "oracle: least left")
 
 
 def _most_kept(game: Game, bins: FloatArray) -> Attribution:
     """The order whose first players, kept, keep the most."""
-    return ranked(game, best_chain(game, -bins, grow=True), "oracle: most kept")
+    return rank(game, best_chain(game, -bins, grow=True), "oracle: most kept")
 
 
-def ranked(game: Game, order: IntArray, method: str) -> Attribution:
+def rank(game: Game, order: IntArray, method: str) -> Attribution:
     """An order of the players as scores n, n−1, …, 1."""
     credit = np.empty(len(order))
     credit[order] = np.arange(len(order), 0, -1)
@@ -104,10 +104,10 @@ class Comprehensiveness:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked_fractions(self.fractions)
+        check_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
-        return _without(_chosen(result, self.fractions))
+        return _without(_choose(result, self.fractions))
 
     def score(self, result: Result, earned: FloatArray) -> float:
         return _mean_loss(earned, self.empty_bin)
@@ -141,10 +141,10 @@ class Sufficiency:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked_fractions(self.fractions)
+        check_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
-        return _alone(_chosen(result, self.fractions))
+        return _alone(_choose(result, self.fractions))
 
     def score(self, result: Result, earned: FloatArray) -> float:
         return _mean_loss(earned, self.empty_bin)
@@ -179,10 +179,10 @@ class LogOdds:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked_fractions(self.fractions)
+        check_fractions(self.fractions)
 
     def plan(self, result: Result) -> BoolArray:
-        return _without(_chosen(result, self.fractions))
+        return _without(_choose(result, self.fractions))
 
     def score(self, result: Result, earned: FloatArray) -> float:
         log = _log_probability(earned)
@@ -240,7 +240,7 @@ class AOPC:
         n = len(game.players)
         weights = np.zeros(n + 1)
         weights[n - self._last(n) :] = 1.0
-        return ranked(game, best_chain(game, weights, grow=False)[::-1], "oracle: least left")
+        return rank(game, best_chain(game, weights, grow=False)[::-1], "oracle: least left")
 
 
 @dataclass(frozen=True)
@@ -284,12 +284,12 @@ class DropAt:
         n = len(game.players)
         if comb(n, min(self.k, n)) > EVERY_CHOICE:
             bins = np.eye(n + 1)[n - min(self.k, n)]
-            return ranked(game, best_chain(game, bins, grow=False)[::-1], "oracle: least left")
+            return rank(game, best_chain(game, bins, grow=False)[::-1], "oracle: least left")
         chosen = np.array(list(combinations(range(n), min(self.k, n))))
         stays = np.ones((len(chosen), n), dtype=bool)
         np.put_along_axis(stays, chosen, False, axis=1)
         first = chosen[int(payoffs(game, stays).argmin())]
-        return ranked(game, np.concatenate([first, np.setdiff1d(np.arange(n), first)]), "oracle: least left")
+        return rank(game, np.concatenate([first, np.setdiff1d(np.arange(n), first)]), "oracle: least left")
 
 
 @dataclass(frozen=True)
@@ -318,10 +318,10 @@ class PostHocAccuracy:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked_fractions((self.fraction,))
+        check_fractions((self.fraction,))
 
     def plan(self, result: Result) -> BoolArray:
-        return _alone(_chosen(result, (self.fraction,)))
+        return _alone(_choose(result, (self.fraction,)))
 
     def score(self, result: Result, earned: FloatArray) -> float:
         return float((earned[0] > self.threshold) == (earned[1] > self.threshold))

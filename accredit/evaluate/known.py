@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, whole_number
 from accredit.core.arguments import check_fields
 from accredit.core.statistics import tied
-from accredit.evaluate.erasure import ranked
+from accredit.evaluate.erasure import rank
 from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
 
 
@@ -66,4 +66,4 @@ class HitAt:
         if not self.truth:
             raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
         others = [i for i in range(len(game.players)) if i not in self.truth]
-        return ranked(game, np.array([*self.truth, *others]), "oracle: the truth")
+        return rank(game, np.array([*self.truth, *others]), "oracle: the truth")

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from accredit.core import AccreditError, Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, payoffs
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import unique
 from accredit.core.numbers import shown
 from accredit.core.rounding import SINGLE, blur
@@ -109,7 +109,7 @@ class Score:
     because: str = ""
 
 
-@checked_arguments
+@check_arguments
 def measure(metric: Metric, game: Game, result: Result) -> float:
     """One metric of one result, in one call of the game.
 
@@ -126,7 +126,7 @@ def measure(metric: Metric, game: Game, result: Result) -> float:
     return score.value
 
 
-@checked_arguments
+@check_arguments
 def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Metric]) -> dict[str, dict[str, Score]]:
     """Every metric of every result: result name -> metric name -> score, from one batch of distinct coalitions.
 

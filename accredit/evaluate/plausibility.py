@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import shown, whole_number
 
 Span = tuple[int, int]  # [start, end)
 
 
-def _checked(chosen: BoolArray, rationale: BoolArray) -> tuple[BoolArray, BoolArray]:
+def _check(chosen: BoolArray, rationale: BoolArray) -> tuple[BoolArray, BoolArray]:
     a, b = _booleans(chosen, "chosen"), _booleans(rationale, "rationale")
     if a.shape != b.shape or a.ndim != 1:
         raise InvalidInput(f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean per token in both")
@@ -33,19 +33,19 @@ def _booleans(values: BoolArray, name: str) -> BoolArray:
     return array.astype(bool)
 
 
-@checked_arguments
+@check_arguments
 def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
     """Harmonic mean of token precision and recall; 0 where nothing is shared.
 
     >>> token_f1(np.array([True, True, False]), np.array([True, False, False]))
     0.6666666666666666
     """
-    a, b = _checked(chosen, rationale)
+    a, b = _check(chosen, rationale)
     both = int((a & b).sum())
     return 2 * both / int(a.sum() + b.sum()) if both else 0.0
 
 
-@checked_arguments
+@check_arguments
 def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     r"""Area under the precision–recall curve of soft scores, as average precision: Σ (R_k − R_{k−1})·P_k over distinct scores.
 
@@ -58,7 +58,7 @@ def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     scores = real_numbers(scores, "scores")
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise InvalidInput(f"scores must be one finite number per token, got {scores!r}")
-    _, b = _checked(np.zeros(len(scores), dtype=bool), rationale)
+    _, b = _check(np.zeros(len(scores), dtype=bool), rationale)
     if not b.any():
         raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")
     order = np.argsort(-scores, kind="stable")
@@ -68,7 +68,7 @@ def auprc(scores: FloatArray, rationale: BoolArray) -> float:
     return float((np.diff(found, prepend=0) / b.sum()) @ (found / taken))
 
 
-@checked_arguments
+@check_arguments
 def spans_of(chosen: BoolArray) -> list[Span]:
     """Maximal runs of chosen tokens.
 
@@ -82,7 +82,7 @@ def spans_of(chosen: BoolArray) -> list[Span]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
-@checked_arguments
+@check_arguments
 def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: float = 0.5) -> float:
     """F1 over spans: a predicted span counts when its overlap with some rationale span, over their union, is ≥ threshold.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from accredit.core import Attribution, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.attribution import returned
 from accredit.core.numbers import as_array, shown
 from accredit.evaluate.agreement import spearman
@@ -41,7 +41,7 @@ class Sanity:
         return max(self.signed[-1], self.by_size[-1], key=abs)
 
 
-@checked_arguments
+@check_arguments
 def model_randomisation(
     explain: Callable[[Model, Input], Attribution],
     model: Model,
@@ -91,7 +91,7 @@ def _stages_of(randomised: Iterable[tuple[str, Model]]) -> Iterator[tuple[str, M
         yield item[0], item[1]
 
 
-@checked_arguments
+@check_arguments
 def label_randomisation(
     explain: Callable[[Model, Input], Attribution],
     fit: Callable[[Sequence[int]], Model],

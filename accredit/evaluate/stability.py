@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.attribution import returned
 from accredit.core.coalitions import keys
 from accredit.core.game import payoffs
@@ -43,7 +43,7 @@ class Shaken:
         return payoffs(self._game, coalitions) + self._radius * uniform
 
 
-@checked_arguments
+@check_arguments
 def shaken(game: Game, radius: float, seed: int) -> Game:
     """`game` with fixed noise: each coalition's payoff is moved by its own amount in [−radius, radius], the same each time.
 
@@ -57,7 +57,7 @@ def shaken(game: Game, radius: float, seed: int) -> Game:
     return Shaken(game, radius, seed)
 
 
-@checked_arguments
+@check_arguments
 def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbours: Iterable[Thing]) -> float:
     r"""The furthest an explanation moves among the neighbours of what it explains, relative to its own length.
 
@@ -84,14 +84,14 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
     return max(moved) / length
 
 
-def nudged_embeddings(model: TextModel, radius: float, count: int, seed: int = 0) -> Iterator[TextModel]:
+def nudge_embeddings(model: TextModel, radius: float, count: int, seed: int = 0) -> Iterator[TextModel]:
     """Neighbours of a text model: every coordinate of its word embeddings moved by at most `radius` times their spread.
 
     To any one text this is a perturbation of its embedded words within a box, the same for every method. The model given is
     not touched.
 
     >>> from accredit.models import builtin, load_text_model
-    >>> [near.name[-8:] for near in nudged_embeddings(load_text_model(builtin.text_folder()), radius=0.1, count=2)]
+    >>> [near.name[-8:] for near in nudge_embeddings(load_text_model(builtin.text_folder()), radius=0.1, count=2)]
     ['nudged 1', 'nudged 2']
     """
     import torch

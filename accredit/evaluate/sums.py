@@ -113,7 +113,7 @@ class SensitivityN:
         pairs = [(x, y / np.linalg.norm(y)) for (x, y), lost in zip(pairs, losses, strict=True) if not _flat(y, lost)]
         if not pairs:
             raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same")
-        return _shared(game, most_correlated([x for x, _ in pairs], [y for _, y in pairs]))
+        return _share(game, most_correlated([x for x, _ in pairs], [y for _, y in pairs]))
 
 
 def correlation(sums: FloatArray, lost: FloatArray) -> float | None:
@@ -199,7 +199,7 @@ class Infidelity:
         """The least-squares credit for these very removals."""
         removed = self._removed(len(game.players))
         (lost,) = _losses(game, [removed])
-        return _shared(game, np.linalg.lstsq(removed.astype(float), lost, rcond=None)[0])
+        return _share(game, np.linalg.lstsq(removed.astype(float), lost, rcond=None)[0])
 
 
 @dataclass(frozen=True)
@@ -248,10 +248,10 @@ class LinearDatamodelingScore:
 
     def oracle(self, game: Game) -> Attribution:
         """The least-squares credit for the ranks of these very coalitions."""
-        kept = self.plan(_shared(game, np.zeros(len(game.players))))
+        kept = self.plan(_share(game, np.zeros(len(game.players))))
         earned = payoffs(game, kept)
         order = ranks(tied(earned, blur_of(game) + blur(float(np.abs(earned).max()))))
-        return _shared(game, np.linalg.lstsq(kept - kept.mean(axis=0), order - order.mean(), rcond=None)[0])
+        return _share(game, np.linalg.lstsq(kept - kept.mean(axis=0), order - order.mean(), rcond=None)[0])
 
 
 def _losses(game: Game, removed: list[BoolArray]) -> list[FloatArray]:
@@ -261,7 +261,7 @@ def _losses(game: Game, removed: list[BoolArray]) -> list[FloatArray]:
     return np.split(earned[0] - earned[1:], np.cumsum([len(r) for r in removed])[:-1])
 
 
-def _shared(game: Game, credit: FloatArray) -> Attribution:
+def _share(game: Game, credit: FloatArray) -> Attribution:
     nobody, everybody = endpoints(game)
     return Attribution(
         game.players, credit, total=everybody - nobody, method="oracle: fitted to the metric's own removals"

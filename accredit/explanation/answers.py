@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.explanation.prompts import nested, shown_prompt
+from accredit.explanation.prompts import nest, show_prompt
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
@@ -95,7 +95,7 @@ class AnswerSubject(Dealt):
     @property
     def tree(self) -> list[Any]:
         """Players nested in their words, sentences, paragraphs and messages, for Owen values."""
-        return self.memo.get("tree", lambda: nested(self.players, *self.shown, self.before or ""))
+        return self.memo.get("tree", lambda: nest(self.players, *self.shown, self.before or ""))
 
     # The model's own tokens
 
@@ -201,7 +201,7 @@ class AnswerSubject(Dealt):
     def shown(self) -> tuple[str, tuple[Token, ...]]:
         """The prompt as it is shown, and which of its characters belong to whom; those of a prefix are of part 1."""
         model = self.model if self.kind == "answer" else None
-        return self.memo.get("shown", lambda: shown_prompt(self._pays.parts, self.players, model))
+        return self.memo.get("shown", lambda: show_prompt(self._pays.parts, self.players, model))
 
     @property
     def before(self) -> str | None:

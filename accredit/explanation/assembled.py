@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import AccreditError, Attribution
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.flows import DRAWN, drawn_flow, on_the_mask
+from accredit.explanation.flows import DRAWN, draw_flow, on_the_mask
 from accredit.explanation.result import SAME_PASSES, Explanation, FlowPicture
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
@@ -35,7 +35,7 @@ def explanation_of(
     versions: dict[str, str] = {
         name: sys.modules[name].__version__ for name in ("torch", "transformers", "numpy") if sys.modules.get(name)
     }
-    described = _answered(subject) if isinstance(subject, AnswerSubject) else _predicted(subject)
+    described = _answer(subject) if isinstance(subject, AnswerSubject) else _predict(subject)
     notes, provenance = described.pop("notes"), described.pop("provenance")
     flow, undrawn = _drawing(subject, [chosen for chosen in methods if chosen.name in attributions])
     return Explanation(
@@ -58,7 +58,7 @@ def explanation_of(
     )  # fmt: skip
 
 
-def _predicted(subject: Subject) -> dict[str, Any]:
+def _predict(subject: Subject) -> dict[str, Any]:
     """One output of one input: what was read, and what the model predicts."""
     game, (prediction, unit) = subject.game, subject.prediction
     return {
@@ -72,7 +72,7 @@ def _predicted(subject: Subject) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _answered(subject: AnswerSubject) -> dict[str, Any]:
+def _answer(subject: AnswerSubject) -> dict[str, Any]:
     """An answer to a prompt: both, what the answer is worth with the whole prompt, and how it was read."""
     facts, (text, tokens), worth = subject.facts, subject.shown, subject.worth
     kept = ("model", "architecture", "removal", "filler", "answer from", "rather than", "prompt tokens", "answer tokens",
@@ -91,7 +91,7 @@ def _drawing(subject: Any, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, t
     for chosen in ran:
         if chosen.method.name in DRAWN:
             try:
-                return drawn_flow(subject, chosen), ()
+                return draw_flow(subject, chosen), ()
             except AccreditError as error:
                 return None, (f"The drawing of {chosen.name} is left out: {error}",)
     return None, ()

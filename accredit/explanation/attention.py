@@ -12,7 +12,7 @@ import numpy as np
 from accredit.attention import flow_credit, joint_flow, pairwise_flow, raw_attention, rollout
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, MissingExtra
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.flows import beside_uniform, flow_options, solved_flow, uniform_flow
+from accredit.explanation.flows import beside_uniform, flow_options, solve_flow, uniform_flow
 from accredit.explanation.graph import Graph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.solver import simple_max_flow
@@ -43,17 +43,17 @@ def last_layer(subject: Explained, tensor: str) -> Attribution | Attributions:
     """Weights with which the last layer's output positions read every token."""
     graph = graph_of(subject, tensor)
     weights = raw_attention(graph.attention)
-    return for_each(subject, graph, lambda out: scored(graph, weights[out].mean(axis=0), "attention/last layer"))
+    return for_each(subject, graph, lambda out: score(graph, weights[out].mean(axis=0), "attention/last layer"))
 
 
-def rolled_out(subject: Explained, tensor: str) -> Attribution | Attributions:
+def roll_out(subject: Explained, tensor: str) -> Attribution | Attributions:
     """Weights multiplied through the layers, half of each layer being its residual."""
     graph = graph_of(subject, tensor)
     walked = rollout(graph.attention)
     even = rollout(uniform_of(subject)) if graph.causal else None
 
     def one(outputs: list[int]) -> Attribution:
-        credit = scored(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
+        credit = score(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
         return credit if even is None else beside_uniform(credit, graph.by_player(even[outputs].mean(axis=0)))
 
     return for_each(subject, graph, one)
@@ -65,11 +65,11 @@ def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
     flows = pairwise_flow(graph.attention, outputs=graph.outputs, **flow_options(tensor))
     row = {out: k for k, out in enumerate(graph.outputs)}
     return for_each(
-        subject, graph, lambda out: scored(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
+        subject, graph, lambda out: score(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
     )
 
 
-def scored(dealt: Graph | Explained, tokens: FloatArray, method: str) -> Attribution:
+def score(dealt: Graph | Explained, tokens: FloatArray, method: str) -> Attribution:
     """Scores of the model's tokens, (T,), summed over each player's tokens."""
     return Attribution(dealt.everyone, dealt.by_player(tokens), None, method, SCORE_CLAIMS)
 
@@ -79,19 +79,19 @@ def scored(dealt: Graph | Explained, tokens: FloatArray, method: str) -> Attribu
 
 def barrier_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The flow at the analytic centre of all max flows."""
-    return _credited(subject, tensor, "barrier")
+    return _credit(subject, tensor, "barrier")
 
 
 def least_squares_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The max flow of least squares."""
-    return _credited(subject, tensor, "l2")
+    return _credit(subject, tensor, "l2")
 
 
-def _credited(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | Attributions:
+def _credit(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | Attributions:
     graph = graph_of(subject, tensor)
 
     def one(outputs: list[int]) -> Attribution:
-        credit = flow_credit(solved_flow(subject, tensor, rule, outputs), groups=graph.groups)
+        credit = flow_credit(solve_flow(subject, tensor, rule, outputs), groups=graph.groups)
         return _against_the_mask(subject, graph, credit, rule, outputs)
 
     return for_each(subject, graph, one, most=FLOWS)
@@ -102,7 +102,7 @@ def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     graph = graph_of(subject, tensor)
     settings = flow_options(tensor) | {"groups": graph.groups, "seed": subject.seed}
     credit = joint_flow(graph.attention, outputs=graph.outputs, rule="shapley", **settings)
-    return _told(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
+    return _tell(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
 
 
 def _against_the_mask(
@@ -121,16 +121,16 @@ def for_each(
 ) -> Attribution | Attributions:
     """The credit from all output positions together; of an answer also from those of each sentence and token, unless that
     would cost too much."""
-    whole = _told(one(graph.outputs), graph)
+    whole = _tell(one(graph.outputs), graph)
     if not isinstance(subject, AnswerSubject) or len(subject.games.outputs) < 2:
         return whole
     if len(subject.games.outputs) * len(graph.owner) ** 2 > most:
         return whole
     targets = zip(subject.games.outputs, subject.games.where, strict=True)
     some: dict[str, Any] = {name: [graph.outputs[k] for k in where.tolist()] for name, where in targets}
-    return Attributions({k: whole if v == graph.outputs else _told(one(v), graph) for k, v in some.items()})
+    return Attributions({k: whole if v == graph.outputs else _tell(one(v), graph) for k, v in some.items()})
 
 
-def _told(credit: Attribution, graph: Graph) -> Attribution:
+def _tell(credit: Attribution, graph: Graph) -> Attribution:
     """The credit, with the heads and layers that it rests on."""
     return replace(credit, provenance={**credit.provenance, **graph.chosen})

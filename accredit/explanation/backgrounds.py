@@ -32,7 +32,7 @@ class Compared:
     facts: dict[str, Any] = field(default_factory=lambda: {"background rows": 0})
 
 
-def compared_with(
+def compare_with(
     rows: Any,
     background: Any = None,
     *,
@@ -46,7 +46,7 @@ def compared_with(
 ) -> Compared:
     """The background that a question names. `most` rows of it are used at most, chosen `by` "draw" or "medoids".
 
-    >>> some = compared_with([[1.0]], [[0.0], [0.1], [9.0]], most=2, by="medoids")
+    >>> some = compare_with([[1.0]], [[0.0], [0.1], [9.0]], most=2, by="medoids")
     >>> some.rows.table.ravel().tolist(), some.weights.round(2).tolist()
     ([0.0, 9.0], [0.67, 0.33])
     """
@@ -60,11 +60,11 @@ def compared_with(
         return Compared()
     if background is not None:
         given = rows_of(background, names, "background")
-        return _thinned(given, _checked_weights(weights, len(given)), weights is not None, most, by or "draw", seed)
+        return _thin(given, _check_weights(weights, len(given)), weights is not None, most, by or "draw", seed)
     given = rows_of(rows, names)
     if len(given) >= OWN and weights is None:
         limit = most if most is not None else MOST if len(given) > MOST else None
-        own = _thinned(given, np.full(len(given), 1 / len(given)), False, limit, by or "draw", seed)
+        own = _thin(given, np.full(len(given), 1 / len(given)), False, limit, by or "draw", seed)
         said = own.notes or (f"The {len(given)} rows are compared with one another.",)
         return replace(own, notes=(f"No background was given. {said[0]}",))
     if weights is not None or most is not None:
@@ -93,7 +93,7 @@ def _check_thinning(most: int | None, by: str | None) -> None:
     optional_whole(most, "most_background", example=100)
 
 
-def _checked_weights(weights: Any, rows: int) -> FloatArray:
+def _check_weights(weights: Any, rows: int) -> FloatArray:
     if weights is None:
         return np.full(rows, 1 / rows)
     counted = real_numbers(weights, "weights")
@@ -103,7 +103,7 @@ def _checked_weights(weights: Any, rows: int) -> FloatArray:
     return np.asarray(counted / counted.sum())
 
 
-def _thinned(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by: str, seed: int) -> Compared:
+def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by: str, seed: int) -> Compared:
     counted = "as given" if weighted else "equal"
     facts = {"background rows": len(given), "background given": len(given), "background by": "all",
              "background weights": counted}  # fmt: skip

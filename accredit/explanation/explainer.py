@@ -19,7 +19,7 @@ import numpy as np
 
 from accredit.core import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
-from accredit.explanation.loading import answering_model, loaded_model, read_as, reads_words, subject_of
+from accredit.explanation.loading import answering_model, load_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
     REQUESTS,
     Announce,
@@ -30,8 +30,8 @@ from accredit.explanation.requests import (
     Request,
     RowRequest,
     TextRequest,
+    make_request,
     only_in,
-    requested,
     settings_of,
     text_players,
 )
@@ -59,10 +59,10 @@ Result = TypeVar("Result", covariant=True)
 
 
 def _answer_text(text: Any, model: Any, request: TextRequest, notes: tuple[str, ...] = ()) -> Explanation:
-    asked = chosen_methods(request.methods, model)
+    asked = choose_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
     subject = replace(subject_in_text(text, model, request), settings=taken)
-    return _with_notes(explained_by(subject, asked, request.announce), notes)
+    return _with_notes(explain_by(subject, asked, request.announce), notes)
 
 
 def subject_in_text(text: Any, model: Any, request: TextRequest) -> Subject:
@@ -74,10 +74,10 @@ def subject_in_text(text: Any, model: Any, request: TextRequest) -> Subject:
 
 
 def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tuple[str, ...] = ()) -> Explanation:
-    asked = chosen_methods(request.methods, model)
+    asked = choose_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
     subject = replace(subject_in_picture(picture, model, request), settings=taken)
-    return _with_notes(explained_by(subject, asked, request.announce), notes)
+    return _with_notes(explain_by(subject, asked, request.announce), notes)
 
 
 def subject_in_picture(picture: Any, model: Any, request: PictureRequest) -> Subject:
@@ -93,10 +93,10 @@ def _answer_rows(
 ) -> TableExplanation:
     """`questions`, one for each method, have been prepared for this model and request."""
     from accredit.explanation.table import beside
-    from accredit.explanation.table_run import opened
+    from accredit.explanation.table_run import open_model
 
     if questions is None:
-        questions = _row_questions(opened(model, tuple(request.trusted)), request)
+        questions = _row_questions(open_model(model, tuple(request.trusted)), request)
     found = [_answer_rows_by(rows, model, request, each) for each in questions]
     return found[0] if len(found) == 1 else beside(found)
 
@@ -113,7 +113,7 @@ def _answer_rows_by(rows: Any, model: Any, request: RowRequest, questions: Quest
 
 def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
     """A run over these rows: the question is checked, and the background is chosen, before anything is computed."""
-    from accredit.explanation.table_run import opened
+    from accredit.explanation.table_run import open_model
 
     methods = _row_methods(request)
     if len(methods) > 1:
@@ -121,7 +121,7 @@ def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
             f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
             f"methods={methods[0].name!r}"
         )
-    (questions,) = _row_questions(opened(model, tuple(request.trusted)), request)
+    (questions,) = _row_questions(open_model(model, tuple(request.trusted)), request)
     return _run_of(rows, model, request, questions)
 
 
@@ -165,12 +165,12 @@ def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanati
     taken = settings_for(asked, request.readings)
     if request.store is None:
         subject = subject_in_prompt(prompt, model, request)
-        return explained_by(replace(subject, settings=taken), asked, request.announce)
+        return explain_by(replace(subject, settings=taken), asked, request.announce)
     from accredit.store import Journal
 
     with closing(Journal(request.store)) as journal:
         subject = subject_in_prompt(prompt, model, request, journal)
-        return explained_by(replace(subject, settings=taken), asked, request.announce)
+        return explain_by(replace(subject, settings=taken), asked, request.announce)
 
 
 def subject_in_prompt(prompt: Any, model: Any, request: AnswerRequest, journal: Any = None) -> AnswerSubject:
@@ -222,16 +222,16 @@ class RowDoor(Protocol[P, Result]):
 
 def door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], Door[P, Result]]:
     """Give a function of some inputs and a request the settings of that request as its signature."""
-    return lambda answer: cast("Any", _opened(answer, cast("type[Request]", request)))
+    return lambda answer: cast("Any", _open(answer, cast("type[Request]", request)))
 
 
-def _opened(answer: Callable[..., Any], request: type[Request]) -> Callable[..., Any]:
+def _open(answer: Callable[..., Any], request: type[Request]) -> Callable[..., Any]:
     own = [p for p in inspect.signature(answer).parameters.values() if p.name != "request"]
 
     @wraps(answer)
     def enter(*args: Any, **settings: Any) -> Any:
         given = {p.name: settings.pop(p.name) for p in own[len(args) :] if p.name in settings}
-        return answer(*args, **given, request=requested(request, settings))
+        return answer(*args, **given, request=make_request(request, settings))
 
     named = {p.name for p in own}
     settings = (p for name, p in inspect.signature(request).parameters.items() if name not in named)
@@ -241,7 +241,7 @@ def _opened(answer: Callable[..., Any], request: type[Request]) -> Callable[...,
 
 def row_door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], RowDoor[P, Result]]:
     """The same for rows."""
-    return lambda answer: cast("Any", _opened(answer, cast("type[Request]", request)))
+    return lambda answer: cast("Any", _open(answer, cast("type[Request]", request)))
 
 
 @door(TextRequest)
@@ -257,8 +257,8 @@ def explain_text(text: Any = None, model: Any = None, tokenizer: Any = None, *, 
     ('A', 'gripping', 'film', '.')
     """
     _check_given(text, "a text")
-    chosen_methods(request.methods)  # an unknown name is refused before a model is loaded
-    return _answer_text(text, loaded_model(text, model, tokenizer), request)
+    choose_methods(request.methods)  # an unknown name is refused before a model is loaded
+    return _answer_text(text, load_model(text, model, tokenizer), request)
 
 
 @door(PictureRequest)
@@ -275,9 +275,9 @@ def explain_picture(
     ('r0c0', 'r0c1', 'r1c0', 'r1c1')
     """
     _check_given(picture, "a picture")
-    chosen_methods(request.methods)
+    choose_methods(request.methods)
     given = Path(picture) if isinstance(picture, str) else picture
-    return _answer_picture(given, loaded_model(given, model, processor, **request.preparation), request)
+    return _answer_picture(given, load_model(given, model, processor, **request.preparation), request)
 
 
 @row_door(RowRequest)
@@ -356,7 +356,7 @@ class Explainer:
         if kind == "rows":
             return _answer_rows(given, self.model, *self._prepared(settings))
         if kind == "answer":
-            request = requested(AnswerRequest, settings)
+            request = make_request(AnswerRequest, settings)
             return _answer_prompt(
                 given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request
             )
@@ -364,24 +364,24 @@ class Explainer:
 
     def _answer_input(self, given: Any, kind: Kind, settings: dict[str, Any]) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
-        chosen_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
+        choose_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
         if not preparation and not _names_a_picture(given):
-            requested(REQUESTS[kind], settings)  # and so is a setting
+            make_request(REQUESTS[kind], settings)  # and so is a setting
         given, loaded, notes = read_as(given, self._loaded.get(kind, self.model), self.tokenizer, preparation)
         self._loaded[kind] = loaded
         if reads_words(loaded):
-            return _answer_text(given, loaded, requested(TextRequest, settings), notes)
-        return _answer_picture(given, loaded, requested(PictureRequest, settings), notes)
+            return _answer_text(given, loaded, make_request(TextRequest, settings), notes)
+        return _answer_picture(given, loaded, make_request(PictureRequest, settings), notes)
 
     def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
-        from accredit.explanation.table_run import opened
+        from accredit.explanation.table_run import open_model
 
         kept = self._rows
         again = kept is not None and _are_same(settings, kept.settings)
-        request = kept.request if kept is not None and again else requested(RowRequest, settings)
-        model = opened(self.model, tuple(request.trusted))
+        request = kept.request if kept is not None and again else make_request(RowRequest, settings)
+        model = open_model(self.model, tuple(request.trusted))
         if (
             kept is not None
             and _are_same(_decisive(settings), _decisive(kept.settings))
@@ -429,7 +429,7 @@ def _check_names(settings: Mapping[str, Any]) -> None:
     every = {name for request in REQUESTS.values() for name in settings_of(request)}
     for name in settings:
         if name not in every:
-            requested(_likeliest(settings), {name: settings[name]})
+            make_request(_likeliest(settings), {name: settings[name]})
 
 
 def _likeliest(settings: Mapping[str, Any]) -> type[Request]:
@@ -498,29 +498,27 @@ def explain(
 # A run followed to its end
 
 
-def explained_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
+def explain_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
     """What some methods say of a subject, with a bar that shows how far they are; refused if none of them applies."""
     costs = {each.name: each.payoffs(len(subject.players), subject.budget) for each in asked}
     with (
         progress("explain", sum(costs.values())) as bar,
         closing(events(subject, asked, progress=bar.visible or announce is not None)) as stream,
     ):
-        explanation = _followed(stream, costs, bar, announce)
+        explanation = _follow(stream, costs, bar, announce)
     if not explanation.attributions:
         name, why = next(iter(explanation.refused.items()))
         raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}")
     return explanation
 
 
-def chosen_methods(methods: Methods | None, model: Any = None) -> list[Chosen]:
+def choose_methods(methods: Methods | None, model: Any = None) -> list[Chosen]:
     """The methods by their names, each once; or the usual ones for a model."""
     usual = FOR_STRINGS if isinstance(model, StringModel) else DEFAULT
     return find_all(usual if methods is None else methods, "explain")
 
 
-def _followed(
-    stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, announce: Announce | None
-) -> Explanation:
+def _follow(stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, announce: Announce | None) -> Explanation:
     """Read a stream to its end, draw how far it is, and say what it will cost once that can be told and is much.
 
     `asked` is the number of payoffs that each method will ask.

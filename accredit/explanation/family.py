@@ -83,7 +83,7 @@ class Result(Drawn):
 
     def _no_method(self, method: Any) -> str:
         there = self._answered()
-        return f"method {shown(method)} did not run; there are {listed(there)}{did_you_mean(method, there)}"
+        return f"method {shown(method)} did not run; there are {read_list(there)}{did_you_mean(method, there)}"
 
     def _first_method(self) -> str:
         """The method that is meant where none is named."""
@@ -99,7 +99,7 @@ class Result(Drawn):
         if not isinstance(name, str) or name not in self.outputs:
             near = did_you_mean(name, self.outputs)
             raise InvalidInput(
-                f"output {shown(name)} was not explained; write one of {listed(self.outputs)}{near}",
+                f"output {shown(name)} was not explained; write one of {read_list(self.outputs)}{near}",
                 argument="output",
                 code="unknown",
             )
@@ -136,10 +136,10 @@ def usual_name(method: str, known: Sequence[str]) -> str:
     return method
 
 
-def listed(names: Sequence[str]) -> str:
+def read_list(names: Sequence[str]) -> str:
     """Names for a message, the first few of many.
 
-    >>> listed(("yes", "no")), listed([f"x{k}" for k in range(14)])[-14:]
+    >>> read_list(("yes", "no")), read_list([f"x{k}" for k in range(14)])[-14:]
     ('yes, no', 'x11 and 2 more')
     """
     more = f" and {len(names) - NAMED} more" * (len(names) > NAMED)

@@ -51,7 +51,7 @@ def network_of(subject: Explained, tensor: str, outputs: list[int] | None = None
     return LayeredNetwork.from_attention(attention, outputs=starts, **flow_options(tensor))
 
 
-def solved_flow(subject: Explained, tensor: str, rule: FlowRule, outputs: list[int] | None = None) -> Flow:
+def solve_flow(subject: Explained, tensor: str, rule: FlowRule, outputs: list[int] | None = None) -> Flow:
     """The flow that a rule picks, edge by edge; solved once, whoever asks."""
     from accredit.flow import unique_flow
 
@@ -69,7 +69,7 @@ def uniform_flow(subject: Explained, rule: FlowRule, outputs: list[int]) -> tupl
         carried = continued_credit(len(even), even.shape[1], tuple(outputs))
         if carried is not None:
             return carried.credit, carried.error
-    return solved_flow(subject, "uniform", rule, outputs).demand, 0.0
+    return solve_flow(subject, "uniform", rule, outputs).demand, 0.0
 
 
 def beside_uniform(credit: Attribution, even: FloatArray, error: float = 0.0) -> Attribution:
@@ -118,19 +118,19 @@ def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[str]:
         )
 
 
-def drawn_flow(subject: Explained, chosen: Chosen) -> FlowPicture | None:
+def draw_flow(subject: Explained, chosen: Chosen) -> FlowPicture | None:
     """The flow of a method edge by edge and a minimum cut; None where nothing flows.
 
     The Shapley rule shares without choosing edges: its drawing is the barrier's.
     """
-    return subject.memo.get(("drawing", chosen.name), lambda: _drawn(subject, chosen))
+    return subject.memo.get(("drawing", chosen.name), lambda: _draw(subject, chosen))
 
 
-def _drawn(subject: Explained, chosen: Chosen) -> FlowPicture | None:
+def _draw(subject: Explained, chosen: Chosen) -> FlowPicture | None:
     from accredit.attention import flow_report
 
     tensor = chosen.parameters["tensor"]
-    graph, flow = graph_of(subject, tensor), solved_flow(subject, tensor, DRAWN[chosen.method.name])
+    graph, flow = graph_of(subject, tensor), solve_flow(subject, tensor, DRAWN[chosen.method.name])
     if not flow.value > 0:
         return None
     network = network_of(subject, tensor)

@@ -65,11 +65,11 @@ def expected(
     targets = {target: [points[target] for points in by_baseline] for target in by_baseline[0]}
     first, most = (min(SAMPLES, most_steps), most_steps) if samples is None else (samples, samples)
     return _credit(
-        subject, {target: drawn(points, subject.seed, first, most, noise) for target, points in targets.items()}
+        subject, {target: draw(points, subject.seed, first, most, noise) for target, points in targets.items()}
     )
 
 
-def drawn(points: list[Point], seed: int, samples: int, most: int, noise: float) -> Attribution:
+def draw(points: list[Point], seed: int, samples: int, most: int, noise: float) -> Attribution:
     """GradientSHAP with twice as many points, up to `most`, as long as they miss the total by far."""
     while True:
         try:
@@ -80,7 +80,7 @@ def drawn(points: list[Point], seed: int, samples: int, most: int, noise: float)
         samples *= 2
 
 
-def lifted(subject: Asked, baseline: Any = None, layer: Layer = None) -> Credit:
+def lift(subject: Asked, baseline: Any = None, layer: Layer = None) -> Credit:
     """Differences to one or several baselines, passed down by the rules of DeepLIFT."""
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
     return _credit(
@@ -88,7 +88,7 @@ def lifted(subject: Asked, baseline: Any = None, layer: Layer = None) -> Credit:
     )
 
 
-def ruled(subject: Asked, layer: Layer = None) -> Credit:
+def rule(subject: Asked, layer: Layer = None) -> Credit:
     """Relevance passed down by the rules of AttnLRP."""
     return _each(subject, attn_lrp_at, layer=layer)
 
@@ -103,7 +103,7 @@ def steepness(subject: Asked, layer: Layer = None) -> Credit:
     return _each(subject, saliency_at, layer=layer)
 
 
-def smoothed(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = NOISE) -> Credit:
+def smooth(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = NOISE) -> Credit:
     """The steepness averaged over noisy copies of the input."""
     return _each(subject, lambda at: smoothgrad_at(at, noise, samples, subject.seed), layer=layer)
 

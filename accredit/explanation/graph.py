@@ -61,7 +61,7 @@ def _graph(subject: Subject | AnswerSubject, tensor: str) -> Graph:
 
     heads, layers = Heads.of(subject.settings.get("heads", "mean")), subject.settings.get("layers")
     parts = _read(subject, tensor, heads).parts
-    joined = _joined(parts, tensor)
+    joined = _join(parts, tensor)
     chosen = {
         "tensor": tensor, "heads": str(heads), "layers": f"all {len(joined)}" if layers is None else str(layers),
     }  # fmt: skip
@@ -94,7 +94,7 @@ def _read(subject: Subject | AnswerSubject, tensor: str, heads: Heads) -> Read:
     return read
 
 
-def _joined(parts: dict[str, FloatArray], tensor: str) -> Attention:
+def _join(parts: dict[str, FloatArray], tensor: str) -> Attention:
     """One tensor of all parts. Lengths of values decide what a decoder token takes from its own side and from the encoder;
     attention alone cannot tell, and is halved."""
     joined: Attention = next(iter(parts.values()))

@@ -14,7 +14,7 @@ from accredit.explanation.backgrounds import Compared
 from accredit.games.rows import check_reads
 from accredit.methods import Chosen
 from accredit.models.categories import as_categories
-from accredit.models.frames import Rows, joined, typed
+from accredit.models.frames import Rows, join, type_of
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel
 from accredit.trees.closed_form import ClosedForm, Reading, RowCredit
@@ -69,7 +69,7 @@ class Ground:
         self.background: Any = None  # the same as the model reads it; None: there is none
         self.widened: tuple[str, ...] = ()
         if compared.rows is not None:
-            both, self.widened = joined(given, compared.rows)
+            both, self.widened = join(given, compared.rows)
             self._like = part(both, 0, len(compared.rows))
             self.background, _ = self._categorised(self._like)
         self._read: set[str] = set()  # units in which the model has read the background
@@ -78,10 +78,10 @@ class Ground:
 
     def table(self, rows: Rows) -> tuple[Any, tuple[str, ...]]:
         """Rows of these types as the model reads them, and what had to be done for that. No value changes, or it is refused."""
-        table = rows.table if self._like is None else typed(rows.table, self._like)
+        table = rows.table if self._like is None else type_of(rows.table, self._like)
         if table is None:
             assert self.compared.rows is not None
-            both, _ = joined(rows, self.compared.rows)  # which refuses what changes a value
+            both, _ = join(rows, self.compared.rows)  # which refuses what changes a value
             table = part(both, len(self.compared.rows), len(both))
         table, remembered = self._categorised(table)
         return table, (*self.widened, *remembered)

@@ -32,12 +32,12 @@ def read_as(
     if named and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
         if not there and model is None:
             open_picture(given)  # says that there is no such file
-        loaded = loaded_model(Path(given), model, tokenizer, **reading)
+        loaded = load_model(Path(given), model, tokenizer, **reading)
         if not reads_words(loaded):
             said = f"{given!r} names a file, so the picture in it was explained; with a text model its words would be."
             return Path(given), loaded, (said,) if model is None else ()
     else:
-        loaded = loaded_model(given, model, tokenizer, **reading)
+        loaded = load_model(given, model, tokenizer, **reading)
     also = f"{given!r} is also the name of a picture file; {loaded.name} reads text, so the words were explained."
     return given, loaded, (also,) if there and reads_words(loaded) else ()
 
@@ -67,11 +67,9 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
     return as_answering_model(load_text_model(model) if isinstance(model, str | Path) else model, tokenizer)
 
 
-def loaded_model(
-    subject: Any, model: Any, tokenizer: Any = None, **reading: Any
-) -> TextModel | ImageModel | StringModel:
+def load_model(subject: Any, model: Any, tokenizer: Any = None, **reading: Any) -> TextModel | ImageModel | StringModel:
     """The model to explain, from whatever names it. `reading` is how pictures are prepared for it, where it does not say."""
-    found = _loaded_model(subject, model, tokenizer, reading)
+    found = _load_model(subject, model, tokenizer, reading)
     unread = reading and (reads_words(found) or isinstance(model, str | Path) or model is None)
     if unread:
         name = next(iter(reading))
@@ -80,7 +78,7 @@ def loaded_model(
     return found
 
 
-def _loaded_model(
+def _load_model(
     subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
 ) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)

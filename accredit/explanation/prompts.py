@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from accredit.models.answering import AnsweringModel
 
 
-def shown_prompt(parts: Any, players: tuple[str, ...], model: AnsweringModel | None) -> tuple[str, tuple[Token, ...]]:
+def show_prompt(parts: Any, players: tuple[str, ...], model: AnsweringModel | None) -> tuple[str, tuple[Token, ...]]:
     """The prompt as one text, and which of its characters belong to whom; those of a prefix are of part 1.
 
     `parts` are those of a model's game, or of a function's, which has no `model`.
@@ -36,12 +36,12 @@ def _own(parts: Any, model: AnsweringModel | None) -> tuple[str, list[tuple[int,
         owned = zip(layout.spans.tolist(), layout.owner.tolist(), strict=True)
         return layout.text, [(a, b, who) for (a, b), who in owned if who >= 0]
     dealt: Parts = getattr(parts, "parts", parts)
-    text, places = _written(dealt.prompt, model)
+    text, places = _write(dealt.prompt, model)
     spans = [(places[c].of(a, b), who) for (c, a, b), who in zip(dealt.spans, dealt.owner, strict=True)]
     return text, [(there.start, there.stop, who) for there, who in spans]
 
 
-def _written(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Place]]:
+def _write(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Place]]:
     """The whole prompt as one text, through the chat template where that can be followed, and where each content stands."""
     if model is not None:
         with suppress(InvalidInput):  # the template rewrites what is said
@@ -56,7 +56,7 @@ def _written(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Pl
     return text, places
 
 
-def nested(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> list[Any]:
+def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> list[Any]:
     """Players nested in words, sentences and paragraphs of the prompt, or of what was said so far; each belongs where its first
     character is."""
     first: dict[str, tuple[int, int]] = {}

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from accredit import defaults
-from accredit.core import InvalidInput, checked_seed, optional_whole
+from accredit.core import InvalidInput, check_seed, optional_whole
 from accredit.core.arguments import check_fields
 from accredit.core.meant import nearest
-from accredit.core.numbers import checked_text, shown
+from accredit.core.numbers import check_text, shown
 from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 
@@ -82,7 +82,7 @@ class Request:
 
     def __post_init__(self) -> None:
         optional_whole(self.budget, "budget", example=1000)
-        checked_seed(self.seed)
+        check_seed(self.seed)
         if self.announce is not None and not callable(self.announce):
             raise InvalidInput(
                 f"announce is {shown(self.announce)}; give a function of one line of text, for example print"
@@ -153,7 +153,7 @@ class TextRequest(ModelRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_text(self.prefix, "prefix")
+        check_text(self.prefix, "prefix")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +238,7 @@ class RowRequest(Request):
         optional_whole(self.most_background, "most_background", example=100)
         check_fields(self)
         for name in () if self.names is None else self.names:
-            checked_text(name, "names")
+            check_text(name, "names")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +292,7 @@ class AnswerRequest(ModelRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_text(self.prefix, "prefix")
+        check_text(self.prefix, "prefix")
 
 
 PEERS = {  # what other libraries call a setting
@@ -327,14 +327,14 @@ def only_in(kind: Kind) -> frozenset[str]:
     return frozenset(settings_of(REQUESTS[kind])) - frozenset(others)
 
 
-def requested(request: type[Made], given: Mapping[str, Any]) -> Made:
+def make_request(request: type[Made], given: Mapping[str, Any]) -> Made:
     """The request with these settings, or an error about the first name that is not one of them.
 
-    >>> requested(TextRequest, {"methds": ["shapley"]})
+    >>> make_request(TextRequest, {"methds": ["shapley"]})
     Traceback (most recent call last):
         ...
     accredit.core.errors.InvalidInput: methds is not a setting of a text; did you mean methods?
-    >>> requested(TextRequest, {"dependence": "gaussian"})
+    >>> make_request(TextRequest, {"dependence": "gaussian"})
     Traceback (most recent call last):
         ...
     accredit.core.errors.InvalidInput: dependence belongs to rows of a table, and this question is about a text; ...
@@ -351,7 +351,7 @@ def check_names(request: type[Request], given: Iterable[str]) -> None:
             raise _unknown(name, request)
 
 
-def misplaced(name: str, belongs: Iterable[type[Request]], request: type[Request]) -> InvalidInput:
+def misplace(name: str, belongs: Iterable[type[Request]], request: type[Request]) -> InvalidInput:
     """That a setting is one of other kinds of question."""
     kinds = " and ".join(other.said for other in belongs)
     said = f"{name} belongs to {kinds}, and this question is about {request.said}; leave it out"
@@ -360,7 +360,7 @@ def misplaced(name: str, belongs: Iterable[type[Request]], request: type[Request
 
 def _unknown(name: str, request: type[Request]) -> InvalidInput:
     if elsewhere := [other for other in REQUESTS.values() if name in settings_of(other)]:
-        return misplaced(name, elsewhere, request)
+        return misplace(name, elsewhere, request)
     known = settings_of(request)
     near = PEERS[name] if PEERS.get(name) in known else nearest(name, known)
     meant = f"did you mean {near}?" if near else f"the settings are {', '.join(known)}"

@@ -14,13 +14,13 @@ from accredit.core import (
     FloatArray,
     IntArray,
     InvalidInput,
-    checked_text,
+    check_text,
     real_number,
     real_numbers,
     shown,
 )
 from accredit.core.attribution import frozen
-from accredit.core.plain import damaged, fields_of, listed, made, plain, plain_mapping, read_object
+from accredit.core.plain import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
 from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
 from accredit.explanation.family import Result, usual_name
@@ -214,14 +214,14 @@ class Explanation(Result):
     def __post_init__(self) -> None:
         put = object.__setattr__
         for name in ("text", "target", "payoff"):
-            put(self, name, checked_text(getattr(self, name), name))
-        put(self, "pair", None if self.pair is None else checked_text(self.pair, "pair"))
+            put(self, name, check_text(getattr(self, name), name))
+        put(self, "pair", None if self.pair is None else check_text(self.pair, "pair"))
         if self.unit not in ("probability", "value"):
             raise InvalidInput(f"unit is {shown(self.unit)}; write 'probability' or 'value'")
-        put(self, "prediction", _predicted(self.prediction))
+        put(self, "prediction", _predict(self.prediction))
         for name in ("players", "methods", "unsigned", "notes"):
             put(self, name, _texts(getattr(self, name), name))
-        put(self, "refused", {name: checked_text(why, f"refused[{name!r}]") for name, why in self.refused.items()})
+        put(self, "refused", {name: check_text(why, f"refused[{name!r}]") for name, why in self.refused.items()})
         put(self, "tokens", tuple(self.tokens))
         if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(
             self.refused
@@ -322,10 +322,10 @@ class Explanation(Result):
         """Read what `to_json` wrote; anything else is refused."""
         values = fields_of(cls, read_object(text, "explanation"), "explanation", FORMAT, optional=("others", "said"))
         with damaged("explanation"):
-            listed(values, "prediction", "players", "methods", "tokens", "unsigned", "notes")
-            values["attributions"] = _credited(values["attributions"], "attributions")
+            read_list(values, "prediction", "players", "methods", "tokens", "unsigned", "notes")
+            values["attributions"] = _credit(values["attributions"], "attributions")
             others = plain_mapping(values.get("others", {}), "others")
-            values["others"] = {target: _credited(each, f"others[{target!r}]") for target, each in others.items()}
+            values["others"] = {target: _credit(each, f"others[{target!r}]") for target, each in others.items()}
             for name in ("refused", "seconds"):
                 values[name] = plain_mapping(values[name], name)
             values["tokens"] = tuple(made(Token, token, "tokens") for token in values["tokens"])
@@ -340,7 +340,7 @@ class Explanation(Result):
         The second is the matrix of a prompt and an answer.
         """
         if method is not None:
-            checked_text(method, "method")
+            check_text(method, "method")
         if method is None:
             return player_frame(self.players, {name: [result[p] for p in self.players] for name, result in self})
         every = self._by_output(self._method_named(method))
@@ -386,19 +386,19 @@ def _texts(given: Any, name: str) -> tuple[str, ...]:
     """Texts in order."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts")
-    return tuple(checked_text(text, name) for text in given)
+    return tuple(check_text(text, name) for text in given)
 
 
-def _predicted(given: Any) -> tuple[tuple[str, float], ...]:
+def _predict(given: Any) -> tuple[tuple[str, float], ...]:
     """Labels and numbers, each pair checked."""
     pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidInput(f"prediction holds {shown(pair)}; write pairs of a label and a number")
-    return tuple((checked_text(label, "prediction"), real_number(p, f"prediction of {label!r}")) for label, p in pairs)
+    return tuple((check_text(label, "prediction"), real_number(p, f"prediction of {label!r}")) for label, p in pairs)
 
 
-def _credited(given: Any, name: str) -> dict[str, Attribution]:
+def _credit(given: Any, name: str) -> dict[str, Attribution]:
     """Attributions by method, from JSON."""
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
         raise InvalidInput(f"{name} is {shown(given)}; it must be an object from methods to attributions")

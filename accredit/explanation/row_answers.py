@@ -12,11 +12,11 @@ import numpy as np
 from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Known, Precision
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.ground import Ground, NoClosedForm
-from accredit.explanation.row_pairs import RowPairs, gathered_pairs, pair_index, pairs_of_game
+from accredit.explanation.row_pairs import RowPairs, gather_pairs, pair_index, pairs_of_game
 from accredit.games import cached
 from accredit.games.rows import row_game
 from accredit.methods import Chosen
-from accredit.models.frames import Rows, stacked
+from accredit.models.frames import Rows, stack
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel
@@ -76,7 +76,7 @@ class Asked:
     @cached_property
     def both(self) -> Any:
         """Background and rows in one table; the rows alone without a background."""
-        return self.table if self.background is None else stacked(self.background, self.table)
+        return self.table if self.background is None else stack(self.background, self.table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +92,9 @@ class Answer:
     pairs: RowPairs | None = None
 
 
-def answered(asked: Asked, watch: Callable[[int], None] | None = None) -> Answer:
+def answer_rows(asked: Asked, watch: Callable[[int], None] | None = None) -> Answer:
     """The credit of all rows; `watch` is called with how many rows are done."""
-    return _closed(asked) or _games(asked, watch)
+    return _close(asked) or _games(asked, watch)
 
 
 def are_trees(model: RowModel) -> bool:
@@ -108,7 +108,7 @@ def are_trees(model: RowModel) -> bool:
     return True
 
 
-def _closed(asked: Asked) -> Answer | None:
+def _close(asked: Asked) -> Answer | None:
     """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
     closed form. Cover ratios have no other way, so there it is an error."""
     try:
@@ -165,7 +165,7 @@ def two_classes(found: FloatArray, outputs: int) -> FloatArray:
     return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
 
 
-def avoided(asked: Asked, answer: Answer) -> tuple[str, ...]:
+def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
     """What to say where a model has a closed form and the payoff that was asked has not."""
     natural = asked.model.unit(None)
     could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
@@ -197,13 +197,13 @@ def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
         each.append(solver.solve(kept))
         if watch is not None:
             watch(r + 1)
-    answer = _gathered(each, asked)
+    answer = _gather(each, asked)
     if pairs:
-        answer = replace(answer, pairs=gathered_pairs(pairs, asked.outputs))
-    return _drawn(answer) if asked.dependence == "gaussian" else answer
+        answer = replace(answer, pairs=gather_pairs(pairs, asked.outputs))
+    return _draw(answer) if asked.dependence == "gaussian" else answer
 
 
-def _drawn(answer: Answer) -> Answer:
+def _draw(answer: Answer) -> Answer:
     """An answer whose payoffs rest on draws: nothing in it is exact, however many coalitions were asked."""
     pairs = answer.pairs and replace(answer.pairs, precision=_after_draws(answer.pairs.precision))
     return replace(answer, precision=_after_draws(answer.precision), pairs=pairs)
@@ -215,7 +215,7 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _gathered(each: list[Attributions], asked: Asked) -> Answer:
+def _gather(each: list[Attributions], asked: Asked) -> Answer:
     """The rows' answers in one; intervals only where every row has them."""
     every = [one[name] for one in each for name in asked.outputs]
     first = every[0]

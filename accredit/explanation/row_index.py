@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.core import InvalidInput, shown
 from accredit.core.meant import did_you_mean
-from accredit.explanation.family import listed
+from accredit.explanation.family import read_list
 
 Picked = int | list[int]  # one position, or several
 EVERY = slice(None)
@@ -78,7 +78,7 @@ def _position(one: Any, names: Sequence[str], argument: str) -> int:
     if isinstance(one, str) and argument != "rows":
         if one in names:
             return list(names).index(one)
-        raise InvalidInput(f"{argument} is {shown(one)}; there are {listed(names)}{did_you_mean(one, names)}",
+        raise InvalidInput(f"{argument} is {shown(one)}; there are {read_list(names)}{did_you_mean(one, names)}",
                            argument=argument, code="unknown")  # fmt: skip
     if isinstance(one, int | np.integer) and not isinstance(one, bool | np.bool_):
         if -len(names) <= one < len(names):

@@ -60,7 +60,7 @@ def pairs_of_game(game: Game, method: str, budget: int | None, seed: int) -> Map
     return found
 
 
-def gathered_pairs(each: Sequence[Mapping[str, Interactions]], outputs: Sequence[str]) -> RowPairs:
+def gather_pairs(each: Sequence[Mapping[str, Interactions]], outputs: Sequence[str]) -> RowPairs:
     """The rows' pairs in one; intervals only where every row has them."""
     every = [row[name] for row in each for name in outputs]
     known = all(one.interval is not None for one in every)

@@ -16,13 +16,13 @@ import numpy as np
 from accredit.core import AccreditError, InvalidInput
 from accredit.core.tables import is_table, read_lines, read_sheet
 from accredit.core.threads import one_torch_thread
-from accredit.explanation.explainer import LONG, Explainer, chosen_methods
+from accredit.explanation.explainer import LONG, Explainer, choose_methods
 from accredit.explanation.loading import subject_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.methods import SETTINGS, settings_for
 from accredit.models.pictures import open_picture, pictures_in
-from accredit.store.lines import finished_lines
+from accredit.store.lines import read_finished_lines
 
 PROBE = 8  # payoffs that are timed to estimate how long a run will take
 # What differs between equal runs, and what only drawings need
@@ -79,7 +79,7 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
 
 def check_settings(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
-    settings_for(chosen_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
+    settings_for(choose_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
     some = next((text for text in texts if _is_fit(text)), None)
     if some is not None:
         _subject(some, model, settings)
@@ -101,7 +101,7 @@ def _subject(text: Given, model: Any, settings: Mapping[str, Any]) -> Subject:
     return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
 
 
-def expected_seconds(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> float:
+def estimate_seconds(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> float:
     """About how long the payoffs of all texts will take, judged by a few for a text of middle length; gradients, attention and
     the methods' own arithmetic come on top."""
     pictures = bool(texts) and isinstance(texts[0], Path)
@@ -112,7 +112,7 @@ def expected_seconds(texts: Sequence[Given], model: Any, settings: Mapping[str, 
         subject = None
     if subject is None:
         return 0.0
-    methods = chosen_methods(settings.get("methods"), model)
+    methods = choose_methods(settings.get("methods"), model)
     asked = len(texts) * sum(each.payoffs(len(subject.players), subject.budget) for each in methods)
     return _payoff_seconds(subject, asked)
 
@@ -128,9 +128,7 @@ def _payoff_seconds(subject: Subject, asked: int) -> float:
     return rough if rough < LONG else float(subject.game.estimate(asked).seconds)
 
 
-def explained(
-    texts: Sequence[Given], model: Any, run: str, settings: Mapping[str, Any], start: int = 0
-) -> Iterator[str]:
+def explain(texts: Sequence[Given], model: Any, run: str, settings: Mapping[str, Any], start: int = 0) -> Iterator[str]:
     """JSON lines of the rows from `start` on, in order. A row that cannot be explained says why.
 
     Equal inputs give equal lines: times are left out, no row depends on another, and torch works on one thread, because with
@@ -141,13 +139,13 @@ def explained(
         line: dict[str, Any] = {"row": row, "run": run}
         try:
             with one_torch_thread() if "torch" in sys.modules else nullcontext():
-                line |= _kept(explainer(texts[row])) | _named(texts[row])
+                line |= _kept(explainer(texts[row])) | _name(texts[row])
         except AccreditError as error:
-            line |= _named(texts[row]) | {"error": str(error)}
+            line |= _name(texts[row]) | {"error": str(error)}
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def _named(text: Given) -> dict[str, str]:
+def _name(text: Given) -> dict[str, str]:
     """What is explained; a picture by its name and by the digest of its bytes."""
     if isinstance(text, Path):
         return {"text": text.name, "content": sha256(text.read_bytes()).hexdigest()[:16]}
@@ -166,11 +164,11 @@ def _kept(explanation: Explanation) -> dict[str, Any]:
     return kept
 
 
-def finished(out: Path, texts: Sequence[Given], run: str) -> int:
+def read_finished(out: Path, texts: Sequence[Given], run: str) -> int:
     """How many rows `out` already holds; rows of another run, or of other texts, are refused."""
 
     def belongs(row: int, data: dict[str, Any]) -> bool:
         same = data["run"] == run and row < len(texts)
-        return same and all(data.get(name) == text for name, text in _named(texts[row]).items())
+        return same and all(data.get(name) == text for name, text in _name(texts[row]).items())
 
-    return finished_lines(out, belongs, "another model, other settings or other texts")
+    return read_finished_lines(out, belongs, "another model, other settings or other texts")

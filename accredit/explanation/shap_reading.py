@@ -44,7 +44,7 @@ def from_shap(
     >>> e[0].as_dict(), e.methods, e.claims, float(e.unshared[0, 0])
     ({'age': 2.0, 'pay': -1.0}, ('shap',), (), 0.5)
     """
-    read = _arranged(explanation, interactions)
+    read = _arrange(explanation, interactions)
     notes = _unread(explanation)
     nobody = _base(read, notes)
     table = TableExplanation(
@@ -85,7 +85,7 @@ class Arranged:
         return self.values.shape[0], self.values.shape[1], self.values.shape[-1]
 
 
-def _arranged(explanation: Any, interactions: bool | None) -> Arranged:
+def _arrange(explanation: Any, interactions: bool | None) -> Arranged:
     values, data = _values(explanation), getattr(explanation, "data", None)
     base = _numbers(getattr(explanation, "base_values", None), "base_values")
     names, outputs = getattr(explanation, "feature_names", None), getattr(explanation, "output_names", None)

@@ -19,7 +19,7 @@ from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.assembled import explanation_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
-from accredit.games.wrappers import watched
+from accredit.games.wrappers import watch
 from accredit.methods import Chosen, find
 
 PACE = 0.2  # seconds between two reports of progress
@@ -91,14 +91,14 @@ def events(
     for chosen in order:
         yield Started(chosen.name)
         asks = progress and chosen.method.kind == "game"
-        for event in _reported(subject, chosen, pace) if asks else (answer(subject, chosen),):
+        for event in _report(subject, chosen, pace) if asks else (answer(subject, chosen),):
             if isinstance(event, Ended):
                 ended.append(event)
             yield event
-    yield Explained(assembled(subject, methods, ended))
+    yield Explained(assemble(subject, methods, ended))
 
 
-def assembled(subject: Asked, methods: Sequence[Chosen], ended: Sequence[Ended]) -> Explanation:
+def assemble(subject: Asked, methods: Sequence[Chosen], ended: Sequence[Ended]) -> Explanation:
     """The explanation by those methods that have ended, in the order asked, with its drawings."""
     done = {event.method: event for event in ended if isinstance(event, Done)}
     refused = {event.method: event.why for event in ended if isinstance(event, Refused)}
@@ -121,9 +121,9 @@ def answer(subject: Asked, chosen: Chosen, report: Callable[[int], None] | None 
             from accredit.explanation.attention import ready
 
             ready(cast("Any", subject), **chosen.parameters)
-        game = subject.record if report is None else watched(subject.record, report)
+        game = subject.record if report is None else watch(subject.record, report)
         began = time.perf_counter()
-        credit = _solved(subject, chosen, game)
+        credit = _solve(subject, chosen, game)
         seconds = time.perf_counter() - began
         main, others = _by_target(credit, subject)
         return Done(chosen.name, main, seconds, others)
@@ -140,10 +140,10 @@ def attribution_of(subject: Asked, method: str) -> Attribution:
     ('Not', 'good', '.')
     """
     chosen = find(method, subject.kind)
-    return _by_target(_solved(subject, chosen, subject.record), subject)[0]
+    return _by_target(_solve(subject, chosen, subject.record), subject)[0]
 
 
-def _solved(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attributions:
+def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attributions:
     credit: Attribution | Attributions
     if chosen.method.kind == "game":
         credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
@@ -158,12 +158,12 @@ def _by_target(credit: Attribution | Attributions, subject: Asked) -> tuple[Attr
     """The credit for the subject's target, and for the others, with what was explained noted in each."""
     facts = subject.facts
     if isinstance(credit, Attribution):
-        return _noted(credit, facts), {}
-    noted = {name: _noted(one, facts | {"target": name}) for name, one in credit.items()}
+        return _note(credit, facts), {}
+    noted = {name: _note(one, facts | {"target": name}) for name, one in credit.items()}
     return noted.pop(subject.main), noted
 
 
-def _noted(credit: Attribution, facts: Mapping[str, Any]) -> Attribution:
+def _note(credit: Attribution, facts: Mapping[str, Any]) -> Attribution:
     """The credit, with what was explained noted in it."""
     shared = {k: facts[k] for k in ("model", "target", "payoff", "removal")}
     own = {k: v for k, v in credit.provenance.items() if k not in ("text", "image")}
@@ -174,7 +174,7 @@ class _Abandoned(BaseException):
     """The reader has stopped reading."""
 
 
-def _reported(subject: Asked, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
+def _report(subject: Asked, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
     """One method in a thread of its own, reporting how far it is. The first batch is always reported."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = threading.Event()

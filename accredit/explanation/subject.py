@@ -131,7 +131,7 @@ class Subject(Dealt):
         return self.memo.get("prediction", self._predicted)
 
     def _predicted(self) -> tuple[tuple[tuple[str, float], ...], str]:
-        z = said(self.model, self.seen, self.memo)
+        z = say_why(self.model, self.seen, self.memo)
         if self.model.law == "none":
             return tuple((self.model.label(k), float(x)) for k, x in enumerate(z)), "value"
         shifted = np.exp(z - z.max())
@@ -168,12 +168,12 @@ def text_subject(
     partition = game.partition
     names, owner = with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
-    tree, memo = _nested(seen, partition), Memo()
+    tree, memo = _nest(seen, partition), Memo()
     games = _paying(game, seen, memo, target)
     return Subject(model, seen, partition, game, unit, tree, owner, names, players, budget, seed, games, memo)
 
 
-def said(model: Any, seen: Any, memo: Memo) -> FloatArray:
+def say_why(model: Any, seen: Any, memo: Memo) -> FloatArray:
     """The model's outputs for the whole input: (outputs,)."""
     return memo.get("said", lambda: model.predict(seen))
 
@@ -182,7 +182,7 @@ def _paying(game: PartsGame, seen: Any, memo: Memo, target: str | int | None) ->
     """The game of every output, if all are asked for."""
     if target != ALL:
         return None
-    count = len(said(game.model, seen, memo))
+    count = len(say_why(game.model, seen, memo))
     if count > OUTPUTS:
         raise InvalidInput(
             f"target is 'all', and {game.provenance['model']} has {count:,} outputs; up to {OUTPUTS:,} are explained at "
@@ -230,7 +230,7 @@ def image_subject(
             f"Sampled values ask {budget} payoffs, the default for a picture this large; a larger budget narrows them."
         )
     seen, memo = replace(seen, notes=tuple(notes)), Memo()
-    said(model, seen, memo)  # how many outputs there are decides what may be paid
+    say_why(model, seen, memo)  # how many outputs there are decides what may be paid
     game = image_game(
         model,
         seen,
@@ -258,7 +258,7 @@ def _patch_tokens(model: ImageModel, seen: Pixels, partition: Partition) -> IntA
     return np.where(tokens >= 0, owners[tokens], -1)
 
 
-def _nested(seen: Encoded, partition: Partition) -> list[Any]:
+def _nest(seen: Encoded, partition: Partition) -> list[Any]:
     """Players nested in their words, words in sentences, sentences of a pair in their text. A player belongs where its
     first token is."""
     texts: dict[int, dict[int, dict[int, list[str]]]] = {}

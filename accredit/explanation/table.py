@@ -19,8 +19,8 @@ from accredit.core import (
     InvalidInput,
     Known,
     Precision,
-    checked_players,
-    checked_text,
+    check_players,
+    check_text,
     needs,
     real_number,
     shown,
@@ -28,8 +28,8 @@ from accredit.core import (
 )
 from accredit.core.attribution import frozen
 from accredit.core.claims import checked_claims, claims_of_part, no_division
-from accredit.core.estimate import checked_level
-from accredit.core.plain import damaged, fields_of, listed, plain, plain_mapping, read_object
+from accredit.core.estimate import check_level
+from accredit.core.plain import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.shap_form import shap_explanation
 from accredit.explanation.family import Result
 from accredit.explanation.row_index import EVERY, Picked, positions, split_index
@@ -105,8 +105,8 @@ class TableExplanation(Result):
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "players", checked_players(self.players))
-        put(self, "outputs", checked_players(self.outputs))
+        put(self, "players", check_players(self.players))
+        put(self, "outputs", check_players(self.outputs))
         count = len(self.credit) if isinstance(self.credit, list | tuple | np.ndarray) else 0
         if count == 0:
             raise InvalidInput("credit holds no rows; explain at least one row")
@@ -133,14 +133,14 @@ class TableExplanation(Result):
         if len(self.rows) != count:
             raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
         for name in ("method", "target", "payoff", "model", "dependence", "pairs_index", "method_name"):
-            put(self, name, checked_text(getattr(self, name), name))
+            put(self, name, check_text(getattr(self, name), name))
         put(self, "method_name", self.method_name or self.method)
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
         put(self, "apart", self._checked_apart(count))
-        put(self, "level", checked_level(real_number(self.level, "level", 0, 1, example=defaults.LEVEL)))
+        put(self, "level", check_level(real_number(self.level, "level", 0, 1, example=defaults.LEVEL)))
         put(self, "claims", checked_claims(self.claims))
-        put(self, "notes", tuple(checked_text(note, "notes") for note in self.notes))
+        put(self, "notes", tuple(check_text(note, "notes") for note in self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
         put(self, "by_other_methods", self._checked_others())
 
@@ -406,10 +406,10 @@ class TableExplanation(Result):
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
             data["by_other_methods"] = {name: cls._from_plain(other) for name, other in others.items()}
-            listed(
+            read_list(
                 data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart"
             )
-            data["rows"] = [checked_text(name, "rows") for name in data["rows"]]
+            data["rows"] = [check_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
             data["apart"] = tuple(_row_apart(entry) for entry in data["apart"])

@@ -18,7 +18,7 @@ from accredit.core.files import check_writable, put
 from accredit.core.plain import plain
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.ground import part
-from accredit.explanation.row_answers import Answer, Asked, answered
+from accredit.explanation.row_answers import Answer, Asked, answer_rows
 from accredit.explanation.row_pairs import RowPairs
 from accredit.explanation.table import TableExplanation
 from accredit.explanation.tables import Questions, explanation_of, player_cells
@@ -26,7 +26,7 @@ from accredit.models.frames import Rows
 from accredit.models.row_files import load_row_model
 from accredit.models.rows import UNITS
 from accredit.store.fingerprint import fingerprint
-from accredit.store.lines import finished_lines
+from accredit.store.lines import read_finished_lines
 from accredit.store.workers import workers
 from accredit.trees.closed_form import has_closed_form
 from accredit.trees.separable import mixtures
@@ -61,11 +61,11 @@ class TableRun:
 
     def answer(self, rows: Any) -> Answer:
         """Some of the rows, explained together, here."""
-        return answered(self._questions.ask(rows))
+        return answer_rows(self._questions.ask(rows))
 
     @cached_property
     def _questions(self) -> Questions:
-        return Questions(opened(self.model, self.trusted), self.whole.compared, names=self._names, **self.settings)
+        return Questions(open_model(self.model, self.trusted), self.whole.compared, names=self._names, **self.settings)
 
     @property
     def name(self) -> str:
@@ -112,17 +112,17 @@ class TableRun:
                 settings = {**self.settings, "names": self._names}
                 waiting.append((a, submit(_answer, some, self.model, self.trusted, self.whole.compared, settings)))
                 if len(waiting) >= AHEAD:
-                    yield _awaited(*waiting.pop(0))
+                    yield _await(*waiting.pop(0))
             for a, future in waiting:
-                yield _awaited(a, future)
+                yield _await(a, future)
 
 
 def _answer(rows: Any, model: Any, trusted: tuple[str, ...], compared: Compared, settings: dict[str, Any]) -> Answer:
     """Some rows, explained together, wherever this runs."""
-    return answered(Questions(opened(model, trusted), compared, **settings).ask(rows))
+    return answer_rows(Questions(open_model(model, trusted), compared, **settings).ask(rows))
 
 
-def _awaited(first: int, future: Any) -> tuple[int, Answer]:
+def _await(first: int, future: Any) -> tuple[int, Answer]:
     try:
         return first, future.result()
     except AccreditError:
@@ -137,18 +137,18 @@ def _awaited(first: int, future: Any) -> tuple[int, Answer]:
         raise
 
 
-def opened(model: Any, trusted: tuple[str, ...] = ()) -> Any:
+def open_model(model: Any, trusted: tuple[str, ...] = ()) -> Any:
     """A model, or the one in a file; each process opens a file once, and again when it has changed."""
     if not isinstance(model, str | Path):
         return model
     file = Path(model).absolute()
     if not file.is_file():
         return load_row_model(model, trusted)  # which says so
-    return _loaded(file, trusted, (file.stat().st_mtime_ns, file.stat().st_size))
+    return _load(file, trusted, (file.stat().st_mtime_ns, file.stat().st_size))
 
 
 @lru_cache(maxsize=4)
-def _loaded(file: Path, trusted: tuple[str, ...], written: tuple[int, int]) -> Any:
+def _load(file: Path, trusted: tuple[str, ...], written: tuple[int, int]) -> Any:
     return load_row_model(file, trusted)
 
 
@@ -168,14 +168,14 @@ def explain_parts(
 ) -> TableExplanation:  # fmt: skip
     """What `explain_rows` gives, computed part by part; with `out` also written there, and what is there is not asked again."""
     if out is None and executor == "serial":
-        return explanation_of(run.whole, answered(run.whole, watch), target)
+        return explanation_of(run.whole, answer_rows(run.whole, watch), target)
     if out is None:
         found = []
         for first, answer in run.answers(0, executor):
             found.append(answer)
             if watch is not None:
                 watch(first + len(answer.credit))
-        return explanation_of(run.whole, _joined(found), target)
+        return explanation_of(run.whole, _join(found), target)
     final, journal = _files(out)
     write_lines(run, journal, executor, watch)
     read = _read(journal, run.whole, run.answer(part(run.whole.rows.table, 0, 1)))
@@ -209,7 +209,7 @@ def _files(out: str | Path) -> tuple[Path, Path]:
 def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None) -> int:
     """Write what is missing; returns how many rows had been there."""
     asked, name = run.whole, run.name
-    done = finished_lines(
+    done = read_finished_lines(
         journal,
         lambda row, data: data["run"] == name and row < len(asked.rows),
         "other rows, another model, background or setting",
@@ -275,7 +275,7 @@ def _pairs_of(pairs: RowPairs, players: tuple[str, ...], row: int, output: int) 
 # Parts and lines put together
 
 
-def _joined(found: list[Answer]) -> Answer:
+def _join(found: list[Answer]) -> Answer:
     """Answers of parts as one; intervals only where every part has them."""
     first = found[0]
     pairs = None
@@ -315,7 +315,7 @@ def _read(journal: Path, asked: Asked, one: Answer) -> Answer:
     with journal.open(encoding="utf-8") as lines:
         for line in lines:
             found.append(_answer_of(json.loads(line), asked, one))
-    return _joined(found)
+    return _join(found)
 
 
 def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:

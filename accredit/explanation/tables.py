@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, checked_seed, optional_whole
+from accredit.core import FloatArray, InvalidInput, check_seed, optional_whole
 from accredit.core.version import __version__
-from accredit.explanation.backgrounds import Compared, compared_with
+from accredit.explanation.backgrounds import Compared, compare_with
 from accredit.explanation.ground import Ground, Sharing, semivalue
-from accredit.explanation.row_answers import Answer, Asked, are_trees, avoided, read_prediction
+from accredit.explanation.row_answers import Answer, Asked, are_trees, avoid, read_prediction
 from accredit.explanation.row_pairs import RowPairs, check_pairs
 from accredit.explanation.table import TableExplanation
 from accredit.games.rows import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.methods import find
-from accredit.models.categories import remembered
+from accredit.models.categories import remember
 from accredit.models.changes import Fit
-from accredit.models.frames import Rows, aligned, fitted, kinds_of, rows_of
-from accredit.models.labels import checked_index, label_index
+from accredit.models.frames import Rows, align, fit, kinds_of, rows_of
+from accredit.models.labels import check_index, label_index
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
@@ -51,7 +51,7 @@ def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> Ta
         answer.precision,
         answer.interval,
         answer.claims,
-        (*asked.compared.notes, *asked.said, *avoided(asked, answer), *_draws(asked), *chosen, *_correlated(asked)),
+        (*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked)),
         {**asked.compared.facts, "dependence": asked.dependence, "budget": asked.budget, "seed": asked.seed,
          "accredit": __version__},
         **_kept(answer.pairs),
@@ -102,8 +102,8 @@ class Questions:
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
         self._names = None if names is None else tuple(names)
         self._compare = partial(
-            compared_with, most=most_background, by=background_by, weights=weights, dependence=dependence, names=self._names,
-            seed=checked_seed(seed), are_trees=self._are_trees,
+            compare_with, most=most_background, by=background_by, weights=weights, dependence=dependence, names=self._names,
+            seed=check_seed(seed), are_trees=self._are_trees,
         )  # fmt: skip
         self._compared: Compared | None = None  # None: the rows decide
         if isinstance(background, Compared):
@@ -119,8 +119,8 @@ class Questions:
     def ask(self, rows: Any) -> Asked:
         """What is asked about some rows, checked."""
         compared = self._compared or self._compare(rows)
-        given = rows_of(rows, self._names) if compared.rows is None else aligned(rows, compared.rows)
-        typed = given if compared.rows is None else fitted(given, compared.rows)
+        given = rows_of(rows, self._names) if compared.rows is None else align(rows, compared.rows)
+        typed = given if compared.rows is None else fit(given, compared.rows)
         ground = self._ground(compared, typed)
         table, changed = ground.table(typed)
         unit, because = ground.unit(self._named, table)
@@ -156,7 +156,7 @@ class Questions:
 
     @cached_property
     def _learned(self) -> dict[str, list[Any]]:
-        return remembered(self._model.model)
+        return remember(self._model.model)
 
     def _are_trees(self) -> bool:
         return self._trees
@@ -171,7 +171,7 @@ def question(rows: Any, model: Any, background: Any = None, **settings: Any) -> 
     return Questions(model, background, **settings).ask(rows)
 
 
-def _correlated(asked: Asked) -> tuple[str, ...]:
+def _correlate(asked: Asked) -> tuple[str, ...]:
     return asked.ground.correlated if asked.dependence == "interventional" else ()
 
 
@@ -188,7 +188,7 @@ def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> t
     if isinstance(target, str):
         return asked.outputs[label_index(target, asked.outputs)], ()
     if target is not None:
-        return asked.outputs[checked_index(target, len(asked.outputs))], ()
+        return asked.outputs[check_index(target, len(asked.outputs))], ()
     if len(asked.outputs) == 1:
         return asked.outputs[0], ()
     if not asked.model.classifies:

@@ -9,7 +9,7 @@ import torch
 from accredit.attention import rollout
 from accredit.core import Attribution, Attributions
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.attention import for_each, scored
+from accredit.explanation.attention import for_each, score
 from accredit.explanation.graph import graph_of_parts
 from accredit.explanation.subject import Subject
 from accredit.flow.stack import encoder_decoder
@@ -17,7 +17,7 @@ from accredit.models.state import device_of
 from accredit.models.zeroing import context_mixing
 
 
-def zeroed(subject: Subject | AnswerSubject) -> Attribution | Attributions:
+def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     """How far the output positions move when a token's value is not read, multiplied through the layers."""
     model: Any = subject.model
     with model.held():
@@ -25,7 +25,7 @@ def zeroed(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     joined = encoder_decoder(**parts, share=1.0) if "cross" in parts else parts["self"]
     graph = graph_of_parts(subject, parts, joined, {"layers": f"all {len(joined)}"})
     walked = rollout(joined, residual=0.0)
-    return for_each(subject, graph, lambda out: scored(graph, walked[out].mean(axis=0), "value zeroing/rollout"))
+    return for_each(subject, graph, lambda out: score(graph, walked[out].mean(axis=0), "value zeroing/rollout"))
 
 
 def _outputs(subject: Subject | AnswerSubject, model: Any) -> torch.Tensor:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from accredit.core import FloatArray, IntArray
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.flow.central_path import CentralPoint
 from accredit.flow.network import LayeredNetwork
 
@@ -58,7 +58,7 @@ class KKT:
     gap: float  # cᵀf + uᵀs_u, primal cost minus dual value
 
 
-@checked_arguments
+@check_arguments
 def circulation(network: LayeredNetwork) -> Circulation:
     """The circulation problem of a network: cost of the optimum = -(max flow).
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, checked_groups, checked_players, player_index
-from accredit.core.arguments import checked_arguments
+from accredit.core import BoolArray, FloatArray, InvalidInput, check_groups, check_players, player_index
+from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import unique
-from accredit.core.game import checked_coalitions
+from accredit.core.game import check_coalitions
 from accredit.core.numbers import whole_number
 from accredit.flow.certificate import Flow
-from accredit.flow.maximum import MaximumFlows, checked_layer
+from accredit.flow.maximum import MaximumFlows, check_layer
 from accredit.flow.network import LayeredNetwork
 
 Groups = Mapping[str, Iterable[int | str]] | None
@@ -36,13 +36,13 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     >>> members(3, {"pair": [0, 2]})[0]
     ('pair', '1')
     """
-    names = checked_players(players) if players is not None else tuple(str(k) for k in range(tokens))
+    names = check_players(players) if players is not None else tuple(str(k) for k in range(tokens))
     if len(names) != tokens:
         raise InvalidInput(f"players has {len(names)} names for {tokens} tokens; give one name per token")
     if groups is None:
         return names, np.eye(tokens, dtype=bool)
     owner: dict[int, str] = {}
-    for group, tokens_of in checked_groups(groups).items():
+    for group, tokens_of in check_groups(groups).items():
         for token in tokens_of:
             k = _token(names, token)
             if k in owner:
@@ -62,7 +62,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     belongs = np.zeros((len(whole), tokens), dtype=bool)
     for k in range(tokens):
         belongs[whole.index(owner.get(k, names[k])), k] = True
-    return checked_players(whole), belongs
+    return check_players(whole), belongs
 
 
 def _token(names: tuple[str, ...], token: Any) -> int:
@@ -81,12 +81,12 @@ class FlowGame:
     array([1., 2.])
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(
         self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
         self.network = network.pruned()
-        self.layer = checked_layer(layer, network.layers)
+        self.layer = check_layer(layer, network.layers)
         self._players, self.members = members(network.tokens, groups, players)
         self.flows = MaximumFlows(network)
 
@@ -100,7 +100,7 @@ class FlowGame:
         return self.layer in (0, self.network.layers)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        distinct, index = unique(checked_coalitions(coalitions, len(self._players)) @ self.members)
+        distinct, index = unique(check_coalitions(coalitions, len(self._players)) @ self.members)
         return self.flows.values(distinct, self.layer)[index]
 
 
@@ -117,12 +117,12 @@ class MixedFlowGame:
     array([2., 0.])
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
         self.network = network.pruned()
         if not places:
             raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}")
-        self._players = checked_players(list(places))
+        self._players = check_players(list(places))
         self._places = [self._nodes(name, listed) for name, listed in places.items()]
         every = [place for listed in self._places for place in listed]
         if len(set(every)) != len(every) or not all(self._places):
@@ -136,7 +136,7 @@ class MixedFlowGame:
             raise InvalidInput(f"places[{player!r}] is {listed!r:.60}; give nodes as [(layer, token), …]") from None
         last = self.network.tokens - 1
         return [
-            (checked_layer(layer, self.network.layers), whole_number(token, f"a token of places[{player!r}]", 0, last))
+            (check_layer(layer, self.network.layers), whole_number(token, f"a token of places[{player!r}]", 0, last))
             for layer, token in pairs
         ]
 
@@ -145,7 +145,7 @@ class MixedFlowGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        distinct, index = unique(checked_coalitions(coalitions, len(self._players)))
+        distinct, index = unique(check_coalitions(coalitions, len(self._players)))
         return np.array([self._flow(row) for row in distinct])[index]
 
     def _flow(self, plays: BoolArray) -> float:
@@ -169,11 +169,11 @@ class FrozenFlowGame:
     array([1., 2.])
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(
         self, flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
-        self.layer = checked_layer(layer, len(flow.edges))
+        self.layer = check_layer(layer, len(flow.edges))
         self._players, belongs = members(flow.edges.shape[1], groups, players)
         self.through = belongs @ flow.through[self.layer]  # (n,)
 
@@ -182,4 +182,4 @@ class FrozenFlowGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return np.asarray(checked_coalitions(coalitions, len(self._players)) @ self.through)
+        return np.asarray(check_coalitions(coalitions, len(self._players)) @ self.through)

@@ -22,9 +22,9 @@ import numpy as np
 from scipy import sparse
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, NotConverged
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.game import as_name
-from accredit.core.numbers import checked_text, real_numbers, shown
+from accredit.core.numbers import check_text, real_numbers, shown
 from accredit.core.tables import number, read_sheet
 from accredit.flow.circulation import KKT
 
@@ -68,7 +68,7 @@ class Graph:
         if not all(isinstance(name, str) for name in nodes):
             raise InvalidInput("edges has a node that is not named by a string or a whole number; name it by one")
         for name in nodes:
-            checked_text(name, "a node of edges")
+            check_text(name, "a node of edges")
         where = {name: at for at, name in enumerate(nodes)}
         capacity, lower, cost = real_numbers([row[2:] for row in rows], "what edges carry and cost").T.copy()
         ends = np.array([[where[row[0]], where[row[1]]] for row in rows], dtype=np.int64)
@@ -160,7 +160,7 @@ class ManyFlows:
     gap: float  # least bound that was found, minus the value: zero proves both
 
 
-@checked_arguments
+@check_arguments
 def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     """A maximum flow of an ordinary graph, with its minimum cut. Lower bounds are respected, costs are not read.
 
@@ -175,7 +175,7 @@ def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     m, asked = len(graph.tail), float(np.abs(graph.lower).sum())
     narrow, unit = _in_units(graph, s, t)
     least = -np.inf if asked else 0.0  # lower bounds may ask for more to return than can leave
-    found = _circulated(_closed(narrow, (t, s), least), "a flow that respects the lower bounds")
+    found = _circulate(_close(narrow, (t, s), least), "a flow that respects the lower bounds")
     edges, value = np.asarray(found.x[:m]) * unit + 0.0, float(found.x[m]) * unit + 0.0  # and never −0
     side = _reachable(narrow, found.x[:m], s)
     leaves, enters = side[graph.tail] & ~side[graph.head], ~side[graph.tail] & side[graph.head]
@@ -218,7 +218,7 @@ def _widest(graph: Graph, source: int) -> FloatArray:
         carries = wider
 
 
-@checked_arguments
+@check_arguments
 def least_cost(graph: Graph) -> LeastCost:
     """The circulation of least cost within lower bounds and capacities, with dual prices and the residuals of optimality.
 
@@ -231,7 +231,7 @@ def least_cost(graph: Graph) -> LeastCost:
     width = float(bounds[np.isfinite(bounds)].max(initial=0.0)) or 1.0
     price = float(np.abs(graph.cost).max()) or 1.0
     even = Graph(graph.nodes, graph.tail, graph.head, graph.capacity / width, graph.lower / width, graph.cost / price)
-    found = _circulated(even, "a circulation")
+    found = _circulate(even, "a circulation")
     edges, prices = np.asarray(found.x) * width, np.asarray(found.eqlin.marginals) * price
     certificate = _optimality(graph, edges, prices)
     dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + ROUNDING * width * price
@@ -241,7 +241,7 @@ def least_cost(graph: Graph) -> LeastCost:
     return LeastCost(float(graph.cost @ edges), edges, prices, certificate)
 
 
-@checked_arguments
+@check_arguments
 def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) -> ManyFlows:
     """The largest sum of flows of several commodities, each from its own source to its own sink, through shared capacities.
 
@@ -270,7 +270,7 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
     if unit == 0:
         return ManyFlows(0.0, np.zeros(k), np.zeros((k, m)), 0.0)
     most = np.minimum(graph.capacity / unit, 2.0 * k * m)  # all flows together are at most k·m widest paths
-    closed = [_closed(graph, (t, s)) for s, t in ends]
+    closed = [_close(graph, (t, s)) for s, t in ends]
     conserved = sparse.block_diag([one.incidence.T for one in closed], format="csr")
     found = linprog(
         np.tile(np.append(np.zeros(m), -1.0), k),
@@ -312,7 +312,7 @@ def _nearest(graph: Graph, lengths: FloatArray, source: int) -> FloatArray:
         away = nearer
 
 
-def _closed(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
+def _close(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
     """The graph with a return edge of no limit that pays 1 per unit, the only cost; at least so much returns."""
     return Graph(
         graph.nodes, np.append(graph.tail, back[0]), np.append(graph.head, back[1]), np.append(graph.capacity, np.inf),
@@ -320,7 +320,7 @@ def _closed(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
     )  # fmt: skip
 
 
-def _circulated(graph: Graph, what: str) -> Any:
+def _circulate(graph: Graph, what: str) -> Any:
     from scipy.optimize import linprog
 
     found = linprog(

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.flow.game import FlowGame
 
 
-@checked_arguments
+@check_arguments
 def credit_intervals(game: FlowGame) -> FloatArray:
     """[least, most] that any max flow can send through each player, (n, 2).
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, whole_number
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
-from accredit.flow.solver import simple_max_flow, solved, solved_each
+from accredit.flow.solver import simple_max_flow, solve, solve_all
 
 AT_ONCE = 1 << 18  # capacities that are handed to the solver together
 
@@ -58,7 +58,7 @@ class MaximumFlows:
     2.0
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, network: LayeredNetwork) -> None:
         self.network = network
         layers, tokens = network.layers, network.tokens
@@ -103,7 +103,7 @@ class MaximumFlows:
         rows = max(1, AT_ONCE // max(1, len(arcs)))
         try:
             parts = [
-                solved_each(self._solver, self._source, self._sink, arcs, self._units(capacities * part[:, heads]))
+                solve_all(self._solver, self._source, self._sink, arcs, self._units(capacities * part[:, heads]))
                 for part in np.split(present, range(rows, len(present), rows))
             ]
         finally:
@@ -136,10 +136,10 @@ class MaximumFlows:
     def _run(self, demand: FloatArray | None) -> int:
         tight = self._tight.demand
         self._solver.set_arcs_capacity(self._in, self._units(tight if demand is None else np.minimum(tight, demand)))
-        return solved(self._solver, self._source, self._sink)
+        return solve(self._solver, self._source, self._sink)
 
 
-@checked_arguments
+@check_arguments
 def maximum_flow(network: LayeredNetwork) -> MaximumFlow:
     """One max flow and a minimum cut of a network.
 
@@ -150,6 +150,6 @@ def maximum_flow(network: LayeredNetwork) -> MaximumFlow:
     return MaximumFlows(network).solve()
 
 
-def checked_layer(layer: int, layers: int) -> int:
+def check_layer(layer: int, layers: int) -> int:
     """A layer 0 (input) … L (output); negative ones count from the output."""
     return whole_number(layer, "layer", -layers - 1, layers) % (layers + 1)

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array, real_number, real_numbers
-from accredit.core.arguments import checked_arguments
-from accredit.flow.stack import AttentionStack, carried_in
+from accredit.core.arguments import check_arguments
+from accredit.flow.stack import AttentionStack, carry_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
 LARGEST = 1e150  # the squares of larger capacities would overflow
@@ -30,7 +30,7 @@ INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below
 Outputs = int | Sequence[int] | FloatArray | None
 
 
-def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
+def check_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     """Attention as float64 (L, T, T), or an error that says what is wrong with it.
 
     With `normalise` every row must sum to 1 (to the accuracy of half precision) and is divided by its sum; without,
@@ -60,7 +60,7 @@ def checked_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     return array
 
 
-def checked_capacity(given: Any, name: str = "capacity") -> FloatArray:
+def check_capacity(given: Any, name: str = "capacity") -> FloatArray:
     """Capacities as float64 (L, T, T), or an error that says what is wrong with them."""
     capacity = real_numbers(given, name)
     if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
@@ -102,13 +102,13 @@ def output_weights(outputs: Outputs, tokens: int) -> FloatArray:
         return np.ones(tokens)
     given = as_array(outputs, "outputs")
     if given.dtype.kind == "f":
-        return _checked_openings(given.astype(np.float64), tokens)
+        return _check_openings(given.astype(np.float64), tokens)
     weights = np.zeros(tokens)
     weights[output_rows(outputs, tokens)] = 1.0
     return weights
 
 
-def _opened(outputs: Outputs, carried: BoolArray) -> FloatArray:
+def _open(outputs: Outputs, carried: BoolArray) -> FloatArray:
     """How far each output token's source edge is opened; a token that the last layer only carries is not an output."""
     weights = output_weights(outputs, len(carried))
     if outputs is None:
@@ -130,7 +130,7 @@ def _widen(capacity: FloatArray, carried: BoolArray) -> None:
         enters = capacity[layer].sum(axis=0)
 
 
-def _checked_openings(weights: FloatArray, tokens: int) -> FloatArray:
+def _check_openings(weights: FloatArray, tokens: int) -> FloatArray:
     if weights.shape != (tokens,):
         raise InvalidInput(
             f"outputs has shape {weights.shape}; a weight vector needs one number for each of {tokens} tokens"
@@ -180,7 +180,7 @@ class LayeredNetwork:
     demand: FloatArray  # (T,): what (0, j) → sink may carry
 
     def __post_init__(self) -> None:
-        capacity = checked_capacity(self.capacity)
+        capacity = check_capacity(self.capacity)
         for name, shape in (
             ("capacity", capacity.shape),
             ("supply", capacity.shape[1:2]),
@@ -193,7 +193,7 @@ class LayeredNetwork:
             object.__setattr__(self, name, given)
 
     @classmethod
-    @checked_arguments
+    @check_arguments
     def from_attention(
         cls, attention: Any, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
     ) -> LayeredNetwork:
@@ -202,9 +202,9 @@ class LayeredNetwork:
         The super edges follow one rule: source → (L, i) may carry all that leaves (L, i), times the weight of output
         i; (0, j) → sink may carry all that enters (0, j). So does the edge of a token that a layer carries.
         """
-        capacity = with_residual(checked_attention(attention, normalise=normalise), residual)
-        carried = carried_in(attention, *capacity.shape[:2])
-        weights = _opened(outputs, carried[-1])
+        capacity = with_residual(check_attention(attention, normalise=normalise), residual)
+        carried = carry_in(attention, *capacity.shape[:2])
+        weights = _open(outputs, carried[-1])
         if carried.any():
             _widen(capacity, carried)
         return cls(capacity, weights * capacity[-1].sum(axis=1), capacity[0].sum(axis=0))
@@ -222,7 +222,7 @@ class LayeredNetwork:
         """How many edges have positive capacity, super edges included."""
         return int(np.count_nonzero(self.capacity) + np.count_nonzero(self.supply) + np.count_nonzero(self.demand))
 
-    @checked_arguments
+    @check_arguments
     def with_super_edges(self, capacity: float | None = None) -> LayeredNetwork:
         """The same network with every open super edge as wide as `capacity`; None: the number of tokens. Half-open ones stay.
 
@@ -257,7 +257,7 @@ class LayeredNetwork:
             drained[layer + 1] = (self.capacity[layer][:, drained[layer]] > 0).any(axis=1)
         return self.fed() & drained
 
-    @checked_arguments
+    @check_arguments
     def fed(self, above: float = 0.0) -> BoolArray:
         """Which nodes the source reaches along edges wider than `above`, (L+1, T)."""
         fed = np.zeros((self.layers + 1, self.tokens), bool)
@@ -362,7 +362,7 @@ def from_units(units: Any, shift: int) -> FloatArray:
     return np.ldexp(np.asarray(units, dtype=np.float64), -shift)
 
 
-@checked_arguments
+@check_arguments
 def flow_matrix(
     network: LayeredNetwork, direction: Literal["backward", "forward"] = "backward"
 ) -> tuple[FloatArray, npt.NDArray[np.int64], float]:

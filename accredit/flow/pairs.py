@@ -17,8 +17,8 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.numbers import whole_number
 from accredit.flow.maximum import maximum_flow
-from accredit.flow.network import LayeredNetwork, checked_capacity, from_units, in_units, integer_shift, output_rows
-from accredit.flow.solver import simple_max_flow, solved_each
+from accredit.flow.network import LayeredNetwork, check_capacity, from_units, in_units, integer_shift, output_rows
+from accredit.flow.solver import simple_max_flow, solve_all
 
 ROUNDS, CHECK, JOINED = 80, 8, 1e-12  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
 JOIN_FROM = 7  # layers: shallower networks mix too little for the join to succeed
@@ -32,7 +32,7 @@ def pair_bounds(capacity: FloatArray, i: int) -> FloatArray:
     >>> pair_bounds(np.array([[[0.9, 0.1], [0.5, 0.5]]]), 0).round(6)
     array([1. , 0.6])
     """
-    capacity = checked_capacity(capacity)
+    capacity = check_capacity(capacity)
     i = whole_number(i, "i", 0, capacity.shape[1] - 1)
     return np.asarray(np.minimum(capacity[-1, i].sum(), capacity[0].sum(axis=0)))
 
@@ -46,7 +46,7 @@ class PairFlows:
     """
 
     def __init__(self, capacity: FloatArray) -> None:
-        self.capacity = capacity = checked_capacity(capacity)
+        self.capacity = capacity = check_capacity(capacity)
         self.solves = 0  # pairs that needed a solver
         self._rows, self._columns = capacity.sum(axis=2), capacity.sum(axis=1)  # (L, T) each
         self._solver: Any = None
@@ -128,7 +128,7 @@ class PairFlows:
             self._solver = solver, out, into, shift
         solver, out, into, shift = self._solver
         solver.set_arcs_capacity(out, in_units(self.capacity[-1, i], shift))
-        return solved_each(solver, source, sink, into, in_units(self.capacity[0][:, inputs].T, shift)), shift
+        return solve_all(solver, source, sink, into, in_units(self.capacity[0][:, inputs].T, shift)), shift
 
 
 def _spread(flow: FloatArray, capacity: FloatArray, total: FloatArray) -> tuple[FloatArray, BoolArray]:

@@ -64,13 +64,13 @@ def _is_installed(library: str) -> bool:
         return False
 
 
-def solved(solver: Any, source: int, sink: int) -> int:
+def solve(solver: Any, source: int, sink: int) -> int:
     """The optimal flow in whole units."""
     none = np.empty(0, dtype=np.int64)
-    return int(solved_each(solver, source, sink, none, none[None])[0])
+    return int(solve_all(solver, source, sink, none, none[None])[0])
 
 
-def solved_each(solver: Any, source: int, sink: int, arcs: IntArray, capacities: IntArray) -> IntArray:
+def solve_all(solver: Any, source: int, sink: int, arcs: IntArray, capacities: IntArray) -> IntArray:
     """The optimal flows in whole units, one for each row of capacities of some arcs: (batch, arcs) -> (batch,). The last row
     stays."""
     ask = solver.solve_each if isinstance(solver, RemoteMaxFlow) else partial(solve_each, solver)
@@ -85,7 +85,7 @@ class RemoteMaxFlow:
 
     >>> solver = RemoteMaxFlow()
     >>> arcs = solver.add_arcs_with_capacity(np.array([0, 1]), np.array([1, 2]), np.array([5, 3]))
-    >>> solved(solver, 0, 2), solver.flows(arcs).tolist(), solver.get_source_side_min_cut().tolist()
+    >>> solve(solver, 0, 2), solver.flows(arcs).tolist(), solver.get_source_side_min_cut().tolist()
     (3, [3, 3], [0, 1])
     """
 
@@ -190,7 +190,7 @@ class Remote:
             for _ in range(2):
                 process = self._started()
                 try:
-                    answer, arrays = _asked(process, *question(process))
+                    answer, arrays = _ask(process, *question(process))
                 except (EOFError, OSError):  # it has ended, or is about to
                     ended = self._stop(ENDING_SECONDS)
                     continue
@@ -232,7 +232,7 @@ class Remote:
         return f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
 
 
-def _asked(process: Process, said: dict[str, Any], arrays: list[IntArray]) -> Question:
+def _ask(process: Process, said: dict[str, Any], arrays: list[IntArray]) -> Question:
     assert process.stdin is not None and process.stdout is not None
     dropped = [_dropped.popleft() for _ in range(len(_dropped))]
     write(process.stdin, said | {"dropped": dropped}, arrays)

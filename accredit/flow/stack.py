@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array, real_numbers
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import finite_numbers, truths
 
 HALF = 0.5  # of a decoder layer's attention goes to its own tokens, the other half to the encoder's
@@ -44,7 +44,7 @@ class AttentionStack:
         return len(self.weights)
 
 
-@checked_arguments
+@check_arguments
 def encoder_decoder(encoder: Any, decoder: Any, cross: Any, *, share: float = HALF) -> AttentionStack:
     """One graph of an encoder (Lₑ, S, S), a decoder (L_d, P, P) and its cross-attention (L_d, P, S): source tokens, then
     decoder tokens, and the encoder's layers below the decoder's.
@@ -87,12 +87,12 @@ def row_shares(attention: FloatArray | AttentionStack) -> FloatArray | Attention
     return np.where(sums > 0, attention / np.where(sums > 0, sums, 1.0), np.eye(attention.shape[1]))
 
 
-def carried_in(attention: Any, layers: int, tokens: int) -> BoolArray:
+def carry_in(attention: Any, layers: int, tokens: int) -> BoolArray:
     """The tokens that each layer does not touch, (L, T); none in a plain tensor."""
     return attention.carried if isinstance(attention, AttentionStack) else np.zeros((layers, tokens), dtype=bool)
 
 
-@checked_arguments
+@check_arguments
 def some_layers(attention: FloatArray | AttentionStack, layers: Any) -> FloatArray | AttentionStack:
     """The attention of some layers, in their order: None for all, one number, or several; negative ones count from the last.
 
@@ -129,7 +129,7 @@ def layer_numbers(layers: int | Sequence[int], count: int) -> IntArray:
     return found.astype(np.int64)
 
 
-@checked_arguments
+@check_arguments
 def is_causal(attention: FloatArray | AttentionStack) -> bool:
     """Whether no token reads one to its right, in any layer that reads at all.
 
@@ -141,7 +141,7 @@ def is_causal(attention: FloatArray | AttentionStack) -> bool:
     return len(top) > 1 and not np.triu(top, 1).any()
 
 
-@checked_arguments
+@check_arguments
 def uniform_attention(attention: FloatArray | AttentionStack) -> FloatArray | AttentionStack:
     """What the mask alone would give: every token reads all that it may read with equal weight.
 
@@ -153,8 +153,8 @@ def uniform_attention(attention: FloatArray | AttentionStack) -> FloatArray | At
     """
     _check_layers(attention)
     if isinstance(attention, AttentionStack):
-        return AttentionStack(_evened(attention.weights, _blocks(attention)), attention.carried)
-    return _evened(attention, [slice(0, attention.shape[2])])
+        return AttentionStack(_even_out(attention.weights, _blocks(attention)), attention.carried)
+    return _even_out(attention, [slice(0, attention.shape[2])])
 
 
 def _blocks(stack: AttentionStack) -> list[slice]:
@@ -164,7 +164,7 @@ def _blocks(stack: AttentionStack) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(ends)]
 
 
-def _evened(weights: FloatArray, blocks: list[slice]) -> FloatArray:
+def _even_out(weights: FloatArray, blocks: list[slice]) -> FloatArray:
     even = np.empty_like(weights)
     for layer, rows in enumerate(weights):
         for block in blocks:

@@ -49,9 +49,9 @@ def continued_credit(layers: int, tokens: int, outputs: tuple[int, ...]) -> Cont
         return None
     drawn, totals = zip(*(_short(layers, short, from_end) for short in SOLVED), strict=True)
     logs = np.stack([curve(_scale(tokens)) for curve in drawn])  # (3, T)
-    best, coarser = (_normed(_continued(logs[k:], SOLVED[k:], tokens)) for k in (0, 1))
+    best, coarser = (_normalise(_continue(logs[k:], SOLVED[k:], tokens)) for k in (0, 1))
     error = float(np.abs(best - coarser).sum() / 2)
-    return Continued(best * _continued(np.array(totals), SOLVED, tokens), error) if error <= TOLERATED else None
+    return Continued(best * _continue(np.array(totals), SOLVED, tokens), error) if error <= TOLERATED else None
 
 
 def _scale(tokens: int) -> FloatArray:
@@ -72,7 +72,7 @@ def _short(layers: int, tokens: int, from_end: tuple[int, ...]) -> tuple[Any, fl
     return CubicSpline(_scale(tokens), np.log(flow.demand)), flow.value
 
 
-def _continued(logs: FloatArray, lengths: tuple[int, ...], tokens: int) -> FloatArray:
+def _continue(logs: FloatArray, lengths: tuple[int, ...], tokens: int) -> FloatArray:
     """The polynomial in log T through what all lengths have, at the wanted one: (k, …) -> (…)."""
     x, at = np.log(lengths), np.log(tokens)
     others = [np.delete(x, k) for k in range(len(x))]
@@ -80,6 +80,6 @@ def _continued(logs: FloatArray, lengths: tuple[int, ...], tokens: int) -> Float
     return np.asarray(np.array(weights) @ logs)
 
 
-def _normed(logs: FloatArray) -> FloatArray:
+def _normalise(logs: FloatArray) -> FloatArray:
     credit = np.exp(logs - logs.max())
     return np.asarray(credit / credit.sum())

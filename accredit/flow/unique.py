@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from accredit.core import InvalidInput, NotConverged, real_number
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.flow.central_path import INSTEAD, CentralPoint, central_point
 from accredit.flow.certificate import Certificate, Flow, conservation, over_capacity
 from accredit.flow.circulation import duality_gap
@@ -35,7 +35,7 @@ VECTORS, DENSE = 16, 6  # numbers held for each edge, and copies of all layers a
 FINEST = 1e-12  # smallest ε as a share of the max flow: below it, the deficit is lost in rounding
 
 
-@checked_arguments
+@check_arguments
 def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, epsilon: float = 1e-6) -> Flow:
     """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–40 of them (`l2`: 20–80).
 
@@ -67,7 +67,7 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         )
     narrowed = epsilon * min(1.0, exact.value)  # small capacities, such as gradients, get the same relative accuracy
     point = central_point(pruned, mu=narrowed / (2 * pruned.edges))
-    flow = _certified(pruned, exact, point, 0.0, "barrier", epsilon)
+    flow = _certify(pruned, exact, point, 0.0, "barrier", epsilon)
     if flow.certificate.epsilon_reached > epsilon + exact.error:
         raise NotConverged(
             f"the flow is {flow.certificate.epsilon_reached:.2e} below the max flow, more than epsilon {epsilon:.1e}"
@@ -100,7 +100,7 @@ def _least_squares(pruned: LayeredNetwork, exact: MaximumFlow) -> Flow:
     for weight in QUADRATIC:
         q = weight / scale
         point = central_point(pruned, mu=SHARP * weight * scale, quadratic=q, centred=10.0)
-        flow = _certified(pruned, exact, point, q, "l2", None)
+        flow = _certify(pruned, exact, point, q, "l2", None)
         if flow.certificate.epsilon_reached <= EXACT * exact.value + exact.error:
             return flow
     raise NotConverged(
@@ -109,7 +109,7 @@ def _least_squares(pruned: LayeredNetwork, exact: MaximumFlow) -> Flow:
     )
 
 
-def _certified(
+def _certify(
     network: LayeredNetwork, exact: MaximumFlow, point: CentralPoint, q: float, rule: str, epsilon: float | None
 ) -> Flow:
     edges, supply, demand = point.edges, point.supply, point.demand

@@ -9,9 +9,9 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import keys
-from accredit.core.game import checked_coalitions
+from accredit.core.game import check_coalitions
 from accredit.core.meant import singular
 from accredit.core.numbers import shown
 from accredit.core.rounding import power_of_two
@@ -122,7 +122,7 @@ class AnswerGame:
 
     def asked(self, coalitions: BoolArray) -> FloatArray:
         """All that a pass pays: the answer's tokens, then those of the other answer; (batch, n) -> (batch, all tokens)."""
-        coalitions = checked_coalitions(coalitions, len(self.players))
+        coalitions = check_coalitions(coalitions, len(self.players))
         names = keys(coalitions)
         new = {name: i for i, name in enumerate(names) if name not in self._known}
         if new:
@@ -267,7 +267,7 @@ def _logit(earned: FloatArray) -> FloatArray:
     return np.asarray(log_p - np.log(-np.expm1(log_p)))
 
 
-@checked_arguments
+@check_arguments
 def answer_game(
     model: Any,
     prompt: Any = None,
@@ -315,7 +315,7 @@ def answer_game(
 
     asked = as_answering_model(model, tokenizer)
     said = asked.prompt(prompt, **form)
-    players = chosen_players(players, said, form)
+    players = choose_players(players, said, form)
     parts = with_prefix(assembly(asked, said, players, fixed, removal, filler), prefix, players)
     first = asked.generate(said, prefix, **(generation or {})) if answer is None else asked.answer(answer, said)
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said, "rather_than")]
@@ -329,7 +329,7 @@ def answer_game(
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")
 
 
-def chosen_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
+def choose_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
     """Players as the engine names them: a unit in the singular, or parts as given.
 
     By default passages of a context, turns of a chat with several, sentences of a text, tokens of ids.

@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names, real_numbers
-from accredit.core.arguments import checked_arguments
-from accredit.games.answers import AnswerGame, chosen_players
+from accredit.core.arguments import check_arguments
+from accredit.games.answers import AnswerGame, choose_players
 from accredit.games.batches import spans
 from accredit.models.prompt import Parts, prompt_of
 
@@ -89,7 +89,7 @@ class FunctionPays:
         }  # fmt: skip
 
 
-@checked_arguments
+@check_arguments
 def asked_game(
     function: Callable[..., Any],
     prompt: Any = None,
@@ -126,7 +126,7 @@ def asked_game(
         raise InvalidInput(f"rather_than is {rather_than!r:.60}, the answer itself; give another answer")
     _check_signature(function)
     said = prompt_of(prompt, **form)
-    players = chosen_players(players, said, form)
+    players = choose_players(players, said, form)
     if players == "token":
         raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)

@@ -52,7 +52,7 @@ class Rebuilt:
     @property
     def layout(self) -> Layout:
         """The tokens of the whole prompt; refused where the tokenizer merges characters of two owners into one."""
-        return _laid_out(self.model, self.parts)
+        return _lay_out(self.model, self.parts)
 
 
 @final
@@ -114,7 +114,7 @@ def assembly(
     parts = prompt.parts(players, fixed)
     if removal != "attention":
         return Rebuilt(model, parts, filler)
-    return InPlace(model, parts.players, _laid_out(model, parts), removal)
+    return InPlace(model, parts.players, _lay_out(model, parts), removal)
 
 
 def one_token(model: AnsweringModel, filler: str) -> int:
@@ -162,7 +162,7 @@ def _positions(given: Any, count: int, name: str) -> IntArray:
     return where.astype(np.int64)
 
 
-def _laid_out(model: AnsweringModel, parts: Parts) -> Layout:
+def _lay_out(model: AnsweringModel, parts: Parts) -> Layout:
     """The tokens of the whole prompt and the owner of each; refused where one token would have two."""
     text, places = model.layout(parts.prompt)
     ids, spans = model.offsets(text, parts.prompt.messages is not None)

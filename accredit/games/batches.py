@@ -82,7 +82,7 @@ def reporting(report: Callable[[int], None]) -> Iterator[None]:
         _REPORT.reset(before)
 
 
-def reported(rows: int) -> None:
+def report(rows: int) -> None:
     """Say that so many rows are done."""
     _REPORT.get()(rows)
 
@@ -96,7 +96,7 @@ def spans(count: int, rows: int) -> Iterator[slice]:
     for start in range(0, count, rows):
         stop = min(start + rows, count)
         yield slice(start, stop)
-        reported(stop - start)
+        report(stop - start)
 
 
 def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Iterator[IntArray]:
@@ -117,7 +117,7 @@ def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Itera
                 break
             stop += 1
         yield order[start:stop]
-        reported(stop - start)
+        report(stop - start)
         start = stop
 
 

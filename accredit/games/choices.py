@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput
-from accredit.core.choices import MOST_CELLS, Choosing, checked_choices, checked_levels, chosen, shape_of
-from accredit.core.game import check_finite, checked_players
+from accredit.core.choices import MOST_CELLS, Choosing, check_choices, check_levels, choose, shape_of
+from accredit.core.game import check_finite, check_players
 from accredit.core.numbers import real_numbers
 from accredit.core.tables import Sheet, number, read_sheet
 
@@ -29,20 +29,20 @@ class ChoiceTable(Choosing):
 
     def __init__(self, players: Iterable[str | int], table: Any, levels: Any = None) -> None:
         values = real_numbers(table, "table", copy=True)
-        names = checked_players(players)
+        names = check_players(players)
         if values.ndim != len(names):
             raise InvalidInput(f"table has {values.ndim} axes for {len(names)} players; give one axis per player")
-        super().__init__(*checked_levels(names, list(values.shape) if levels is None else levels))
+        super().__init__(*check_levels(names, list(values.shape) if levels is None else levels))
         wanted = shape_of(self)
         if values.shape != wanted:
             raise InvalidInput(f"table has shape {values.shape}; these players and levels need {wanted}")
         flat = values.ravel()
-        check_finite(flat, lambda row: chosen(self, np.array(np.unravel_index(row, wanted))))
+        check_finite(flat, lambda row: choose(self, np.array(np.unravel_index(row, wanted))))
         values.setflags(write=False)
         self.table = values
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return np.asarray(self.table[tuple(checked_choices(self, choices).T)])
+        return np.asarray(self.table[tuple(check_choices(self, choices).T)])
 
     def __repr__(self) -> str:
         return f"ChoiceTable({len(self._players)} players, {self.table.size} joint choices)"
@@ -58,13 +58,13 @@ class ChoiceFunction(Choosing):
     """
 
     def __init__(self, players: Iterable[str | int], levels: Any, function: Callable[[IntArray], Any]) -> None:
-        super().__init__(*checked_levels(players, levels))
+        super().__init__(*check_levels(players, levels))
         if not callable(function):
             raise InvalidInput(f"function must be callable, got {function!r:.60}; for a table use ChoiceTable")
         self._function = function
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return real_numbers(self._function(checked_choices(self, choices)), "worth", BadPayoff)
+        return real_numbers(self._function(check_choices(self, choices)), "worth", BadPayoff)
 
     def __repr__(self) -> str:
         return f"ChoiceFunction({len(self._players)} players)"
@@ -76,7 +76,7 @@ def has_choices(sheet: Sheet) -> bool:
     return "payoff" in names and "coalition" not in names
 
 
-def ordered(game: Any) -> bool:
+def is_ordered(game: Any) -> bool:
     """Whether the choices of every player are numbered 0, 1, 2, …, and so are levels in order."""
     return all(levels == tuple(str(k) for k in range(len(levels))) for levels in game.levels)
 
@@ -114,12 +114,10 @@ def choices_in(sheet: Sheet) -> ChoiceTable:
     levels = [levels[0] if set(each) == set(levels[0]) else each for each in levels]  # the same names in the same order
     if prod(len(each) for each in levels) > MOST_CELLS:
         raise InvalidInput(f"{sheet.file!r} has more than {MOST_CELLS:,} joint choices; that is too many for a table")
-    return _filled(sheet, players, levels, cells, pays[0])
+    return _fill(sheet, players, levels, cells, pays[0])
 
 
-def _filled(
-    sheet: Sheet, players: list[str], levels: list[list[str]], cells: list[list[str]], pays: int
-) -> ChoiceTable:
+def _fill(sheet: Sheet, players: list[str], levels: list[list[str]], cells: list[list[str]], pays: int) -> ChoiceTable:
     table = np.zeros([len(each) for each in levels])
     filled = np.zeros(table.shape, dtype=bool)
     for line, row, whole in zip(sheet.lines, cells, sheet.rows, strict=True):

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import by_size
 from accredit.core.errors import InvalidInput
-from accredit.core.game import TABLE_LIMIT, as_name, checked_names
+from accredit.core.game import TABLE_LIMIT, as_name, check_names
 from accredit.core.plain import read_json
 from accredit.core.tables import Sheet, ending, number, read_content, read_sheet
 from accredit.games.several import TableGames
@@ -25,7 +25,7 @@ SEPARATOR = "+"
 Row = tuple[tuple[str, ...], tuple[float, ...], str]  # members, one payoff per output, where it stands
 
 
-@checked_arguments
+@check_arguments
 def read_game(path: str | Path, *, nobody: float | None = None) -> TableGame:
     """A game from a file. `nobody` is what nobody earns, if the file leaves it out; without it such a file is refused.
 
@@ -58,7 +58,7 @@ def read_filled(source: str | Path | Sheet, nobody: float | None) -> tuple[Table
     return TableGame.from_payoffs(earned_alone, players, nobody=nobody if filled else None), filled
 
 
-@checked_arguments
+@check_arguments
 def read_games(path: str | Path) -> TableGames:
     """Games that pay in several outputs, from a file.
 
@@ -156,7 +156,7 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
         raise InvalidInput(
             f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}"
         )
-    players, outputs = (_listed_names(data, what) for what in ("players", "outputs"))
+    players, outputs = (_collect_names(data, what) for what in ("players", "outputs"))
     given = data.get("payoffs", data)
     if isinstance(given, dict):
         pairs = [(_members(who, f"coalition {who!r}"), earned) for who, earned in given.items()]
@@ -165,14 +165,14 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     elif isinstance(given, list) and all(
         isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given
     ):
-        pairs = [(_listed(item["coalition"]), item["payoff"]) for item in given]
+        pairs = [(_read_list(item["coalition"]), item["payoff"]) for item in given]
     else:
         raise InvalidInput("payoffs must be an object, or a list of objects with coalition and payoff")
     rows = []
     for who, earned in pairs:
         where = f"coalition {SEPARATOR.join(who)!r}"
         rows.append((who, _numbers(earned, where, outputs), where))
-    return rows, ("payoff",) if outputs is None else checked_names(outputs, "outputs"), players
+    return rows, ("payoff",) if outputs is None else check_names(outputs, "outputs"), players
 
 
 def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> list[tuple[tuple[str, ...], float]]:
@@ -182,7 +182,7 @@ def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> li
             f'payoffs are bare numbers with players {players!r:.40} and order {order!r:.40}; write "players": [...] and '
             '"order": "size" (1, 2, 3, 12, 13, 23, 123) or "binary" (bit i is player i)'
         )
-    n = len(checked_names(players, "players"))
+    n = len(check_names(players, "players"))
     if n > TABLE_LIMIT or len(numbers) not in ((1 << n) - 1, 1 << n):
         raise InvalidInput(f"payoffs holds {len(numbers)} numbers for {n} players; 2^{n}, or one fewer, are needed")
     index = by_size(n) if order == "size" else np.arange(1 << n)
@@ -192,7 +192,7 @@ def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> li
     ]
 
 
-def _listed_names(data: dict[str, Any], what: str) -> list[str] | None:
+def _collect_names(data: dict[str, Any], what: str) -> list[str] | None:
     """The names listed beside the payoffs; None where there are none."""
     names = data.get(what) if "payoffs" in data else None
     if isinstance(names, list):
@@ -211,7 +211,7 @@ def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, 
     return tuple(_number(number, where) for number in value)
 
 
-def _listed(members: Any) -> tuple[str, ...]:
+def _read_list(members: Any) -> tuple[str, ...]:
     if isinstance(members, str):
         return _members(members, f"coalition {members!r}")
     if not isinstance(members, list):
@@ -243,7 +243,7 @@ def _number(value: Any, where: str) -> float:
     return payoff
 
 
-@checked_arguments
+@check_arguments
 def read_groups(text: str) -> dict[str, list[str]]:
     """Groups from one line: `web=A+B, code=C`, or `A+B, C` to name each group after its members.
 

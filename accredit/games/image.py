@@ -9,12 +9,12 @@ import torch
 
 from accredit import defaults
 from accredit.core import BoolArray, FloatArray
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, absent_picture
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff
+from accredit.models.payoffs import Payoff, check_payoff, name_payoff
 from accredit.models.pixels import PAINTS, Pixels, Players
 
 Removal = Any  # a name, a number, or a picture: a file, a PIL image or an array
@@ -47,7 +47,7 @@ class ImageGame(PartsGame):
         memory: float,
     ) -> None:
         self.model, self.pixels, self.partition = model, pixels, partition
-        self.payoff_name, self.target, self._payoff = named_payoff(payoff), target, payoff
+        self.payoff_name, self.target, self._payoff = name_payoff(payoff), target, payoff
         self.removal, self.absent = absent_picture(model, pixels, removal)
         self._there = model.batch(pixels)[0]  # (C, H, W)
         self._gone = torch.from_numpy(self.absent).to(self._there)
@@ -104,7 +104,7 @@ class ImageGame(PartsGame):
         return f"ImageGame({len(self.players)} players, {self.payoff_name} of {label!r}, removal by {self.removal})"
 
 
-@checked_arguments
+@check_arguments
 def image_game(
     model: ImageModel,
     image: Any,

@@ -18,7 +18,7 @@ from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
 from accredit.games.batches import spans
 from accredit.models.blocks import blocks_of
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff, payoff_blur, payoff_of
+from accredit.models.payoffs import Payoff, check_payoff, name_payoff, payoff_blur, payoff_of
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
@@ -33,7 +33,7 @@ class InsideGame:
 
     def __init__(self, model: TextModel, text: str, players: str, payoff: Payoff, target: int) -> None:
         self.model, self.text, self.target, self._payoff = model, text, target, payoff
-        self.payoff_name = named_payoff(payoff)
+        self.payoff_name = name_payoff(payoff)
         self.encoded = model.encode(text)
         self._players, self._hooks = _parts(model, players)
 

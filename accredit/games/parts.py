@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
 from accredit.core.coalitions import unique
-from accredit.core.game import checked_coalitions
+from accredit.core.game import check_coalitions
 from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Law, Payoff, payoff_blur, payoffs_of
@@ -52,7 +52,7 @@ class PartsGame(ABC):
 
     def worths(self, coalitions: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs for several targets from the same inputs: (batch, n) -> (batch, targets)."""
-        distinct, index = unique(checked_coalitions(coalitions, len(self.players)))
+        distinct, index = unique(check_coalitions(coalitions, len(self.players)))
         return self._earned(self.partition.kept(distinct), targets)[index]
 
     def paying(self, targets: Literal["all"] | Iterable[str | int] = "all") -> PartsGames:

@@ -22,7 +22,7 @@ import torch
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, optional_whole
 from accredit.core.rounding import nearly
-from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, reported, reporting, spans_by_length, transformer_bytes
+from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, report, reporting, spans_by_length, transformer_bytes
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
 from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
@@ -139,7 +139,7 @@ class Reader:
                 said = np.stack([rows[n.row].answer for n in block])
                 for node, earned in zip(block, self._log_probability(logits, said), strict=True):
                     found[node.row] = earned
-                reported(len(block))
+                report(len(block))
             else:
                 below = [(child, i) for i, node in enumerate(block) for child in node.children]
                 waiting += self._blocks([c for c, _ in below], [i for _, i in below], now, rows, deep)

@@ -24,10 +24,10 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
 from accredit.core.coalitions import unique
-from accredit.core.game import checked_groups
+from accredit.core.game import check_groups
 from accredit.core.statistics import spreads
 from accredit.games.batches import MEMORY, spans
-from accredit.models.frames import Rows, stacked
+from accredit.models.frames import Rows, stack
 from accredit.models.partition import Partition, partition_of
 from accredit.models.rows import RowModel
 
@@ -89,10 +89,10 @@ class RowGame:
         return f"RowGame({len(self.players)} players, {len(self.outputs)} outputs, {self._completion.size} rows each)"
 
 
-def mixed(both: Any, row: int, size: int, kept: BoolArray) -> Any:
+def mix(both: Any, row: int, size: int, kept: BoolArray) -> Any:
     """Rows with the kept columns of one row and the others of the first `size` rows: (batch, d) -> (batch · size, d).
 
-    >>> mixed(np.array([[7, 8], [9, 9], [1, 2]]), 2, 2, np.array([[True, False]])).tolist()
+    >>> mix(np.array([[7, 8], [9, 9], [1, 2]]), 2, 2, np.array([[True, False]])).tolist()
     [[1, 8], [1, 9]]
     """
     if isinstance(both, np.ndarray):
@@ -113,7 +113,7 @@ class Interventional:
 
     def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
         weights = np.broadcast_to(self._weights, (len(kept), self.size))
-        return mixed(self._both, self._row, self.size, kept), weights
+        return mix(self._both, self._row, self.size, kept), weights
 
 
 @final
@@ -132,7 +132,7 @@ class Empirical:
 
     def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
         weights = np.stack([self._resemblance(present) for present in kept])
-        return mixed(self._both, self._row, self.size, kept), weights
+        return mix(self._both, self._row, self.size, kept), weights
 
     def _resemblance(self, present: BoolArray) -> FloatArray:
         if not present.any():
@@ -220,7 +220,7 @@ def outputs_of_rows(model: RowModel, unit: str, table: Any, rows: Rows, backgrou
     try:
         return model.outputs(table, unit)
     except InvalidInput as error:
-        both = None if background is None else stacked(background, table)
+        both = None if background is None else stack(background, table)
         culprit = None if both is None else _culprit(model, unit, both, len(background), len(rows))
         if culprit is None:
             raise InvalidInput(
@@ -248,7 +248,7 @@ def _culprit(model: RowModel, unit: str, both: Any, size: int, rows: int) -> tup
     if row is None:
         return None
     alone = np.eye(both.shape[1], dtype=bool)
-    found = (column for column, kept in enumerate(alone) if not reads(mixed(both, row, 1, kept[None])))
+    found = (column for column, kept in enumerate(alone) if not reads(mix(both, row, 1, kept[None])))
     column = next(found, None)
     return None if column is None else (row - size, column)
 
@@ -263,7 +263,7 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
         raise InvalidInput(
             f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}"
         )
-    places = {name: [_position(c, columns) for c in members] for name, members in checked_groups(players or {}).items()}
+    places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
     owner: dict[int, str] = {}
     for name, members in places.items():
         for place in members:

@@ -14,11 +14,11 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_seed, real_numbers
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, check_seed, real_numbers
 from accredit.core.coalitions import unique
 from accredit.core.rounding import power_of_two
 from accredit.games.rows import CALL_ROWS, columns_as_players
-from accredit.models.frames import aligned, joined, rows_of
+from accredit.models.frames import align, join, rows_of
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel, as_row_model
 
@@ -66,14 +66,14 @@ class SageGame:
         return [rows[k : k + each] for k in range(0, len(rows), each)]
 
     def _mean_output(self, rows: IntArray, kept: BoolArray) -> FloatArray:
-        outputs = self.model.outputs(crossed(self._both, rows, self._background, kept), self.unit)
+        outputs = self.model.outputs(cross(self._both, rows, self._background, kept), self.unit)
         return np.asarray(outputs.reshape(len(rows), self._background, -1).mean(axis=1))
 
     def __repr__(self) -> str:
         return f"SageGame({len(self.players)} players, {self.loss}, {self._rows} rows × {self._background} background rows)"
 
 
-def crossed(both: Any, rows: IntArray, background: int, kept: BoolArray) -> Any:
+def cross(both: Any, rows: IntArray, background: int, kept: BoolArray) -> Any:
     """Every row with every background row: kept columns from the row, the others from the background: (R · m, d)."""
     if isinstance(both, np.ndarray):
         return np.where(kept, both[rows][:, None], both[None, :background]).reshape(-1, both.shape[1])
@@ -111,13 +111,13 @@ def sage_game(
             f"{asked.name} gives no probabilities, and the loss of a classifier needs them; give a model that does"
         )
     compared = rows_of(rows if background is None else background, what="rows" if background is None else "background")
-    given = aligned(rows, compared)
+    given = align(rows, compared)
     if len(truth) != len(given):
         raise InvalidInput(f"truth has {len(truth)} answers for {len(given)} rows; give one each")
-    rng = np.random.default_rng(checked_seed(seed))
+    rng = np.random.default_rng(check_seed(seed))
     few, notes = _some(len(given), most_rows, "rows", rng)
     other, more = _some(len(compared), most_background, "background rows", rng)
-    both, widened = joined(
+    both, widened = join(
         type(given)(given.take(few), given.columns, ()), type(compared)(compared.take(other), compared.columns, ())
     )
     answers = _truth(asked, np.asarray(truth)[few])

@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray, to_index
 from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.game import TABLE_LIMIT, checked_coalitions, checked_names, checked_players, named
+from accredit.core.game import TABLE_LIMIT, check_coalitions, check_names, check_players, write_coalition
 from accredit.core.games import check_every_finite, check_room
 from accredit.core.numbers import real_numbers
 
@@ -24,7 +24,7 @@ class TableGames:
     """
 
     def __init__(self, players: Iterable[str], outputs: Iterable[str], table: Any) -> None:
-        self._players, self._outputs = checked_players(players), checked_names(outputs, "outputs")
+        self._players, self._outputs = check_players(players), check_names(outputs, "outputs")
         n, k = len(self._players), len(self._outputs)
         if n > TABLE_LIMIT:
             raise TooManyPlayers(
@@ -36,7 +36,7 @@ class TableGames:
             raise InvalidInput(
                 f"table of {n} players and {k} outputs has shape {values.shape}; ({1 << n}, {k}) is needed: a row per coalition"
             )
-        check_every_finite(values, self._outputs, lambda row: named(self._players, row >> np.arange(n) & 1))
+        check_every_finite(values, self._outputs, lambda row: write_coalition(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
         self._table = values
 
@@ -54,7 +54,7 @@ class TableGames:
         return self._table
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self._table[to_index(checked_coalitions(coalitions, len(self._players)))]
+        return self._table[to_index(check_coalitions(coalitions, len(self._players)))]
 
     def __repr__(self) -> str:
         return f"TableGames({len(self._players)} players, {len(self._outputs)} outputs)"
@@ -69,7 +69,7 @@ class FunctionGames:
     """
 
     def __init__(self, players: Iterable[str], outputs: Iterable[str], function: Callable[[BoolArray], Any]) -> None:
-        self._players, self._outputs = checked_players(players), checked_names(outputs, "outputs")
+        self._players, self._outputs = check_players(players), check_names(outputs, "outputs")
         if not callable(function):
             raise InvalidInput(
                 f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames"
@@ -85,7 +85,7 @@ class FunctionGames:
         return self._outputs
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return real_numbers(self._function(checked_coalitions(coalitions, len(self._players))), "payoff", BadPayoff)
+        return real_numbers(self._function(check_coalitions(coalitions, len(self._players))), "payoff", BadPayoff)
 
     def __repr__(self) -> str:
         return f"FunctionGames({len(self._players)} players, {len(self._outputs)} outputs)"

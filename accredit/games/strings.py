@@ -9,13 +9,13 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import truths
 from accredit.games.batches import spans
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff
+from accredit.models.payoffs import Payoff, check_payoff, name_payoff
 from accredit.models.strings import StringModel
 
 ROWS = 256  # texts in one call
@@ -36,7 +36,7 @@ class StringGame(PartsGame):
 
     def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: Payoff, target: int) -> None:
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.payoff_name, self.target, self.rows, self._payoff = named_payoff(payoff), target, ROWS, payoff
+        self.payoff_name, self.target, self.rows, self._payoff = name_payoff(payoff), target, ROWS, payoff
         starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
         self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
 
@@ -74,7 +74,7 @@ class StringGame(PartsGame):
         return f"StringGame({len(self.players)} players, {self.payoff_name} of {self.model.label(self.target)!r})"
 
 
-@checked_arguments
+@check_arguments
 def string_game(
     model: StringModel,
     text: str | Encoded,

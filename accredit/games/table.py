@@ -12,12 +12,12 @@ from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.core.game import (
     TABLE_LIMIT,
     as_name,
+    check_coalitions,
     check_finite,
-    checked_coalitions,
-    checked_players,
+    check_players,
     coalition_of,
-    named,
     player_index,
+    write_coalition,
 )
 from accredit.core.numbers import real_number, real_numbers, shown
 
@@ -41,14 +41,14 @@ class TableGame:
     def __init__(
         self, players: Iterable[str | int], table: Any, *, order: Order = "binary", nobody: float | None = None
     ) -> None:
-        self._players = checked_players(players)
+        self._players = check_players(players)
         n = len(self._players)
         if n > TABLE_LIMIT:
             raise TooManyPlayers(
                 f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame."
             )
         values = _in_binary_order(_with_nobody(real_numbers(table, "table", copy=True), n, nobody), order)
-        check_finite(values, lambda row: named(self._players, row >> np.arange(n) & 1))
+        check_finite(values, lambda row: write_coalition(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
         self._table = values
 
@@ -61,7 +61,7 @@ class TableGame:
         >>> TableGame.from_payoffs({(): 0, ("a",): 1, ("b",): 2, ("a", "b"): 4}).table
         array([0., 1., 2., 4.])
         """
-        listed = _listed(payoffs)
+        listed = _read_list(payoffs)
         given = {frozenset(who): value for who, value in listed}
         if len(given) != len(payoffs):
             raise InvalidInput("payoffs names one coalition twice; give each coalition once")
@@ -70,7 +70,7 @@ class TableGame:
                 raise InvalidInput(f"nobody={nobody!r:.40} is given, and payoffs has a line for nobody; leave out one")
             given[frozenset()] = nobody
         seen = dict.fromkeys(name for who, _ in listed for name in who)
-        names = checked_players(players if players is not None else list(seen))
+        names = check_players(players if players is not None else list(seen))
         if len(names) > TABLE_LIMIT:
             raise TooManyPlayers(
                 f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}"
@@ -81,11 +81,11 @@ class TableGame:
         for who, value in given.items():
             index = sum(bit[name] if name in bit else player_index(names, name) for name in who)
             if type(value) is not float:
-                value = real_number(value, f"the payoff of {named(names, coalition_of(names, who))}")
+                value = real_number(value, f"the payoff of {write_coalition(names, coalition_of(names, who))}")
             table[index], filled[index] = value, True
         if not filled.all():
             missing = np.flatnonzero(~filled)
-            who_text = named(names, missing[0] >> np.arange(len(names)) & 1)
+            who_text = write_coalition(names, missing[0] >> np.arange(len(names)) & 1)
             remedy = "write nobody=0 if nobody earns nothing" if missing.tolist() == [0] else "give a payoff for each"
             raise InvalidInput(
                 f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}"
@@ -101,13 +101,13 @@ class TableGame:
         return self._table
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return self._table[to_index(checked_coalitions(coalitions, len(self._players)))]
+        return self._table[to_index(check_coalitions(coalitions, len(self._players)))]
 
     def __repr__(self) -> str:
         return f"TableGame({len(self._players)} players)"
 
 
-def _listed(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]:
+def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]:
     """The members of every coalition and its payoff, or an error that shows a key that is none. A number is one player."""
     if not isinstance(payoffs, Mapping):
         raise InvalidInput(f"payoffs is {shown(payoffs)}; write {{(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}}")
@@ -166,7 +166,7 @@ class FunctionGame:
     def __init__(
         self, players: Iterable[str | int], function: Callable[[BoolArray], Any], *, blur: float = 0.0
     ) -> None:
-        self._players = checked_players(players)
+        self._players = check_players(players)
         if not callable(function):
             raise InvalidInput(f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame")
         self._function, self.blur = function, real_number(blur, "blur", 0, example=1e-5)
@@ -176,7 +176,7 @@ class FunctionGame:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        return real_numbers(self._function(checked_coalitions(coalitions, len(self._players))), "payoff", BadPayoff)
+        return real_numbers(self._function(check_coalitions(coalitions, len(self._players))), "payoff", BadPayoff)
 
     def __repr__(self) -> str:
         return f"FunctionGame({len(self._players)} players)"

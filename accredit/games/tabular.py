@@ -15,16 +15,16 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import shown
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame
 from accredit.games.rows import check_reads, columns_as_players, outputs_of_rows
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.categories import with_categories
-from accredit.models.frames import aligned, joined, rows_of
+from accredit.models.frames import align, join, rows_of
 from accredit.models.partition import Partition
-from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, named_payoff, payoffs_of
+from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payoff, payoffs_of
 from accredit.models.rows import RowModel, as_row_model, reads_rows
 
 CALL_ROWS = 1 << 16  # rows in one call of the model
@@ -66,7 +66,7 @@ class TabularGame(PartsGame):
         """One model row for each coalition and background row."""
         earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):
-            outputs = self.model.outputs(mixed(self._row, self._background, kept[part]))
+            outputs = self.model.outputs(mix(self._row, self._background, kept[part]))
             worth = self._paid(outputs, np.repeat(kept[part], len(self._background), axis=0), targets)
             by_target = np.ascontiguousarray(worth.T)  # summed along a row, as for one target: the same rounding
             earned[:, part] = by_target.reshape(len(targets), -1, len(self._background)).mean(axis=2)
@@ -90,10 +90,10 @@ class TabularGame(PartsGame):
         return f"TabularGame({len(self.players)} players, {self.payoff_name}, {len(self._background)} background rows)"
 
 
-def mixed(row: Any, background: Any, kept: BoolArray) -> Any:
+def mix(row: Any, background: Any, kept: BoolArray) -> Any:
     """Rows that take kept columns from `row` and the others from every background row: (batch, d) -> (batch · m, d).
 
-    >>> mixed(np.array([[1, 2]]), np.array([[7, 8], [9, 9]]), np.array([[True, False]])).tolist()
+    >>> mix(np.array([[1, 2]]), np.array([[7, 8], [9, 9]]), np.array([[True, False]])).tolist()
     [[1, 8], [1, 9]]
     """
     m = len(background)
@@ -107,7 +107,7 @@ def mixed(row: Any, background: Any, kept: BoolArray) -> Any:
     return pandas.DataFrame(columns).set_axis(background.columns, axis=1)
 
 
-@checked_arguments
+@check_arguments
 def tabular_game(
     model: Any,
     row: Any,
@@ -132,10 +132,10 @@ def tabular_game(
     array([ 4.,  8., 10.])
     """
     compared = rows_of(background, names, "background")
-    given = aligned(row, compared, "row")
+    given = align(row, compared, "row")
     if len(given) != 1:
         raise InvalidInput(f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)")
-    both, widened = joined(given, compared)
+    both, widened = join(given, compared)
     both, remembered = with_categories(both, model)
     cut = len(compared)
     table, whole = (
@@ -164,7 +164,7 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
         law: Law = "probability" if "probability" in asked.units else "none"
         if callable(payoff) or (payoff in OF_ALL and law == "probability"):
             unit = "probability" if law == "probability" else asked.unit(None)
-            return ArrayModel(asked.units[unit], law, asked.known_labels, asked.name), payoff, named_payoff(payoff), ""
+            return ArrayModel(asked.units[unit], law, asked.known_labels, asked.name), payoff, name_payoff(payoff), ""
         unit, why = asked.unit_for(payoff, rows)
         if unit == "log-odds" and "probability" in asked.units:  # so that a chance of 0 or 1 is refused by name
             chances = ArrayModel(asked.units["probability"], "probability", asked.known_labels, asked.name)
@@ -172,4 +172,4 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
         return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
     known = as_array_model(model)
     formula: Payoff = payoff or ("probability" if known.law == "probability" else "logit")
-    return known, formula, named_payoff(formula), ""
+    return known, formula, name_payoff(formula), ""

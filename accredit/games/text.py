@@ -12,16 +12,16 @@ import torch
 
 from accredit import defaults
 from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.rounding import nearly
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded
 from accredit.models.encoding import Text
-from accredit.models.first_block import looked_up
+from accredit.models.first_block import look_up
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Payoff, check_payoff, named_payoff
+from accredit.models.payoffs import Payoff, check_payoff, name_payoff
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
@@ -66,7 +66,7 @@ class TextGame(PartsGame):
     ) -> None:
         check_payoff(payoff, model.law, model.classes)
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.removal, self.payoff_name, self.target = removal, named_payoff(payoff), target
+        self.removal, self.payoff_name, self.target = removal, name_payoff(payoff), target
         self._payoff = payoff
         self._device = device_of(model.model)
         self._replacement = self._substitute()
@@ -92,7 +92,7 @@ class TextGame(PartsGame):
                 both = self._standing(np.stack([np.full(len(self.encoded), stays) for stays in (True, False)]))
                 types = None if both.types is None else both.types.expand(2, -1)
                 given = {"input_ids": both.ids, "inputs_embeds": both.embeddings, "token_type_ids": types}
-                ways.enter_context(looked_up(self.model.model, **given))
+                ways.enter_context(look_up(self.model.model, **given))
             if short.last_block:
                 ways.enter_context(first_token_only(self.model.model))
             yield
@@ -260,7 +260,7 @@ class TextGame(PartsGame):
         return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), self.model.precision)
 
 
-@checked_arguments
+@check_arguments
 def text_game(
     model: TextModel,
     text: Text | Encoded,

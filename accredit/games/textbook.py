@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, coalition_of
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import finite_numbers, whole_number
 from accredit.games.table import FunctionGame
 from accredit.games.votes import WeightedVote
@@ -44,7 +44,7 @@ def security_council() -> WeightedVote:
     return WeightedVote([*PERMANENT, *elected], [7] * 5 + [1] * 10, quota=39)
 
 
-@checked_arguments
+@check_arguments
 def electoral_college(year: int = 2024) -> WeightedVote:
     """The electoral college of the United States as a vote of 51 blocs: 270 of 538 electors win. Years: 1992 and 2024.
 
@@ -56,7 +56,7 @@ def electoral_college(year: int = 2024) -> WeightedVote:
     return WeightedVote(electors, list(electors.values()), quota=270)
 
 
-@checked_arguments
+@check_arguments
 def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     """An estate that is smaller than what is claimed: v(S) is what the others' claims leave (O'Neill, 1982).
 
@@ -73,14 +73,14 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     return FunctionGame(claims, left)
 
 
-@checked_arguments
+@check_arguments
 def airport(costs: Mapping[str, float]) -> FunctionGame:
     """A runway long enough for every aircraft that uses it: v(S) is the largest cost in S (Littlechild and Owen, 1973)."""
     needed = _numbers(list(costs.values()), "costs")
     return FunctionGame(costs, lambda coalitions: np.where(coalitions, needed, 0.0).max(axis=1))
 
 
-@checked_arguments
+@check_arguments
 def apex(players: int = 5) -> FunctionGame:
     """One strong player who wins with any other, and others who win only all together (von Neumann and Morgenstern, 1944)."""
     if players < 3:
@@ -89,7 +89,7 @@ def apex(players: int = 5) -> FunctionGame:
     return FunctionGame(names, lambda c: np.where(c[:, 0], c[:, 1:].any(axis=1), c[:, 1:].all(axis=1)))
 
 
-@checked_arguments
+@check_arguments
 def gloves(left: int = 1, right: int = 2) -> FunctionGame:
     """Each player owns one glove; a pair is worth 1 (Shapley and Shubik, 1969)."""
     whole_number(left, "left", 0), whole_number(right, "right", 0)
@@ -97,7 +97,7 @@ def gloves(left: int = 1, right: int = 2) -> FunctionGame:
     return FunctionGame(names, lambda c: np.minimum(c[:, :left].sum(axis=1), c[:, left:].sum(axis=1)))
 
 
-@checked_arguments
+@check_arguments
 def unanimity(players: Iterable[str | int], carrier: Iterable[str | int]) -> FunctionGame:
     """v(S) = 1 if all of `carrier` are in S: the games of which every game is a sum (Shapley, 1953)."""
     game = FunctionGame(players, lambda coalitions: (coalitions | ~needed).all(axis=1))

@@ -7,8 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, checked_players
-from accredit.core.game import checked_coalitions
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, check_players
+from accredit.core.game import check_coalitions
 from accredit.core.numbers import finite_numbers, whole_number
 
 MOST_VOTES = 1 << 53  # beyond it a float64 is not every whole number
@@ -29,7 +29,7 @@ class WeightedVote:
     """
 
     def __init__(self, players: Iterable[str | int], weights: Any, quota: int) -> None:
-        self._players = checked_players(players)
+        self._players = check_players(players)
         self.weights = _whole(weights, "weights")
         if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
             raise InvalidInput(
@@ -47,7 +47,7 @@ class WeightedVote:
         return self._players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        plays = checked_coalitions(coalitions, len(self._players))
+        plays = check_coalitions(coalitions, len(self._players))
         return (plays @ self.weights >= self.quota).astype(np.float64)
 
     def __repr__(self) -> str:

@@ -8,10 +8,18 @@ from typing import Any, overload
 
 import numpy as np
 
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
 from accredit.core.errors import InvalidInput
-from accredit.core.game import Game, checked_groups, checked_names, checked_players, coalition_of, named, player_index
+from accredit.core.game import (
+    Game,
+    check_groups,
+    check_names,
+    check_players,
+    coalition_of,
+    player_index,
+    write_coalition,
+)
 from accredit.core.games import Games, asked
 from accredit.core.rounding import blur_of
 from accredit.games.batches import reporting
@@ -38,7 +46,7 @@ class _Several:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return checked_names(self._game.outputs, "outputs")
+        return check_names(self._game.outputs, "outputs")
 
 
 class _Grouped(_Made):
@@ -61,7 +69,7 @@ class _GroupedGames(_Several, _Grouped):
 def grouped(game: Games, groups: Mapping[str, Iterable[str]]) -> Games: ...
 @overload
 def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game: ...
-@checked_arguments
+@check_arguments
 def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     """The quotient game: each group plays or stays out as one player. Players in no group stay single.
 
@@ -71,7 +79,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     """
     n = len(game.players)
     owner: dict[int, str] = {}
-    for name, listed in checked_groups(groups).items():
+    for name, listed in check_groups(groups).items():
         for member in listed:
             i = player_index(game.players, member)
             if i in owner:
@@ -80,7 +88,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     empty = set(groups) - set(owner.values())
     if empty:
         raise InvalidInput(f"groups[{sorted(empty)[0]!r}] is empty; name at least one player")
-    names = checked_players(list(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n))))
+    names = check_players(list(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n))))
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:
         raise InvalidInput(
@@ -114,7 +122,7 @@ class _RestrictedGames(_Several, _Restricted):
 def restricted(game: Games, players: Iterable[str], given: Iterable[str] = ()) -> Games: ...
 @overload
 def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) -> Game: ...
-@checked_arguments
+@check_arguments
 def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) -> Game:
     """The game among some `players` only. Those in `given` always play; everyone else never does.
 
@@ -127,7 +135,7 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
     present = coalition_of(game.players, given)
     if (free & present).any():
         raise InvalidInput(
-            f"given and players both hold {named(game.players, free & present)}; a player is free or given"
+            f"given and players both hold {write_coalition(game.players, free & present)}; a player is free or given"
         )
     if not free.any():
         raise InvalidInput("players is empty; name at least one player to keep")
@@ -175,7 +183,7 @@ class CachedGames(_Several, Cached):
 def cached(game: Games) -> CachedGames: ...
 @overload
 def cached(game: Game) -> Cached: ...
-@checked_arguments
+@check_arguments
 def cached(game: Game) -> Cached:
     """`game` with every payoff remembered, so that repeated coalitions, also within one batch, cost nothing.
 
@@ -223,7 +231,7 @@ class CountedGames(_Several, Counted):
 def counted(game: Games) -> CountedGames: ...
 @overload
 def counted(game: Game) -> Counted: ...
-@checked_arguments
+@check_arguments
 def counted(game: Game) -> Counted:
     """`game` with a ledger: `.payoffs` counts coalitions asked, `.calls` the batches.
 
@@ -236,7 +244,7 @@ def counted(game: Game) -> Counted:
 
 
 class Watched(_Made):
-    """A game that reports how much it was asked. See `watched`."""
+    """A game that reports how much it was asked. See `watch`."""
 
     def __init__(self, game: Game, report: Callable[[int], None]) -> None:
         self._game, self._report, self._asked = game, report, 0
@@ -258,15 +266,15 @@ class Watched(_Made):
 
 
 class WatchedGames(_Several, Watched):
-    """Several games that report how much they were asked. See `watched`."""
+    """Several games that report how much they were asked. See `watch`."""
 
 
-def watched(game: Game, report: Callable[[int], None]) -> Watched:
+def watch(game: Game, report: Callable[[int], None]) -> Watched:
     """`game`, which reports how many payoffs were asked so far: after every batch of its model and at the end of every call.
 
     >>> from accredit.games import TableGame
     >>> asked = []
-    >>> watched(TableGame(("a", "b"), [0, 5, 3, 10]), asked.append).payoff(np.array([[True, False], [True, True]]))
+    >>> watch(TableGame(("a", "b"), [0, 5, 3, 10]), asked.append).payoff(np.array([[True, False], [True, True]]))
     array([ 5., 10.])
     >>> asked
     [2]

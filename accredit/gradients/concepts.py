@@ -21,7 +21,7 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division, shown
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.estimate import Precision
 from accredit.core.statistics import alike, holm
 from accredit.gradients.point import Point, point
@@ -35,7 +35,7 @@ CLAIMS = (
 )
 
 
-@checked_arguments
+@check_arguments
 def tcav(
     model: Any,
     examples: Sequence[Any],
@@ -87,7 +87,7 @@ def tcav(
         size: [_random_concept(pool, size, slopes, negatives, penalty, rng) for _ in range(random_concepts)]
         for size in sizes
     }
-    found = [_measured(acts, pool, slopes, negatives, penalty, rng) for acts in known.values()]
+    found = [_measure(acts, pool, slopes, negatives, penalty, rng) for acts in known.values()]
     nulls = [null[len(acts)] for acts in known.values()]
     p = np.array([_p_value(own, others, test) for own, others in zip(found, nulls, strict=True)])
     scores = np.stack([own.scores for own in found])  # (concepts, negatives)
@@ -149,7 +149,7 @@ def _check(
         )
 
 
-def _measured(
+def _measure(
     concept: FloatArray, pool: FloatArray, slopes: FloatArray, negatives: int, penalty: float, rng: np.random.Generator
 ) -> Concept:
     """A concept against `negatives` random sets of its own size."""
@@ -169,7 +169,7 @@ def _random_concept(
 ) -> Concept:
     """A random set as a concept, against sets from the rest of the pool."""
     order = rng.permutation(len(pool))
-    return _measured(pool[order[:size]], pool[order[size:]], slopes, negatives, penalty, rng)
+    return _measure(pool[order[:size]], pool[order[size:]], slopes, negatives, penalty, rng)
 
 
 def _p_value(own: Concept, others: Sequence[Concept], test: str) -> float:
@@ -230,7 +230,7 @@ def layer_activations(model: Any, inputs: Sequence[Any], layer: str) -> FloatArr
     rows = []
     for given in inputs:
         at = point(model, given, target=0)
-        with at.held(), torch.no_grad(), watched(_module(model, layer)) as seen:
+        with at.held(), torch.no_grad(), watch(_module(model, layer)) as seen:
             at.payoff(at.here)
         rows.append(_flat(seen, layer, mean=True))
     return np.stack(rows)
@@ -242,7 +242,7 @@ def layer_slopes(model: Any, inputs: Sequence[Any], layer: str, target: str | in
 
 
 def _slope(at: Point, model: Any, layer: str) -> FloatArray:
-    with at.held(), torch.enable_grad(), watched(_module(model, layer)) as seen:
+    with at.held(), torch.enable_grad(), watch(_module(model, layer)) as seen:
         worth = at.payoff(at.here.detach().clone().requires_grad_(True))
         if not seen:
             raise InvalidInput(f"layer {layer!r} did not run for this input; name one that does")
@@ -251,7 +251,7 @@ def _slope(at: Point, model: Any, layer: str) -> FloatArray:
 
 
 @contextmanager
-def watched(module: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
+def watch(module: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
     """The outputs of a module, as it is called inside the block."""
     seen: list[torch.Tensor] = []
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.gradients.expected import several
 from accredit.gradients.multipliers import multipliers
 from accredit.gradients.point import Point, point
@@ -27,7 +27,7 @@ COMPLETE = 1e-4  # share of Σ |credit| by which the sum may miss the total
 RULED = "the rules are a convention for passing differences on: what happens where only some players leave never enters"
 
 
-@checked_arguments
+@check_arguments
 def deep_lift(
     model: Any,
     given: Any,
@@ -55,7 +55,7 @@ def deep_lift(
 
 def deep_lift_at(points: Sequence[Point]) -> Attribution:
     """DeepLIFT of one payoff, given once with each baseline."""
-    found = [_shared(at) for at in points]
+    found = [_share(at) for at in points]
     credit = np.mean([shares for shares, _, _ in found], axis=0)
     total, low = (float(np.mean([each[k] for each in found])) for k in (1, 2))
     gap = abs(float(credit.sum()) - total)
@@ -87,7 +87,7 @@ def deep_lift_at(points: Sequence[Point]) -> Attribution:
     )
 
 
-def _shared(at: Point) -> tuple[FloatArray, float, float]:
+def _share(at: Point) -> tuple[FloatArray, float, float]:
     """Credit (n,), the total, and f(baseline), for one baseline."""
     low, high = at.worth(at.baseline), at.worth(at.here)
     rows = torch.cat([at.baseline, at.here]).detach().clone().requires_grad_(True)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.gradients.integrated import ON_THE_LINE
 from accredit.gradients.point import Point, point
 
@@ -26,7 +26,7 @@ NEIGHBOURS = 50
 Strategy = Literal["greedy", "maxcount"]
 
 
-@checked_arguments
+@check_arguments
 def discretised_integrated_gradients(
     model: Any,
     given: Any,
@@ -98,7 +98,7 @@ def word_path(
         chosen = _next(words, anchor, end, points, strategy) if len(near) else None
         anchor = end if chosen is None else words[chosen]
         passed += [] if chosen is None else [int(near[chosen])]
-        path.append(_bent(anchor, path[-1], end, points))
+        path.append(_bend(anchor, path[-1], end, points))
         if chosen is None:
             path += [end] * (points - 1 - len(path))
             break
@@ -109,10 +109,10 @@ def _next(near: FloatArray, here: FloatArray, end: FloatArray, points: int, stra
     """Which of some words comes next: (K, D) -> an index."""
     if strategy == "maxcount":
         return int(_between(near, here, end).sum(axis=1).argmax())
-    return int(((near - _bent(near, here, end, points)) ** 2).sum(axis=1).argmin())
+    return int(((near - _bend(near, here, end, points)) ** 2).sum(axis=1).argmin())
 
 
-def _bent(word: FloatArray, here: FloatArray, end: FloatArray, points: int) -> FloatArray:
+def _bend(word: FloatArray, here: FloatArray, end: FloatArray, points: int) -> FloatArray:
     """A word with the coordinates that leave the way from `here` to `end` put a step of that way ahead instead: (..., D)."""
     return np.where(_between(word, here, end), word, here - (here - end) / points)
 

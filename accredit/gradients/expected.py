@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
 from accredit.gradients.point import Point, point
 
@@ -24,7 +24,7 @@ SAMPLES = 50
 FAR = 8.0  # standard errors beyond which draws have missed where the payoff changes
 
 
-@checked_arguments
+@check_arguments
 def gradient_shap(
     model: Any,
     given: Any,
@@ -72,7 +72,7 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
         baseline=torch.cat([each.baseline for each in points]),
         provenance=points[0].provenance | {"baseline": named},
     )
-    parts = _sampled(at, samples, noise, seed)
+    parts = _sample(at, samples, noise, seed)
     low = float(np.mean([each.worth(each.baseline) for each in points]))
     credit, total, stderr = parts.mean(axis=0), at.worth(at.here) - low, parts.std(axis=0, ddof=1) / samples**0.5
     gap = abs(float(credit.sum()) - total)
@@ -99,7 +99,7 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
     )
 
 
-def _sampled(at: Point, samples: int, noise: float, seed: int) -> FloatArray:
+def _sample(at: Point, samples: int, noise: float, seed: int) -> FloatArray:
     """What each draw gives each player: (samples, n). Shares of the way are spread evenly, which can only lower the error."""
     draw = torch.Generator().manual_seed(seed)
     which = torch.randint(len(at.baseline), (samples,), generator=draw)

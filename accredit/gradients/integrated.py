@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.gradients.point import Point, point
 
 STEPS = 32
@@ -26,7 +26,7 @@ ON_THE_LINE = (
 )
 
 
-@checked_arguments
+@check_arguments
 def integrated_gradients(
     model: Any,
     given: Any,

@@ -94,11 +94,11 @@ class _Averaged(torch.autograd.Function):
         share, weight = (torch.as_tensor(each).to(x) for each in _nodes())
         rows, by = max(1, AT_ONCE // x[0].numel()), torch.zeros_like(x[:1])
         for some, weights in zip(torch.split(share, rows), torch.split(weight, rows), strict=True):
-            by += _pulled(ctx.f, x[:1] + _along(some, x) * (x[1:] - x[:1]), weights, grads[0][1:])
+            by += _pull(ctx.f, x[:1] + _along(some, x) * (x[1:] - x[:1]), weights, grads[0][1:])
         return by.expand_as(x), None
 
 
-def _pulled(f: Callable[[T], T], line: T, weight: T, grad: T) -> T:
+def _pull(f: Callable[[T], T], line: T, weight: T, grad: T) -> T:
     """A weighted sum of derivatives at some places, applied to what comes from above: (1, …)."""
     with torch.enable_grad():
         here = line.detach().requires_grad_(True)
@@ -119,7 +119,7 @@ def _nodes() -> tuple[FloatArray, FloatArray]:
     return (nodes + 1) / 2, weights / 2
 
 
-def rescaled(f: Callable[[T], T], x: T) -> T:
+def rescale(f: Callable[[T], T], x: T) -> T:
     """y = f(x), number by number, whose multiplier is Δy/Δx."""
     with torch.enable_grad():
         here = x.detach().requires_grad_(True)
@@ -129,7 +129,7 @@ def rescaled(f: Callable[[T], T], x: T) -> T:
     return found
 
 
-def multiplied(a: T, b: T, product: Callable[[T, T], T] = torch.mul) -> T:
+def multiply(a: T, b: T, product: Callable[[T, T], T] = torch.mul) -> T:
     """A product of two activations; of one and a constant, it is linear. Rows of a tensor without a batch are the same."""
     if not (a.requires_grad and b.requires_grad):
         return product(a, b)
@@ -137,7 +137,7 @@ def multiplied(a: T, b: T, product: Callable[[T, T], T] = torch.mul) -> T:
     return found
 
 
-def averaged(f: Callable[[T], T], x: T) -> T:
+def average(f: Callable[[T], T], x: T) -> T:
     """y = f(x), row by row, whose multiplier is the mean of its derivatives on the line between the two rows."""
     found: T = _Averaged.apply(x, f)  # type: ignore[no-untyped-call]
     return found
@@ -157,7 +157,7 @@ def multipliers(module: torch.nn.Module) -> Iterator[None]:
     """Inside, operations on two rows (a baseline, an input) are differentiated by multipliers instead of slopes."""
 
     def normed(part: Any, given: tuple[T, ...], y: T) -> Any:
-        return averaged(type(part).forward.__get__(part), given[0]) if y.requires_grad else y
+        return average(type(part).forward.__get__(part), given[0]) if y.requires_grad else y
 
     with ExitStack() as stack:
         for part in module.modules():
@@ -180,16 +180,12 @@ class Multipliers(TorchFunctionMode):
         if func in PRODUCTS or func in QUOTIENTS:
             return self._two(func, args, kwargs)
         if func in ONE_NUMBER or (func in POWERS and not isinstance(args[1], T)):
-            return rescaled(
-                lambda given: func(given, *args[1:], **{k: v for k, v in kwargs.items() if k != "input"}), x
-            )
+            return rescale(lambda given: func(given, *args[1:], **{k: v for k, v in kwargs.items() if k != "input"}), x)
         if func in ONE_ROW:
-            return averaged(
-                lambda given: func(given, *args[1:], **{k: v for k, v in kwargs.items() if k != "input"}), x
-            )
+            return average(lambda given: func(given, *args[1:], **{k: v for k, v in kwargs.items() if k != "input"}), x)
         if func in (torch.logaddexp, T.logaddexp):
             both = torch.stack(torch.broadcast_tensors(*args), dim=-1)  # type: ignore[no-untyped-call]
-            return averaged(lambda given: given.logsumexp(dim=-1), both)
+            return average(lambda given: given.logsumexp(dim=-1), both)
         if func in (torch.amax, T.amax):  # of a sum of exponentials, where any constant does
             return _top(x, _dim(args, kwargs)).squeeze(_dim(args, kwargs))
         return func(*args, **kwargs)
@@ -197,9 +193,9 @@ class Multipliers(TorchFunctionMode):
     def _two(self, func: Any, args: Any, kwargs: Any) -> Any:
         both = len(args) == 2 and all(isinstance(a, T) and a.requires_grad for a in args) and not kwargs
         if func in PRODUCTS:
-            return multiplied(args[0], args[1], PRODUCTS[func]) if both else func(*args, **kwargs)
+            return multiply(args[0], args[1], PRODUCTS[func]) if both else func(*args, **kwargs)
         below = args[1]
         if not (isinstance(below, T) and below.requires_grad) or kwargs:
             return func(*args, **kwargs)
-        over = rescaled(torch.reciprocal, below)
-        return multiplied(args[0], over) if isinstance(args[0], T) else args[0] * over
+        over = rescale(torch.reciprocal, below)
+        return multiply(args[0], over) if isinstance(args[0], T) else args[0] * over

@@ -18,10 +18,10 @@ import torch
 from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput, real_numbers
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
-from accredit.models.blocks import block_of, entered, replaced
+from accredit.models.blocks import block_of, enter, replace_block
 from accredit.models.encoded import Encoded
 from accredit.models.image import ImageModel, absent_picture
-from accredit.models.labels import chosen_output
+from accredit.models.labels import choose_output
 from accredit.models.partition import Partition, partition_of, with_special
 from accredit.models.payoffs import check_payoff, payoff_of
 from accredit.models.state import device_of, finite, still
@@ -186,15 +186,15 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     """
     block = block_of(at.module, layer)
     with at.held(), torch.no_grad():
-        here = entered(block, lambda: at.payoff(at.here))
-        away = entered(block, lambda: at.payoff(at.baseline))
+        here = enter(block, lambda: at.payoff(at.here))
+        away = enter(block, lambda: at.payoff(at.baseline))
     if here.shape[:2] != at.here.shape[:2]:
         raise InvalidInput(
             f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained"
         )
 
     def worth(vectors: torch.Tensor) -> torch.Tensor:
-        with replaced(block, vectors):
+        with replace_block(block, vectors):
             return at.payoff(at.here.expand(len(vectors), *at.here.shape[1:]))
 
     provenance = at.provenance | {"layer": layer}
@@ -238,7 +238,7 @@ def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any,
     here = torch.as_tensor(values, dtype=dtype, device=device_of(module))[None]
     outputs = model.outputs(values[None])[0]
     check_payoff(payoff, model.law, len(outputs))
-    index = chosen_output(target, outputs, model.labels(len(outputs)))
+    index = choose_output(target, outputs, model.labels(len(outputs)))
     away = torch.as_tensor(np.broadcast_to(real_numbers(baseline, "baseline"), values.shape).copy()).to(here)[None]
     return Point(
         lambda batch: _payoff(_columns(module(batch), model.name), index, payoff, model.law),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from accredit.core import Attribution, Claim, Holds, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.gradients.point import Point, point
 from accredit.gradients.rules import identity_activations, relevance
 from accredit.models.attention import attention_kernel
@@ -16,7 +16,7 @@ from accredit.models.attention import attention_kernel
 RULED = "the rules are a convention for passing relevance on: what the payoff is where players are absent never enters"
 
 
-@checked_arguments
+@check_arguments
 def attn_lrp(
     model: Any,
     given: Any,

@@ -171,10 +171,10 @@ def _rule(node: Node, live: dict[Node, bool], name: str) -> Callable[[Grads, Gra
     playing = [i for i in PRODUCTS.get(kind, (0, 1)) if edges[i] is not None and live[edges[i]]]
     if kind == "Div" and 1 in playing:
         raise _without_a_rule(node, name)
-    return (lambda below, above: _halved(below, playing)) if len(playing) == 2 else None
+    return (lambda below, above: _halve(below, playing)) if len(playing) == 2 else None
 
 
-def _halved(below: Grads, which: list[int]) -> Grads:
+def _halve(below: Grads, which: list[int]) -> Grads:
     return tuple(g / 2 if g is not None and i in which else g for i, g in enumerate(below))
 
 

@@ -15,14 +15,14 @@ import numpy as np
 import torch
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, NotConverged, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, check_steps, few_digits
 from accredit.gradients.point import Point, point
 
 ALONE = "each player's line adds up to its leave-one-out value"
 
 
-@checked_arguments
+@check_arguments
 def sequential_integrated_gradients(
     model: Any,
     given: Any,

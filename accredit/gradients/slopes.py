@@ -18,14 +18,14 @@ from typing import Any
 import torch
 
 from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, no_division
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.gradients.point import Point, point
 
 NOISE = 0.1  # of smoothgrad, as a share of the input's range
 LOCAL = "a slope at one input says nothing about inputs in which players are absent"
 
 
-@checked_arguments
+@check_arguments
 def saliency(
     model: Any,
     given: Any,
@@ -51,7 +51,7 @@ def saliency_at(at: Point) -> Attribution:
     return _scores(at, at.slopes(at.here).abs(), "saliency", claim)
 
 
-@checked_arguments
+@check_arguments
 def input_x_gradient(
     model: Any,
     given: Any,
@@ -79,7 +79,7 @@ def input_x_gradient_at(at: Point) -> Attribution:
     return _scores(at, at.here * at.slopes(at.here), "input × gradient", linear)
 
 
-@checked_arguments
+@check_arguments
 def smoothgrad(
     model: Any,
     given: Any,

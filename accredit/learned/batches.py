@@ -8,7 +8,7 @@ import torch
 
 from accredit.core import FloatArray, IntArray, InvalidInput
 from accredit.core.statistics import alike
-from accredit.learned.black_boxes import BlackBox, answers_of, checked_labels, numbers_of
+from accredit.learned.black_boxes import BlackBox, answers_of, check_labels, numbers_of
 from accredit.learned.inputs import Array, Inputs
 from accredit.learned.stages import Batch
 
@@ -47,7 +47,7 @@ def rows_of(
 
 
 def _choices(answers: FloatArray, labels: npt.ArrayLike | None, target: str) -> IntArray:
-    true = None if labels is None else checked_labels(labels, len(answers), answers.shape[1])
+    true = None if labels is None else check_labels(labels, len(answers), answers.shape[1])
     if target != "labels":
         return np.asarray(answers.argmax(axis=1))
     if true is None:

@@ -18,7 +18,7 @@ def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
     """What a black box answers to some inputs: (N, ...) -> (N, classes)."""
     if not callable(black_box):
         raise InvalidInput(f"black_box must be a function from inputs to probabilities, got {black_box!r:.60}")
-    return checked_answers(black_box(x), len(x))
+    return check_answers(black_box(x), len(x))
 
 
 def numbers_of(black_box: BlackBox, x: Array) -> FloatArray:
@@ -63,10 +63,10 @@ def row_black_box(
     return answer, not model.classifies
 
 
-def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:
+def check_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:
     """What a black box said, as probabilities (rows, classes); arrays, lists and torch tensors will do.
 
-    >>> checked_answers([[0.25, 0.75]], rows=1)
+    >>> check_answers([[0.25, 0.75]], rows=1)
     array([[0.25, 0.75]])
     """
     given = real_numbers(answers, name)
@@ -87,10 +87,10 @@ def checked_answers(answers: Any, rows: int, name: str = "black_box's answers") 
     return given
 
 
-def checked_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None) -> IntArray:
+def check_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None) -> IntArray:
     """Class numbers (rows,) from 0, whole or boolean, with at least two classes among them.
 
-    >>> checked_labels([True, False, True], rows=3)
+    >>> check_labels([True, False, True], rows=3)
     array([1, 0, 1])
     """
     given = as_array(labels)

@@ -33,7 +33,7 @@ from scipy.special import ndtri
 
 from accredit import defaults
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.core.estimate import checked_level
+from accredit.core.estimate import check_level
 
 Per = Literal["player", "rank", "drawn player", "row"]
 PER: tuple[Per, ...] = ("player", "rank", "drawn player", "row")
@@ -167,7 +167,7 @@ def rows_needed(level: float, exact: bool = True) -> int:
     return math.ceil(round(reached / (1 - reached), 9))
 
 
-def calibrated(
+def calibrate(
     credit: FloatArray, known: Reference, level: float = defaults.LEVEL, per: Per = "player", seed: int = 0
 ) -> Calibration:
     """Intervals around predictions (m, n, outputs) from the known values of the same m rows.
@@ -178,12 +178,12 @@ def calibrated(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=(99, 2, 1))
     >>> exact = Reference(truth, np.zeros_like(truth))
-    >>> calibrated(truth + 0.1 * rng.normal(size=truth.shape), exact, level=0.9).radius.shape
+    >>> calibrate(truth + 0.1 * rng.normal(size=truth.shape), exact, level=0.9).radius.shape
     (2, 1)
     """
     if per not in PER:
         raise InvalidInput(f"per is {per!r}; write one of {', '.join(map(repr, PER))}")
-    if checked_level(level) is None:
+    if check_level(level) is None:
         raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
     if credit.shape != known.values.shape:
         raise InvalidInput(

@@ -21,11 +21,11 @@ import torch
 from torch import nn
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
-from accredit.learned.black_boxes import BlackBox, answers_of, checked_labels
+from accredit.learned.black_boxes import BlackBox, answers_of, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.inputs import SEEDS, Array, Inputs, Pixels, inputs_from, one_input, whole
-from accredit.learned.masks import checked_k, top
+from accredit.learned.masks import check_k, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
 
@@ -133,7 +133,7 @@ class CXPlain:
             raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.9")
         if not 0 < rate < np.inf:
             raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3")
-        self.inputs, self.k, self.block, self.width = inputs, checked_k(k, inputs.n), whole("block", block), width
+        self.inputs, self.k, self.block, self.width = inputs, check_k(k, inputs.n), whole("block", block), width
         self.models, self.epochs = whole("models", models, 1, MOST_MODELS), whole("epochs", epochs)
         self.patience, self.batch = whole("patience", patience), whole("batch", batch)
         self.level, self.rate = level, rate
@@ -155,7 +155,7 @@ class CXPlain:
         rows = self.inputs.check(x)
         if labels is None:
             raise InvalidInput("CXPlain learns from losses at the true labels; call fit(x, black_box, labels)")
-        true = checked_labels(labels, len(rows))
+        true = check_labels(labels, len(rows))
         began = time.monotonic()
         grown = removal_losses(self.removed, rows, black_box, true, progress)
         return self.learn(rows, shares(grown, self.removed.present(rows)), seed, progress, time.monotonic() - began)

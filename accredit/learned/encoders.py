@@ -92,7 +92,7 @@ class EncoderSelector(nn.Module):
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
         if isinstance(self.inputs, Words):
             there = x != self.inputs.pad
-            hidden = self.body(input_ids=x, attention_mask=attended(there)).last_hidden_state
+            hidden = self.body(input_ids=x, attention_mask=attend(there)).last_hidden_state
         else:
             there = torch.ones(len(x), self.inputs.n, dtype=torch.bool, device=x.device)
             hidden = self.body(pixel_values=pictures(x, self.inputs)).last_hidden_state[
@@ -121,7 +121,7 @@ class EncoderReader(nn.Module):
         there = torch.ne(x, self.inputs.pad).float()
         kept = there if mask is None else there * mask
         vectors = self.body.get_input_embeddings()(x) * kept[:, :, None]
-        hidden = self.body(inputs_embeds=vectors, attention_mask=attended(kept > 0)).last_hidden_state
+        hidden = self.body(inputs_embeds=vectors, attention_mask=attend(kept > 0)).last_hidden_state
         pooled: Tensor = (hidden * kept[:, :, None]).sum(dim=1) / kept.sum(dim=1, keepdim=True).clamp(min=1)
         return pooled
 
@@ -135,7 +135,7 @@ class EncoderReader(nn.Module):
         return first
 
 
-def attended(there: Tensor) -> Tensor:
+def attend(there: Tensor) -> Tensor:
     """An attention mask; a row without words attends to its first place, which counts for nothing afterwards."""
     mask = there.long()
     mask[:, 0] |= ~there.any(dim=1)

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.learned.black_boxes import BlackBox, answers_of, checked_answers, checked_labels
+from accredit.learned.black_boxes import BlackBox, answers_of, check_answers, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.inputs import SEEDS, Array, Inputs, inputs_from, whole
-from accredit.learned.masks import checked_k, checked_mask
+from accredit.learned.masks import check_k, check_mask
 from accredit.learned.networks import network_for
 from accredit.values.solver import progress as progress_bar
 
@@ -65,7 +65,7 @@ class EvalX:
         if not 0 < keep < 1:
             raise InvalidInput(f"keep must lie between 0 and 1, got {keep!r}; write 0.5")
         self.inputs, self.kind, self.width, self.keep = inputs, network, width, keep
-        self.k = None if k is None else checked_k(k, inputs.n)
+        self.k = None if k is None else check_k(k, inputs.n)
         self.epochs, self.patience = whole("epochs", epochs), whole("patience", patience)
         self.batch, self.rate = whole("batch", batch, 2), rate  # batch normalisation needs two rows
         if not 0 < rate < np.inf:
@@ -102,7 +102,7 @@ class EvalX:
         if self._network is None:
             raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first")
         rows = self.inputs.check(x)
-        return answers(self._network, rows, checked_mask(mask, len(rows), self.inputs.n))
+        return answers(self._network, rows, check_mask(mask, len(rows), self.inputs.n))
 
     def save(self, folder: str | Path) -> None:
         """Settings as JSON and weights as safetensors, into `folder`; read them with `EvalX.load`."""
@@ -142,8 +142,8 @@ def targets(target: npt.ArrayLike | BlackBox, rows: Array) -> FloatArray:
     if callable(target):
         return answers_of(target, rows)
     if np.ndim(target) == 2:
-        return checked_answers(target, len(rows), "target")
-    labels = checked_labels(target, len(rows))
+        return check_answers(target, len(rows), "target")
+    labels = check_labels(target, len(rows))
     return np.asarray(np.eye(int(labels.max()) + 1)[labels])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from accredit.core import Attribution, FloatArray, IntArray, InvalidInput, Known
 from accredit.explanation.loading import subject_of
-from accredit.explanation.row_answers import Asked, answered
+from accredit.explanation.row_answers import Asked, answer_rows
 from accredit.explanation.subject import Subject
 from accredit.explanation.tables import question
 from accredit.games.rows import row_game
@@ -138,7 +138,7 @@ class RowFamily:
 
     def _value(self, at: IntArray, budget: int | None, seed: int) -> Reference:
         for method in ESTIMATORS:
-            answer = answered(self.some(at, budget, seed, method))
+            answer = answer_rows(self.some(at, budget, seed, method))
             if answer.precision.known is not Known.UNKNOWN:
                 break
         reach = np.full(answer.credit.shape, 0.0 if answer.precision.known is Known.EXACT else np.inf)

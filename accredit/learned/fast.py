@@ -21,9 +21,9 @@ from torch import nn
 
 from accredit import defaults
 from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, real_number
-from accredit.core.estimate import checked_level
+from accredit.core.estimate import check_level
 from accredit.learned.columns import Columns
-from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrated, rows_needed
+from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrate, rows_needed
 from accredit.learned.families import Family
 from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.inputs import SEEDS, whole
@@ -34,9 +34,9 @@ from accredit.learned.valuers import (
     PatchValuer,
     Seen,
     TokenValuer,
-    drawn_coalitions,
+    draw_coalitions,
     efficient,
-    fitted,
+    fit,
     raw_credit,
 )
 from accredit.values.solver import progress as progress_bar
@@ -205,7 +205,7 @@ def fit_fast(
     """
     began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS))
     whole("pairs", pairs)
-    if checked_level(level) is None:
+    if check_level(level) is None:
         raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
     whole("calibration", calibration, rows_needed(level))
     if len(family) < calibration + 10:
@@ -222,19 +222,19 @@ def fit_fast(
     nobody, everybody = family.ends()
     total = everybody - nobody
     with progress_bar("fit", 2 * len(learn) if progress else 0) as bar:
-        asked = _asked(family, learn, seen.present, total, pairs, rng, bar)
+        asked = _ask(family, learn, seen.present, total, pairs, rng, bar)
         sizes = _sizes(family, seen, width or WIDTHS[seen.x.ndim])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             network = _network(sizes)
-        ended, losses = fitted(
+        ended, losses = fit(
             network, seen[learn], asked, epochs=epochs, patience=patience, batch=batch, rate=rate, seed=seed,
             passed=lambda epoch: bar.update(len(learn) * (1 + epoch / epochs)),
         )  # fmt: skip
     reference = family.reference(known, budget, seed)
     credit = efficient(raw_credit(network, seen), seen.present, total)[known]
     statement: Per = per or ("rank" if family.kind == "texts" else "player")
-    intervals = calibrated(credit, reference, level, statement, seed)
+    intervals = calibrate(credit, reference, level, statement, seed)
     near = Nearness.learned(seen[learn], seen[known])
     typical = np.maximum(np.nanmax(np.abs(reference.values), axis=1).mean(axis=0), 1e-12)
     report = _report(credit, reference) | {
@@ -249,10 +249,10 @@ def fit_fast(
     )  # fmt: skip
 
 
-def _asked(
+def _ask(
     family: Family, learn: IntArray, present: Any, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Any
 ) -> Asked:
-    coalitions = drawn_coalitions(present[learn], pairs, rng)
+    coalitions = draw_coalitions(present[learn], pairs, rng)
     wanted = np.empty((len(learn), pairs, total.shape[1]))
     for place, at in enumerate(learn.tolist()):
         n = int(present[at].sum())

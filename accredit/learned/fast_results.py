@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, Attributions, InvalidInput, Known, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
 from accredit.explanation.table import TableExplanation
@@ -23,7 +23,7 @@ METHOD = "fast-shapley"
 NAMED = 5  # rows that are named in a note
 
 
-@checked_arguments
+@check_arguments
 def fit_fast_rows(
     rows: Any, model: Any, background: Any, *, payoff: str | None = None, players: Mapping[str, Any] | None = None,
     dependence: str | None = None, weights: Any = None, most_background: int | None = None, seed: int = 0, **settings: Any,
@@ -46,7 +46,7 @@ def fit_fast_rows(
     return fit_fast(family, seed=seed, **settings)
 
 
-@checked_arguments
+@check_arguments
 def fit_fast_inputs(
     inputs: Sequence[Any], model: Any = None, tokenizer: Any = None, *, target: Sequence[str | int] | None = None,
     players: Any = None, payoff: str | None = None, removal: Any = None, cut: bool = False, **settings: Any,
@@ -62,16 +62,16 @@ def fit_fast_inputs(
     >>> fast.kind, fast.outputs
     ('texts', ('NEGATIVE', 'POSITIVE'))
     """
-    from accredit.explanation.loading import loaded_model
+    from accredit.explanation.loading import load_model
 
     if isinstance(inputs, str | Path) or not len(inputs):
         raise InvalidInput(f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures")
-    asked = loaded_model(inputs[0], model, tokenizer)
+    asked = load_model(inputs[0], model, tokenizer)
     family = InputFamily.of(inputs, asked, target=target, players=players, payoff=payoff, removal=removal, cut=cut)
     return fit_fast(family, **settings)
 
 
-@checked_arguments
+@check_arguments
 def explain_rows_fast(
     explainer: FastShapley | str | Path, rows: Any, model: Any, background: Any, *, target: str | int | None = None,
     payoff: str | None = None, players: Mapping[str, Any] | None = None, dependence: str | None = None, weights: Any = None,
@@ -115,7 +115,7 @@ def explain_rows_fast(
         found.interval if usual.known is Known.INTERVAL else None,
     )  # fmt: skip
     explained = explanation_of(family.asked, answer, target)
-    notes = (*explained.notes, *said(found, family.asked.rows.names))
+    notes = (*explained.notes, *say_why(found, family.asked.rows.names))
     facts = {
         **explained.provenance,
         "fast": fast.report,
@@ -126,7 +126,7 @@ def explain_rows_fast(
     )
 
 
-def said(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, ...]:
+def say_why(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, ...]:
     """Which inputs were computed in the usual way, and which should have been."""
     notes = []
     if len(found.computed):
@@ -134,23 +134,23 @@ def said(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, .
         wide = len(found.computed) - far
         why = " and ".join(filter(None, [f"{far} far from the training {what}s" * bool(far),
                                          f"{wide} with wide intervals" * bool(wide)]))  # fmt: skip
-        notes.append(f"{_listed(found.computed, names, what)} computed in the usual way: {why}.")
+        notes.append(f"{_read_list(found.computed, names, what)} computed in the usual way: {why}.")
     if len(found.kept_unsure):
         notes.append(
-            f"{_listed(found.kept_unsure, names, what)} predicted although the explainer is unsure there: the limit of "
+            f"{_read_list(found.kept_unsure, names, what)} predicted although the explainer is unsure there: the limit of "
             f"{len(found.computed)} is spent; a larger fallback computes more."
         )
     return tuple(notes)
 
 
-def _listed(rows: Any, names: Sequence[str], what: str) -> str:
+def _read_list(rows: Any, names: Sequence[str], what: str) -> str:
     some = ", ".join(names[r] for r in rows[:NAMED].tolist()) + (", …" if len(rows) > NAMED else "")
     return f"1 {what} ({some}) was" if len(rows) == 1 else f"{len(rows):,} {what}s ({some}) were"
 
 
-def credited(subject: Subject, folder: str) -> Attribution | Attributions:
+def credit(subject: Subject, folder: str) -> Attribution | Attributions:
     """The method `fast-shapley:FOLDER` of `explain`: credit of one text or picture by the explainer in a folder."""
-    fast = _opened(folder)
+    fast = _open(folder)
     family = InputFamily([subject], fast.targets)
     if fast.kind != family.kind:
         raise InvalidInput(
@@ -187,12 +187,12 @@ def _precision(fast: FastShapley, found: Values, row: int) -> Precision:
     return Precision.exact(because) if exact else Precision.interval(because)
 
 
-def _opened(folder: str) -> FastShapley:
+def _open(folder: str) -> FastShapley:
     place = Path(folder) / "explainer.json"
     written = place.stat().st_mtime_ns if place.is_file() else 0
-    return _loaded(str(Path(folder).absolute()), written)
+    return _load(str(Path(folder).absolute()), written)
 
 
 @lru_cache(maxsize=4)
-def _loaded(folder: str, written: int) -> FastShapley:
+def _load(folder: str, written: int) -> FastShapley:
     return FastShapley.load(folder)

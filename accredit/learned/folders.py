@@ -36,7 +36,7 @@ def write(folder: str | Path, kind: str, about: Mapping[str, Any], state: Mappin
 
 def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     """The JSON object of `write`, and where the tensors are; their hash shows that they are what was written."""
-    place, about = Path(folder) / "explainer.safetensors", described(folder)
+    place, about = Path(folder) / "explainer.safetensors", describe(folder)
     if about.get("kind") != kind:
         raise InvalidInput(
             f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind"
@@ -52,7 +52,7 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     return about, place
 
 
-def described(folder: str | Path) -> dict[str, Any]:
+def describe(folder: str | Path) -> dict[str, Any]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
         if not os.path.isfile(Path(folder) / "explainer.json"):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
 from accredit.learned.inputs import Array, Inputs, Pixels, Words, one_input
-from accredit.learned.masks import checked_k, top
+from accredit.learned.masks import check_k, top
 from accredit.learned.networks import text_span
 from accredit.models.precision import check_precision
 
@@ -37,7 +37,7 @@ class Gradient:
     """
 
     def __init__(self, inputs: Inputs, k: int, network: nn.Module, times_input: bool = False) -> None:
-        self.inputs, self.k, self.network, self.times_input = inputs, checked_k(k, inputs.n), network, times_input
+        self.inputs, self.k, self.network, self.times_input = inputs, check_k(k, inputs.n), network, times_input
         self.history: dict[str, Any] = {"seconds": 0.0, "stopped_because": "gradients are read off, nothing is trained"}
 
     def fit(

@@ -16,14 +16,14 @@ from accredit.core import (
     BoolArray,
     FloatArray,
     InvalidInput,
-    checked_names,
+    check_names,
     distinct_names,
     real_number,
     real_numbers,
     whole_number,
 )
 from accredit.core.statistics import units
-from accredit.learned.masks import checked_mask
+from accredit.learned.masks import check_mask
 
 Array = npt.NDArray[Any]
 LARGEST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
@@ -119,7 +119,7 @@ class Tabular:
             raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
         object.__setattr__(self, "replace", float(replace) if replace.ndim == 0 else tuple(replace.tolist()))
         if self.columns is not None:
-            object.__setattr__(self, "columns", checked_names(self.columns, "columns"))
+            object.__setattr__(self, "columns", check_names(self.columns, "columns"))
             if len(self.columns) != self.n:
                 raise InvalidInput(f"columns names {len(self.columns)} columns; give {self.n}, one for each of a row")
 
@@ -131,7 +131,7 @@ class Tabular:
         return _numbers(x, self.shape, "rows of a table")
 
     def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
-        kept = checked_mask(mask, len(x), self.n)
+        kept = check_mask(mask, len(x), self.n)
         return np.asarray(x * kept + (1 - kept) * np.asarray(self.replace))
 
     def present(self, x: Array) -> BoolArray:
@@ -195,7 +195,7 @@ class Words:
         return np.ascontiguousarray(ids, dtype=np.int64)
 
     def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
-        kept = checked_mask(mask, len(x), self.n)
+        kept = check_mask(mask, len(x), self.n)
         if not np.isin(kept, (0.0, 1.0)).all():
             raise InvalidInput("mask of words must be 0 or 1: a word is there or it is not")
         return np.where(kept > 0, x, self.pad)
@@ -268,7 +268,7 @@ class Pixels:
 
     def spread(self, mask: npt.ArrayLike, rows: int) -> FloatArray:
         """One number per pixel from one per player: (N, n) -> (N, H, W)."""
-        squares = checked_mask(mask, rows, self.n).reshape(rows, *self.grid)
+        squares = check_mask(mask, rows, self.n).reshape(rows, *self.grid)
         return squares.repeat(self.block, axis=1).repeat(self.block, axis=2)
 
     def keep(self, x: Array, mask: npt.ArrayLike) -> Array:

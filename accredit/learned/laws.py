@@ -229,7 +229,7 @@ class Bernoulli:
         if self.gradient == "reinforce":
             reward = losses.detach() - (0 if baseline is None else baseline.detach())
             return Draw(coins, losses, losses + reward * log_chance)
-        twin = loss((conditioned(logits, coins, generator) / self.temperature).sigmoid() * present)
+        twin = loss((condition(logits, coins, generator) / self.temperature).sigmoid() * present)
         relaxed = loss((noisy / self.temperature).sigmoid() * present)
         return Draw(coins, losses, losses + (losses - twin).detach() * log_chance + relaxed - twin)
 
@@ -341,7 +341,7 @@ def logistic(like: Tensor, generator: torch.Generator) -> Tensor:
     return torch.rand(like.shape, generator=generator).clamp(1e-7, 1 - 1e-7).logit().to(like)
 
 
-def conditioned(logits: Tensor, coins: Tensor, generator: torch.Generator) -> Tensor:
+def condition(logits: Tensor, coins: Tensor, generator: torch.Generator) -> Tensor:
     """logit + logistic noise, given on which side of 0 it fell: over coins ~ σ(logits) it is distributed as without them."""
     uniform = torch.rand(logits.shape, generator=generator).clamp(1e-7, 1 - 1e-7).to(logits)
     odds = uniform / (1 - uniform)

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
 from accredit.learned.black_boxes import BlackBox, answers_of
 from accredit.learned.inputs import Array, Inputs, one_input
-from accredit.learned.masks import checked_k, top
-from accredit.values.lime import LAWS, Lime, drawn, fit_of, proximity, ridge_readout
-from accredit.values.sampling import described
+from accredit.learned.masks import check_k, top
+from accredit.values.lime import LAWS, Lime, draw, fit_of, proximity, ridge_readout
+from accredit.values.sampling import describe
 from accredit.values.solver import progress as progress_bar
 
 RANKS = ("magnitude", "support")
@@ -44,7 +44,7 @@ class LimeExplainer:
             raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}")
         if lime.features is not None:
             raise InvalidInput(f"lime.features={lime.features}: the number of players chosen is k; leave features out")
-        self.inputs, self.k, self.lime, self.rank = inputs, checked_k(k, inputs.n), lime, rank
+        self.inputs, self.k, self.lime, self.rank = inputs, check_k(k, inputs.n), lime, rank
         self.black_box: BlackBox | None = None
         self.history: dict[str, Any] = {}
 
@@ -68,7 +68,7 @@ class LimeExplainer:
         with progress_bar("lime", len(rows) if progress else 0) as bar:
             done = 0
             for count in np.unique(counts[counts > 0]):
-                coalitions = drawn(count, self.lime.budget, self.lime.law, np.random.default_rng(self.lime.seed))
+                coalitions = draw(count, self.lime.budget, self.lime.law, np.random.default_rng(self.lime.seed))
                 near = proximity(coalitions, self.lime.width)
                 readout = ridge_readout(coalitions, near, self.lime.ridge)
                 for row in np.flatnonzero(counts == count):
@@ -97,7 +97,7 @@ class LimeExplainer:
         return Selection(
             named,
             chosen,
-            described("lime", self.lime),
+            describe("lime", self.lime),
             f"{int(chosen.sum())} players by {self.rank} of slope; coalitions: {LAWS[self.lime.law]}; "
             f"{self.inputs.describe()}",
             slopes[0, present],

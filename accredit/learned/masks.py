@@ -13,12 +13,12 @@ import numpy.typing as npt
 from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers, whole_number
 
 
-def checked_k(k: Any, players: int) -> int:
+def check_k(k: Any, players: int) -> int:
     """How many players are chosen: a whole number, at most as many as there are."""
     return whole_number(k, "k", 1, players)
 
 
-def checked_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
+def check_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
     """The mask as numbers in 0..1, one row per input and one column per player."""
     given = real_numbers(mask, "mask")
     if given.shape != (rows, players):
@@ -37,7 +37,7 @@ def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> Bool
     given = real_numbers(scores, "scores")
     if given.ndim != 2 or np.isnan(given).any():
         raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}")
-    k = checked_k(k, given.shape[1])
+    k = check_k(k, given.shape[1])
     there = np.ones(given.shape, dtype=bool) if present is None else present
     order = np.argsort(np.where(there, -given, np.inf), axis=1, kind="stable")[:, :k]
     chosen = np.zeros(given.shape, dtype=bool)

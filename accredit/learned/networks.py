@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array, Inputs, Pixels, Tabular, Words, whole
 from accredit.models.precision import check_precision
@@ -27,7 +27,7 @@ LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is N
 EMBEDDING = 50  # numbers per word
 
 
-@checked_arguments
+@check_arguments
 def network_for(
     inputs: Inputs,
     classes: int,
@@ -55,7 +55,7 @@ def network_for(
     torch.Size([4, 2])
     """
     whole("classes", classes)
-    return _built(lambda: _classifier(inputs, classes, width, kind, count), width, seed)
+    return _build(lambda: _classifier(inputs, classes, width, kind, count), width, seed)
 
 
 def selector_for(
@@ -70,10 +70,10 @@ def selector_for(
     >>> selector(torch.tensor([[3, 4, 5, 0, 0, 0]]))[0, 3:].tolist()  # padding is never chosen
     [-1000000000.0, -1000000000.0, -1000000000.0]
     """
-    return _built(lambda: _selector(inputs, classes if query else 0, width), width, seed)
+    return _build(lambda: _selector(inputs, classes if query else 0, width), width, seed)
 
 
-@checked_arguments
+@check_arguments
 def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBox:
     """A network as a black box: (N, ...) inputs to (N, classes) probabilities, `rows` at a time.
 
@@ -102,7 +102,7 @@ def as_black_box(network: nn.Module, inputs: Inputs, rows: int = 512) -> BlackBo
     return quietly
 
 
-def _built(make: Callable[[], nn.Module], width: int | None, seed: int) -> nn.Module:
+def _build(make: Callable[[], nn.Module], width: int | None, seed: int) -> nn.Module:
     if width is not None:
         whole("width", width, 1, 1 << 14)
     with torch.random.fork_rng(devices=[]):
@@ -226,7 +226,7 @@ class LayersOfColumns(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         kept = x if mask is None else x * mask + (1 - mask) * x.new_tensor(self.replace)
-        return _tensor(self.layers(scaled(kept, self.inputs)))
+        return _tensor(self.layers(scale(kept, self.inputs)))
 
 
 class WordSelector(nn.Module):
@@ -293,11 +293,11 @@ class ColumnSelector(nn.Module):
         )
 
     def forward(self, x: Tensor, answer: Tensor | None = None) -> Tensor:
-        given = scaled(x, self.inputs)
+        given = scale(x, self.inputs)
         return _tensor(self.layers(given if answer is None else torch.cat([given, answer], dim=1)))
 
 
-def scaled(x: Tensor, inputs: Tabular) -> Tensor:
+def scale(x: Tensor, inputs: Tabular) -> Tensor:
     """Columns as their networks read them."""
     if inputs.centre is None:
         return x

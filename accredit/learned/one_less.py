@@ -27,21 +27,21 @@ def losses_without_each(network: ConvolutionOfWords, x: Array, labels: IntArray)
     network.eval()
     with torch.inference_mode():
         parts = [
-            _grown(network, torch.tensor(x[k : k + ROWS]), torch.tensor(labels[k : k + ROWS]))
+            _grow(network, torch.tensor(x[k : k + ROWS]), torch.tensor(labels[k : k + ROWS]))
             for k in range(0, len(x), ROWS)
         ]
     return np.concatenate(parts)
 
 
-def _grown(network: ConvolutionOfWords, ids: Tensor, labels: Tensor) -> FloatArray:
-    without = network.head(_pooled_without_each(network, ids)).double().softmax(dim=2)  # (N, T, classes)
+def _grow(network: ConvolutionOfWords, ids: Tensor, labels: Tensor) -> FloatArray:
+    without = network.head(_pool_without_each(network, ids)).double().softmax(dim=2)  # (N, T, classes)
     whole = network(ids).double().softmax(dim=1)
     own = torch.arange(len(ids))
     grown = whole[own, labels].clamp(SURE, 1).log()[:, None] - without[own, :, labels].clamp(SURE, 1).log()
     return np.asarray((grown * (ids != network.pad)).numpy())
 
 
-def _pooled_without_each(network: ConvolutionOfWords, ids: Tensor) -> Tensor:
+def _pool_without_each(network: ConvolutionOfWords, ids: Tensor) -> Tensor:
     """The largest value of every filter when one word is gone: (N, T, filters). Window p covers the words p − 2 to p."""
     vectors = network.vectors(ids)  # (N, T, wide)
     windows = network.windows(vectors)  # (N, T + 2, filters)

@@ -21,17 +21,17 @@ from functools import partial
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.learned.cxplain import CXPlain
 from accredit.learned.inputs import Inputs, Pixels, Words, whole
 from accredit.learned.laws import Bernoulli, DrawnTopK, RelaxedTopK
-from accredit.learned.masks import checked_k
+from accredit.learned.masks import check_k
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
 from accredit.learned.stages import Training
 from accredit.learned.trainer import TrainedExplainer
 
 
-@checked_arguments
+@check_arguments
 def l2x(
     inputs: Inputs, classes: int, k: int, *, query: bool = False, temperature: float = 0.5, **settings: Any
 ) -> TrainedExplainer:
@@ -41,11 +41,11 @@ def l2x(
     l2x(Words, 400 players, k=10, relaxed top-10, temperature 0.5)
     """
     name = "l2x+answer" if query else "l2x"
-    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
+    law = RelaxedTopK(check_k(k, inputs.n), temperature)
     return TrainedExplainer(name, inputs, classes, k, law, Joint(), query=query, **defaults(inputs, k) | settings)
 
 
-@checked_arguments
+@check_arguments
 def vibi(
     inputs: Inputs,
     classes: int,
@@ -64,12 +64,12 @@ def vibi(
     >>> vibi(Tabular(10), classes=2, k=3)
     vibi(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
-    law = RelaxedTopK(checked_k(k, inputs.n), temperature, whole("draws", draws))
+    law = RelaxedTopK(check_k(k, inputs.n), temperature, whole("draws", draws))
     given = defaults(inputs, k) | {"target": "choices", "price": beta} | settings
     return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
 
 
-@checked_arguments
+@check_arguments
 def invase(
     inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Any
 ) -> TrainedExplainer:
@@ -83,13 +83,13 @@ def invase(
     invase(Tabular, 10 players, k=3, drawn sets of 3, taught by reinforce)
     """
     if k is not None:
-        law = DrawnTopK(checked_k(k, inputs.n))
+        law = DrawnTopK(check_k(k, inputs.n))
         return TrainedExplainer("invase", inputs, classes, k, law, Joint(), **defaults(inputs, k) | settings)
     given = defaults(inputs, None) | {"price": penalty} | settings
     return TrainedExplainer("invase", inputs, classes, None, Bernoulli("reinforce"), Reinforce(), **given)
 
 
-@checked_arguments
+@check_arguments
 def realx(
     inputs: Inputs,
     classes: int,
@@ -111,7 +111,7 @@ def realx(
     return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
 
 
-@checked_arguments
+@check_arguments
 def l2x_pretrained(
     inputs: Inputs,
     classes: int,
@@ -129,13 +129,13 @@ def l2x_pretrained(
     >>> l2x_pretrained(Tabular(10), classes=2, k=3)
     l2x+pretraining(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
-    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
+    law = RelaxedTopK(check_k(k, inputs.n), temperature)
     schedule = RandomFirst(random_epochs, DrawnTopK(law.k) if hard else None)
     name = "l2x+answer+pretraining" if query else "l2x+pretraining"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
 
-@checked_arguments
+@check_arguments
 def l2x_weighted(
     inputs: Inputs,
     classes: int,
@@ -162,7 +162,7 @@ def l2x_weighted(
         steps=steps or (2 if pictures else 5), cap=cap or (10.0 if pictures else 50.0), weigh_selector=weigh_selector,
         learn_first=learn_first,
     )  # fmt: skip
-    law = RelaxedTopK(checked_k(k, inputs.n), temperature)
+    law = RelaxedTopK(check_k(k, inputs.n), temperature)
     name = "l2x+answer+weighting" if query else "l2x+weighting"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
@@ -183,7 +183,7 @@ RECIPES: dict[str, Callable[..., TrainedExplainer]] = {
 COINS = ("invase", "realx")  # each player has a coin of its own, so that k may be left out
 
 
-@checked_arguments
+@check_arguments
 def recipe(
     name: str, inputs: Inputs, classes: int, k: int | None = None, *, preset: str | None = None, **settings: Any
 ) -> TrainedExplainer | CXPlain:

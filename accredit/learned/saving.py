@@ -12,10 +12,10 @@ import torch
 from torch import nn
 
 from accredit.core import InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.learned import cxplain
 from accredit.learned.black_boxes import BlackBox
-from accredit.learned.folders import DAMAGE, described, read, tensors
+from accredit.learned.folders import DAMAGE, describe, read, tensors
 from accredit.learned.inputs import SEEDS, inputs_from, whole
 from accredit.learned.laws import law_from
 from accredit.learned.schedules import schedule_from
@@ -23,7 +23,7 @@ from accredit.learned.stages import History, Training
 from accredit.learned.trainer import KIND, Networks, TrainedExplainer
 
 
-@checked_arguments
+@check_arguments
 def load(
     folder: str | Path, black_box: BlackBox | None = None, networks: Networks | None = None
 ) -> TrainedExplainer | cxplain.CXPlain:
@@ -43,7 +43,7 @@ def load(
     >>> bool((load(folder).scores(x) == explainer.scores(x)).all())
     True
     """
-    if described(folder).get("kind") == cxplain.KIND:
+    if describe(folder).get("kind") == cxplain.KIND:
         return cxplain.CXPlain.load(folder)
     return load_trained(folder, black_box, networks)
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from accredit.core import InvalidInput
 from accredit.learned.laws import Draw, MaskLaw, law_from, law_settings
-from accredit.learned.stages import Batch, Stage, Training, chosen_players, descend, surprise
+from accredit.learned.stages import Batch, Stage, Training, choose_players, descend, surprise
 from accredit.learned.weighting import MaskLabels
 
 
@@ -60,7 +60,7 @@ class Job:
         logits = self.selector(batch.x, batch.answer)
         if not torch.isfinite(logits).all():
             return torch.full((len(batch),), torch.nan)  # which ends training
-        chosen = chosen_players(logits, batch.present, self.k)
+        chosen = choose_players(logits, batch.present, self.k)
         losses = self.losses(batch, self.law.shown(logits, batch.present, chosen))
         return losses + self.price * self.law.price(logits, batch.present) if self.price else losses
 

@@ -154,7 +154,7 @@ def run(
             average.update()
             bar.update(len(history.losses) + seen / len(learning))
         average.put_in()
-        watched_loss = finite(judged(stage, everything, watched, training), "the validation loss")
+        watched_loss = finite(judge(stage, everything, watched, training), "the validation loss")
         history.stages.append(stage.name)
         history.losses.append(total / len(learning))
         history.validation.append(watched_loss)
@@ -213,7 +213,7 @@ def batches(rows: Batch, size: int, rng: np.random.Generator) -> Iterator[Tensor
         yield torch.from_numpy(cuts[k])
 
 
-def judged(stage: Stage, everything: Sequence[nn.Module], rows: Batch, training: Training) -> float:
+def judge(stage: Stage, everything: Sequence[nn.Module], rows: Batch, training: Training) -> float:
     """The stage's mean loss on rows kept aside, with the same noise in every epoch."""
     for module in everything:
         module.eval()
@@ -223,10 +223,10 @@ def judged(stage: Stage, everything: Sequence[nn.Module], rows: Batch, training:
         return float(torch.cat([stage.losses(part.to(training.device), generator) for part in parts]).mean())
 
 
-def chosen_players(logits: Tensor, present: Tensor, k: int | None) -> Tensor:
+def choose_players(logits: Tensor, present: Tensor, k: int | None) -> Tensor:
     """Who is shown once training is over, as 0 and 1: the k highest, or without k those with a chance above ½. (N, n).
 
-    >>> chosen_players(torch.tensor([[2.0, -1.0, 3.0]]), torch.ones(1, 3), None)
+    >>> choose_players(torch.tensor([[2.0, -1.0, 3.0]]), torch.ones(1, 3), None)
     tensor([[1., 0., 1.]])
     """
     found, there = logits.detach().cpu().numpy(), present.cpu().numpy() > 0

@@ -192,7 +192,7 @@ def fit_selector(
     return made
 
 
-def opened_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
+def open_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
     """A saved selector and a task for it; refused where it was trained on another model."""
     selector = load(folder)
     task: Task = task_of(selector.inputs)
@@ -205,7 +205,7 @@ def opened_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
     return selector, task
 
 
-def scored(subject: Subject, folder: str) -> Attribution:
+def score(subject: Subject, folder: str) -> Attribution:
     """The method `selector:FOLDER` of `explain`: how soon a trained selector chooses each player of a text or picture."""
     if subject.kind not in ("text", "image"):
         raise InvalidInput(f"selectors read texts and pictures here, and this is a model of {subject.kind}")
@@ -222,7 +222,7 @@ def scores_of(players: tuple[str, ...], scores: FloatArray, rule: str) -> Attrib
 
 
 def _of_words(subject: Subject, folder: str) -> tuple[FloatArray, str]:
-    selector, task = opened_selector(folder, lambda like: text_task([subject.seen.text], subject.model, like=like))
+    selector, task = open_selector(folder, lambda like: text_task([subject.seen.text], subject.model, like=like))
     if task.notes:
         raise InvalidInput(
             f"the text has more tokens than the {task.inputs.n} that the explainer in {folder} reads; shorten it"
@@ -235,7 +235,7 @@ def _of_words(subject: Subject, folder: str) -> tuple[FloatArray, str]:
 
 def _of_patches(subject: Subject, folder: str) -> tuple[FloatArray, str]:
     """A player is chosen as soon as one of its pixels is."""
-    selector, task = opened_selector(folder, lambda like: picture_task([subject.seen], subject.model, like))
+    selector, task = open_selector(folder, lambda like: picture_task([subject.seen], subject.model, like))
     assert isinstance(task.inputs, Pixels)
     grid = np.arange(task.inputs.n).reshape(task.inputs.grid)
     places = np.kron(grid, np.ones((task.inputs.block,) * 2, dtype=grid.dtype)).ravel()  # of each pixel

@@ -23,10 +23,10 @@ from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
 from accredit.learned.inputs import SEEDS, Array, Inputs, one_input, whole
 from accredit.learned.laws import MaskLaw, law_settings
-from accredit.learned.masks import checked_k, checked_mask
+from accredit.learned.masks import check_k, check_mask
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.schedules import Job, Schedule
-from accredit.learned.stages import Batch, History, Training, chosen_players, run, surprise
+from accredit.learned.stages import Batch, History, Training, choose_players, run, surprise
 from accredit.values.solver import progress as progress_bar
 
 KIND = "trained explainer"
@@ -94,7 +94,7 @@ class TrainedExplainer:
                 f"count must be positive, got {count}; leave it out to divide by the number of kept words"
             )
         self.method, self.inputs, self.classes = method, inputs, classes
-        self.k = None if k is None else checked_k(k, inputs.n)
+        self.k = None if k is None else check_k(k, inputs.n)
         self.law, self.schedule, self.query, self.target, self.price = law, schedule, query, target, price
         self.training, self.selector_width, self.surrogate_width = training, selector_width, surrogate_width
         self.surrogate, self.count = surrogate, None if count is None else float(count)
@@ -160,7 +160,7 @@ class TrainedExplainer:
         """What speaks against it; `history` learns what masks cost as they were trained, and as they are used."""
         with torch.no_grad():
             logits = selector(watched.x, watched.answer)
-            chosen = chosen_players(logits, watched.present, self.k)
+            chosen = choose_players(logits, watched.present, self.k)
             shown = self.law.shown(logits, watched.present, chosen)
 
             def loss(mask: Tensor) -> Tensor:
@@ -196,19 +196,19 @@ class TrainedExplainer:
     def select(self, x: npt.ArrayLike, k: int | None = None) -> BoolArray:
         """Exactly k players per row (all that are present, if fewer), ties to the lowest index: (N, n)."""
         logits, present = self._logits(self.inputs.check(x))
-        return chosen_players(logits, present, self.k if k is None else k).numpy() > 0
+        return choose_players(logits, present, self.k if k is None else k).numpy() > 0
 
     def masks(self, x: npt.ArrayLike) -> FloatArray:
         """What the surrogate is shown of each row: the chosen set, or the law's own soft mask, (N, n)."""
         logits, present = self._logits(self.inputs.check(x))
-        shown = self.law.shown(logits, present, chosen_players(logits, present, self.k))
+        shown = self.law.shown(logits, present, choose_players(logits, present, self.k))
         return shown.double().numpy()
 
     def answer(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
         """The surrogate's answer from x under any mask (N, n), also one that audits make up: (N, classes); a regression's
         number in the units of the black box."""
         given = self.inputs.check(x)
-        shown = torch.from_numpy(checked_mask(mask, len(given), self.inputs.n)).float()
+        shown = torch.from_numpy(check_mask(mask, len(given), self.inputs.n)).float()
         surrogate = self._fitted()[1]
         logits = _in_parts(lambda part: surrogate(torch.tensor(given[part]), shown[part]), len(given))
         if self.classes == 1:

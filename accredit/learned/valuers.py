@@ -74,12 +74,12 @@ class Asked:
     total: FloatArray  # (N, outputs): v(N) − v(∅)
 
 
-def drawn_coalitions(present: BoolArray, pairs: int, rng: np.random.Generator) -> BoolArray:
+def draw_coalitions(present: BoolArray, pairs: int, rng: np.random.Generator) -> BoolArray:
     """One of each of `pairs` complementary pairs per row, sizes k drawn ∝ 1/(k(n−k)): (N, n) -> (N, pairs, n).
 
     A row with one player has only the coalition of that player.
 
-    >>> drawn = drawn_coalitions(np.ones((4, 3), dtype=bool), 50, np.random.default_rng(0))
+    >>> drawn = draw_coalitions(np.ones((4, 3), dtype=bool), 50, np.random.default_rng(0))
     >>> sorted(set(drawn.sum(axis=2).ravel().tolist()))
     [1, 2]
     """
@@ -141,7 +141,7 @@ class TokenValuer(nn.Module):
         mean = near.sum(dim=1) / there.sum(dim=1).clamp(min=1)
         text = nn.functional.gelu(self.whole(torch.cat([near.amax(dim=1), mean], dim=1)))
         each = self.head(torch.cat([near, text[:, None].expand_as(near)], dim=2))  # (N, T, outputs)
-        return dealt(each, owner, players)
+        return deal(each, owner, players)
 
 
 class PatchValuer(nn.Module):
@@ -159,14 +159,14 @@ class PatchValuer(nn.Module):
         return found
 
 
-def dealt(places: Tensor, owner: Tensor, players: int) -> Tensor:
+def deal(places: Tensor, owner: Tensor, players: int) -> Tensor:
     """Numbers of places summed over each player's own: (N, places, d), (N, places) -> (N, players, d)."""
     to = torch.where(owner < 0, players, owner)[:, :, None].expand(-1, -1, places.shape[2])
     sums = places.new_zeros(len(places), players + 1, places.shape[2])
     return sums.scatter_add(1, to, places)[:, :players]
 
 
-def fitted(
+def fit(
     network: nn.Module, seen: Seen, asked: Asked, *, epochs: int, patience: int, batch: int, rate: float, seed: int,
     passed: Callable[[int], None] = lambda epoch: None,
 ) -> tuple[Ending, list[float]]:  # fmt: skip

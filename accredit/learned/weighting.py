@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.core import InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 
 
 class MaskLabels(nn.Module):
@@ -71,7 +71,7 @@ class MaskLabels(nn.Module):
         return (prior.to(likely)[labels] / likely.clamp(min=floor)).clamp(max=cap).detach()
 
 
-@checked_arguments
+@check_arguments
 def effective_sample_size(weights: npt.ArrayLike) -> float:
     """(Σw)² / Σw²: how many equally weighted rows are as good as these.
 

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import as_array
-from accredit.models.encoded import numbered, sentence_spans
+from accredit.models.encoded import number_tokens, sentence_spans
 from accredit.models.prompt import Place, Prompt, prompt_of, visible
 from accredit.models.reading import Heads, Read, read_attention
-from accredit.models.state import device_of, finite, quiet, tracked
+from accredit.models.state import device_of, finite, quiet, track
 from accredit.models.text import TextModel, as_text_model
 
 NEW_TOKENS = 128  # of a generated answer
@@ -49,7 +49,7 @@ class Answer:
         ends = np.cumsum([len(piece) for piece in self.pieces])
         spans = np.stack([ends - [len(piece) for piece in self.pieces], ends], axis=1)
         units = sentence_spans(self.text) or [(0, len(self.text))]
-        number = numbered(spans, units, self.text)
+        number = number_tokens(spans, units, self.text)
         present, number = np.unique(number, return_inverse=True)
         return distinct_names(" ".join(self.text[a:b].split()) for a, b in (units[k] for k in present)), number
 
@@ -438,7 +438,7 @@ class AnsweringModel:
         def forward(**extra: Any) -> Any:
             return self.model(**given, **extra)
 
-        with self.held(), tracked(self.model):
+        with self.held(), track(self.model):
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 
@@ -468,7 +468,7 @@ def _are_ids(prompt: Any) -> bool:
     return isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(i, int | np.integer) for i in prompt)
 
 
-@checked_arguments
+@check_arguments
 def as_answering_model(model: Any, tokenizer: Any = None) -> AnsweringModel:
     """A model that answers from (model, tokenizer), from a transformers pipeline or a text model, or unchanged.
 

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import AccreditError, BadPayoff, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import checked_arguments
-from accredit.models.labels import chosen_output
+from accredit.core.arguments import check_arguments
+from accredit.models.labels import choose_output
 from accredit.models.payoffs import Law
 
 
@@ -87,10 +87,10 @@ class ArrayModel:
                 f"{self.name} has {len(outputs)} outputs, and numbers that are not chances have no predicted one; say which is "
                 f"explained: target=0 … target={len(outputs) - 1}"
             )
-        return chosen_output(target, outputs, self.labels(len(outputs)))
+        return choose_output(target, outputs, self.labels(len(outputs)))
 
 
-@checked_arguments
+@check_arguments
 def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
     """A model of rows from a scikit-learn estimator or pipeline, a torch module, or a function.
 

@@ -56,7 +56,7 @@ def attention_kernel(model: Any, kernel: str) -> Iterator[None]:
             config._attn_implementation = implementation
 
 
-def captured(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, tuple[torch.Tensor, ...]]:
+def capture(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, tuple[torch.Tensor, ...]]:
     """The output of `forward` when it is asked for attentions, and L tensors (batch, heads, queries, keys)."""
     output = forward(output_attentions=True)
     weights = getattr(output, FIELDS[part], None)
@@ -87,7 +87,7 @@ def check_rows(weights: tuple[torch.Tensor, ...]) -> None:
             )
 
 
-def stacked(weights: tuple[torch.Tensor, ...]) -> FloatArray:
+def stack(weights: tuple[torch.Tensor, ...]) -> FloatArray:
     """Layers of one text as one array: L tensors (1, H, T, S) -> (L, H, T, S)."""
     return np.stack([w[0].detach().double().cpu().numpy() for w in weights])
 
@@ -97,9 +97,9 @@ def attention_weights(model: Any, forward: Callable[..., Any], part: str) -> Flo
     with still(model), torch.no_grad():
         said = forward()
         with attention_kernel(model, "eager"):
-            output, weights = captured(model, forward, part)
+            output, weights = capture(model, forward, part)
         check_same(model, said.logits, output.logits)
-        return stacked(weights)
+        return stack(weights)
 
 
 def check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
@@ -124,11 +124,11 @@ def attention_gradients(
     with still(model), torch.no_grad():
         said = forward()
     with still(model), attention_kernel(model, "eager"), torch.enable_grad():
-        output, weights = captured(model, forward, part)
+        output, weights = capture(model, forward, part)
         check_same(model, said.logits, output.logits.detach())
         if not all(w.requires_grad for w in weights):
             raise InvalidInput(
                 f"{type(model).__name__} detaches its attentions, so they have no gradient; use information='attention'"
             )
         slopes = torch.autograd.grad(payoff(output).sum(), weights, allow_unused=True, materialize_grads=True)
-        return stacked(weights), stacked(slopes)
+        return stack(weights), stack(slopes)

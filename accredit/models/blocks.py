@@ -18,17 +18,17 @@ def blocks_of(module: torch.nn.Module) -> list[torch.nn.Module]:
     """
     config: Any = getattr(module, "config", None)
     config = config.get_text_config(encoder=True) if hasattr(config, "get_text_config") else config
-    return _listed_in(module, getattr(config, "num_hidden_layers", None))
+    return _collect_in(module, getattr(config, "num_hidden_layers", None))
 
 
 def decoder_blocks_of(model: Any) -> list[torch.nn.Module]:
     """The blocks of the decoder of an encoder–decoder, first to last; empty where they cannot be told."""
     config = model.config
     count = getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None)
-    return _listed_in(model.get_decoder(), count)
+    return _collect_in(model.get_decoder(), count)
 
 
-def _listed_in(module: torch.nn.Module, count: int | None) -> list[torch.nn.Module]:
+def _collect_in(module: torch.nn.Module, count: int | None) -> list[torch.nn.Module]:
     lists = (part for part in module.modules() if isinstance(part, torch.nn.ModuleList))
     return next(([*part] for part in lists if len(part) == count), [])
 
@@ -40,21 +40,23 @@ def block_of(module: torch.nn.Module, layer: int | str) -> torch.nn.Module:
         try:
             return module.get_submodule(layer)
         except AttributeError:
-            raise InvalidInput(f"layer {layer!r} is not a part of {type(module).__name__}; {_listed(blocks)}") from None
+            raise InvalidInput(
+                f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}"
+            ) from None
     if isinstance(layer, bool) or not isinstance(layer, int | str) or not 0 <= int(layer) < len(blocks):
-        raise InvalidInput(f"layer is {layer!r}; {_listed(blocks)}")
+        raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}")
     return blocks[int(layer)]
 
 
-def _listed(blocks: list[torch.nn.Module]) -> str:
+def _read_list(blocks: list[torch.nn.Module]) -> str:
     numbers = f"give a number from 0 to {len(blocks) - 1}, or" if blocks else "give"
     return f"{numbers} the path of a block: see model.named_modules()"
 
 
-def entered(block: torch.nn.Module, run: Callable[[], Any]) -> torch.Tensor:
+def enter(block: torch.nn.Module, run: Callable[[], Any]) -> torch.Tensor:
     """What enters a block while something runs: (B, T, D)."""
     seen: list[torch.Tensor] = []
-    with _watched(block, lambda given: seen.append(given.detach())):
+    with _watch(block, lambda given: seen.append(given.detach())):
         run()
     if len(seen) != 1 or seen[0].ndim != 3:
         raise InvalidInput(
@@ -65,14 +67,14 @@ def entered(block: torch.nn.Module, run: Callable[[], Any]) -> torch.Tensor:
 
 
 @contextmanager
-def replaced(block: torch.nn.Module, vectors: torch.Tensor) -> Iterator[None]:
+def replace_block(block: torch.nn.Module, vectors: torch.Tensor) -> Iterator[None]:
     """Inside, these vectors enter a block instead of what would."""
-    with _watched(block, lambda given: vectors):
+    with _watch(block, lambda given: vectors):
         yield
 
 
 @contextmanager
-def _watched(block: torch.nn.Module, change: Callable[[torch.Tensor], Any]) -> Iterator[None]:
+def _watch(block: torch.nn.Module, change: Callable[[torch.Tensor], Any]) -> Iterator[None]:
     def enter(_block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = next((name for name in ("hidden_states", "x", "input") if name in kwargs), "")
         if not args and not key:

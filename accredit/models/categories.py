@@ -16,7 +16,7 @@ def with_categories(table: Any, model: Any) -> tuple[Any, tuple[str, ...]]:
 
     A value that the model never saw is refused: some libraries would take it for a missing one without a word.
     """
-    return as_categories(table, remembered(model)) if hasattr(table, "iloc") else (table, ())
+    return as_categories(table, remember(model)) if hasattr(table, "iloc") else (table, ())
 
 
 def as_categories(table: Any, learned: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
@@ -43,7 +43,7 @@ def as_categories(table: Any, learned: dict[str, list[Any]]) -> tuple[Any, tuple
     return table.assign(**changed) if plain else table, said
 
 
-def remembered(model: Any) -> dict[str, list[Any]]:
+def remember(model: Any) -> dict[str, list[Any]]:
     """The categories of the columns that a booster of xgboost or lightgbm has learned as such."""
     home = type(model).__module__.split(".")[0]
     if home == "xgboost":

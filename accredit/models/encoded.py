@@ -154,12 +154,12 @@ def units_of_each(
     before = 0
     for p, text in enumerate(texts):
         units, mine = rule(text), (part == p) & ~special
-        labels[mine] = before + numbered(spans[mine], units, text)
+        labels[mine] = before + number_tokens(spans[mine], units, text)
         before += len(units)
     return labels
 
 
-def numbered(spans: IntArray, units: list[tuple[int, int]], text: str) -> IntArray:
+def number_tokens(spans: IntArray, units: list[tuple[int, int]], text: str) -> IntArray:
     """For each token the unit (word or sentence) that holds its first visible character: (T, 2) -> (T,).
 
     A token without visible characters of its own goes with the token before it, or with the first unit.

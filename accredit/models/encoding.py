@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 Text = str | tuple[str, str]  # one text, or a pair that the model reads together
 
 
-def encoded_text(model: TextModel, text: Text, prefix: str, cut: bool) -> Encoded:
+def encode_text(model: TextModel, text: Text, prefix: str, cut: bool) -> Encoded:
     """What `TextModel.encode` gives: tokens, the characters they cover, and who of them may play."""
     texts = _texts(model, text)
-    row, left_out = _tokenized(model, texts, cut)
+    row, left_out = _tokenize(model, texts, cut)
     ids = np.array(row["input_ids"], dtype=np.int64)
     spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
     if ids.max() >= model.known:
@@ -36,7 +36,7 @@ def encoded_text(model: TextModel, text: Text, prefix: str, cut: bool) -> Encode
     return Encoded(
         text=texts[0],
         ids=ids,
-        tokens=_displayed(model, texts, ids, spans, part, special),
+        tokens=_display(model, texts, ids, spans, part, special),
         spans=spans,
         special=special,
         words=units_of_each(texts, word_spans, spans, part, special),
@@ -83,7 +83,7 @@ def _types(model: TextModel, row: Any) -> IntArray | None:
     return types
 
 
-def _tokenized(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any, str]:
+def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any, str]:
     """The tokenizer's answer, and the part of the text that did not fit."""
     wanted = {
         "return_offsets_mapping": True,
@@ -125,7 +125,7 @@ def _special(model: TextModel, ids: IntArray, added: BoolArray) -> BoolArray:
     return added | np.isin(ids, np.array(sorted(reserved), dtype=np.int64))
 
 
-def _displayed(
+def _display(
     model: TextModel, texts: tuple[str, ...], ids: IntArray, spans: IntArray, part: IntArray, special: BoolArray
 ) -> tuple[str, ...]:
     pieces = model.tokenizer.convert_ids_to_tokens(ids.tolist())

@@ -17,7 +17,7 @@ from accredit.models.blocks import blocks_of
 
 
 @contextmanager
-def looked_up(model: Any, **given: torch.Tensor | None) -> Iterator[None]:
+def look_up(model: Any, **given: torch.Tensor | None) -> Iterator[None]:
     """Inside, the ids that a BERT-like model is given are places in a table. Whether its output stays the same is for the
     caller to try; a model built otherwise is refused.
 

@@ -79,7 +79,7 @@ def _framed(given: Any) -> Any:
     if isinstance(given, list | tuple) and len(given) and all(isinstance(row, Mapping) for row in given):
         return _frame([dict(row) for row in given])
     if hasattr(given, "to_frame") and not hasattr(given, "columns"):
-        return _unstacked(given)
+        return _unstack(given)
     if hasattr(given, "to_pandas") and not hasattr(given, "iloc"):
         return given.to_pandas()
     if isinstance(given, np.ndarray) and given.dtype.names:
@@ -113,7 +113,7 @@ def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
             yield np.array([str(value) for value in column])
 
 
-def aligned(rows: Any, background: Rows, what: str = "rows") -> Rows:
+def align(rows: Any, background: Rows, what: str = "rows") -> Rows:
     """The rows with the background's columns in its order: by name where they have names, by position where they do not."""
     if isinstance(rows, Rows):
         given = rows
@@ -136,15 +136,17 @@ def aligned(rows: Any, background: Rows, what: str = "rows") -> Rows:
 def _by_name(given: Rows, background: Rows, what: str) -> Rows:
     if not background.framed and not set(given.columns) & set(background.columns):
         raise InvalidInput(
-            f"{what} has named columns ({_listed(list(given.columns))}) and background has none; give both as data frames, or "
-            "both as arrays"
+            f"{what} has named columns ({_read_list(list(given.columns))}) and background has none; give both as data "
+            "frames, or both as arrays"
         )
     missing = [c for c in background.columns if c not in given.columns]
     extra = [c for c in given.columns if c not in background.columns]
     if missing or extra:
-        said = f"lacks the column{'s' * (len(missing) > 1)} {_listed(missing)}" if missing else ""
+        said = f"lacks the column{'s' * (len(missing) > 1)} {_read_list(missing)}" if missing else ""
         said += " and " * bool(missing and extra)
-        said += f"has the column{'s' * (len(extra) > 1)} {_listed(extra)}, which the background lacks" if extra else ""
+        said += (
+            f"has the column{'s' * (len(extra) > 1)} {_read_list(extra)}, which the background lacks" if extra else ""
+        )
         raise InvalidInput(f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]")
     order = [given.columns.index(c) for c in background.columns]
     table = given.table.iloc[:, order]
@@ -153,10 +155,10 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
     return Rows(table.set_axis(background.table.columns, axis=1), background.columns, given.names)
 
 
-def joined(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
+def join(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
     """Background and rows in one table, background first, and what had to be widened. No value changes, or it is refused.
 
-    >>> table, notes = joined(rows_of([[2.9]]), rows_of([[1], [3]]))
+    >>> table, notes = join(rows_of([[2.9]]), rows_of([[1], [3]]))
     >>> table.ravel().tolist(), notes
     ([1.0, 3.0, 2.9], ())
     """
@@ -173,19 +175,19 @@ def joined(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
 
     columns, notes = {}, []
     for i, name in enumerate(background.columns):
-        columns[i], note = _joined_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
+        columns[i], note = _join_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
         notes += [note] if note else []
     return pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), tuple(notes)
 
 
-def fitted(rows: Rows, background: Rows) -> Rows:
+def fit(rows: Rows, background: Rows) -> Rows:
     """The rows with the background's types where that changes no value."""
     if not background.framed or _alike(rows.table, background.table):
         return rows
     import pandas
 
     columns = {
-        i: _fitted_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
+        i: _fit_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
         for i, name in enumerate(background.columns)
     }
     return Rows(pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), rows.columns, rows.names)
@@ -196,7 +198,7 @@ def kinds_of(table: Any) -> tuple[Any, ...]:
     return (table.dtype,) if isinstance(table, np.ndarray) else tuple(table.dtypes)
 
 
-def typed(table: Any, like: Any) -> Any | None:
+def type_of(table: Any, like: Any) -> Any | None:
     """A table with the column types of another; None where that changes a value."""
     if isinstance(table, np.ndarray):
         if table.dtype == like.dtype:
@@ -213,7 +215,7 @@ def typed(table: Any, like: Any) -> Any | None:
     return pandas.DataFrame(dict(enumerate(parts))).set_axis(table.columns, axis=1)
 
 
-def stacked(first: Any, second: Any) -> Any:
+def stack(first: Any, second: Any) -> Any:
     """Two tables with the same columns and types below one another."""
     if isinstance(first, np.ndarray):
         return np.concatenate([first, second])
@@ -230,7 +232,7 @@ def _alike(one: Any, other: Any) -> bool:
     )
 
 
-def _fitted_column(row: Any, background: Any, name: str) -> Any:
+def _fit_column(row: Any, background: Any, name: str) -> Any:
     import pandas
 
     if not isinstance(background.dtype, pandas.CategoricalDtype):
@@ -240,15 +242,15 @@ def _fitted_column(row: Any, background: Any, name: str) -> Any:
     if unseen:
         raise InvalidInput(
             f"column {name!r} holds {unseen[0]!r}, which is not one of the background's categories "
-            f"({_listed([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
+            f"({_read_list([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
         )
     return pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
 
 
-def _joined_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
+def _join_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
     import pandas
 
-    fit = _fitted_column(row, background, name)
+    fit = _fit_column(row, background, name)
     both = pandas.concat([background, fit], ignore_index=True)
     if both.dtype == background.dtype == fit.dtype:
         return both, ""
@@ -321,12 +323,14 @@ def _array(given: Any, what: str) -> Any:
         raise InvalidInput(f"{what} holds an infinite value; replace it first")
     if table.dtype == object and any(type(value).__name__ == "NAType" for value in table.flat):
         raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame")
-    if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _listed_rows(given) for v in row):
-        return np.array([list(row) for row in _listed_rows(given)], dtype=object)  # numpy would turn numbers into words
+    if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _collect_rows(given) for v in row):
+        return np.array(
+            [list(row) for row in _collect_rows(given)], dtype=object
+        )  # numpy would turn numbers into words
     return table
 
 
-def _listed_rows(given: Any) -> list[Any]:
+def _collect_rows(given: Any) -> list[Any]:
     rows = list(given)
     return rows if rows and isinstance(rows[0], list | tuple | np.ndarray) else [rows]
 
@@ -340,7 +344,7 @@ def _width(given: Any) -> int:
     return int(shape[-1]) if shape else 0
 
 
-def _unstacked(series: Any) -> Any:
+def _unstack(series: Any) -> Any:
     """One row as a frame that keeps each cell's own type."""
     return _frame([series.tolist()], series.index, [series.name if series.name is not None else 0])
 
@@ -359,7 +363,7 @@ def _check_distinct(names: tuple[str, ...], what: str) -> None:
         )
 
 
-def _listed(names: list[str]) -> str:
+def _read_list(names: list[str]) -> str:
     return ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
 
 

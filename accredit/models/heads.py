@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import torch
 
-from accredit.core import InvalidInput, checked_names, whole_number
-from accredit.core.arguments import checked_arguments
+from accredit.core import InvalidInput, check_names, whole_number
+from accredit.core.arguments import check_arguments
 from accredit.models.labels import label_of
 from accredit.models.payoffs import Law
 from accredit.models.text import Head, TextModel, TokenBatch, as_text_model
@@ -19,7 +19,7 @@ from accredit.models.text import Head, TextModel, TokenBatch, as_text_model
 Pooling = Literal["mean", "first", "last"]
 
 
-@checked_arguments
+@check_arguments
 def read_model(
     model: Any,
     tokenizer: Any,
@@ -40,11 +40,11 @@ def read_model(
     >>> length.predict(length.encode("A gripping film.")).shape
     (1,)
     """
-    names = checked_names(labels, "labels")
-    return _headed(model, tokenizer, Head(lambda output, _: read(output), names, law, in_place, (read, names)))
+    names = check_names(labels, "labels")
+    return _head(model, tokenizer, Head(lambda output, _: read(output), names, law, in_place, (read, names)))
 
 
-@checked_arguments
+@check_arguments
 def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
     """A token classifier, asked for the label of one token: the `at`-th of those that `model.encode(text).tokens` lists.
 
@@ -58,12 +58,12 @@ def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
     _check_ends(model, "ForTokenClassification", "token_label_model")
     whole_number(at, "at", 0, example=1)
     names = tuple(label_of(model.config, i) for i in range(model.config.num_labels))
-    return _headed(
+    return _head(
         model, tokenizer, Head(lambda output, _: _at(output.logits, at), names, "softmax", True, ("label", at))
     )
 
 
-@checked_arguments
+@check_arguments
 def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     """A model of question answering, asked for one span: the logit of its first token as start plus that of its last as end.
 
@@ -84,10 +84,10 @@ def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     def read(output: Any, _: TokenBatch) -> torch.Tensor:
         return _at(output.start_logits[..., None], start) + _at(output.end_logits[..., None], end)
 
-    return _headed(model, tokenizer, Head(read, (f"span {start}–{end}",), "none", True, ("span", start, end)))
+    return _head(model, tokenizer, Head(read, (f"span {start}–{end}",), "none", True, ("span", start, end)))
 
 
-@checked_arguments
+@check_arguments
 def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "mean") -> TextModel:
     """A model of embeddings, asked how close a text is to another: the cosine of their two vectors.
 
@@ -105,21 +105,21 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
             raise InvalidInput(
                 f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)"
             )
-        pooled = _pooled(output.last_hidden_state, batch, pooling)
+        pooled = _pool(output.last_hidden_state, batch, pooling)
         unit: torch.Tensor = pooled / torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
         return unit
 
-    alone = _headed(model, tokenizer, Head(vector, (), "none", False, ("vector", pooling)))
+    alone = _head(model, tokenizer, Head(vector, (), "none", False, ("vector", pooling)))
     with alone.held(), torch.no_grad():
         other = alone.outputs(alone.batch(alone.encode(to)))[0]
     name = f"similarity to {to!r:.40}"
     read = Head(
         lambda output, batch: (vector(output, batch) @ other)[:, None], (name,), "none", False, (name, to, pooling)
     )
-    return _headed(model, tokenizer, read)
+    return _head(model, tokenizer, read)
 
 
-def _headed(model: Any, tokenizer: Any, head: Head) -> TextModel:
+def _head(model: Any, tokenizer: Any, head: Head) -> TextModel:
     text_model = as_text_model(model, tokenizer, head)
     if text_model.model.config.is_encoder_decoder:
         raise InvalidInput(
@@ -140,7 +140,7 @@ def _at(logits: torch.Tensor, place: int) -> torch.Tensor:
     return logits[:, place]
 
 
-def _pooled(hidden: torch.Tensor, batch: TokenBatch, pooling: Pooling) -> torch.Tensor:
+def _pool(hidden: torch.Tensor, batch: TokenBatch, pooling: Pooling) -> torch.Tensor:
     """One vector per row: (B, T, D) -> (B, D)."""
     everywhere = torch.ones(hidden.shape[:2], dtype=torch.int64, device=hidden.device)
     attends = everywhere if batch.attends is None else batch.attends

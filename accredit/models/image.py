@@ -14,14 +14,14 @@ import torch
 
 from accredit import defaults
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.models import attention
 from accredit.models.arrays import tensor_of
-from accredit.models.labels import chosen_output, label_of, law_of
+from accredit.models.labels import choose_output, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of_batch, open_picture, photo_of
-from accredit.models.pixels import Pixels, painted_over
-from accredit.models.preparation import Preparation, given_preparation, preparation_of
+from accredit.models.pixels import Pixels, paint_over
+from accredit.models.preparation import Preparation, choose_preparation, preparation_of
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, precision_of_module, still
 
@@ -93,7 +93,7 @@ class ImageModel:
         """A picture in plain colours, prepared as the model wants it."""
         original = photo.image.height, photo.image.width
         if self.preprocess is not None:
-            framed, steps = given_preparation(self.channels if self.channels in (1, 3) else None).coloured(photo)
+            framed, steps = choose_preparation(self.channels if self.channels in (1, 3) else None).coloured(photo)
             said = f"prepared by {getattr(self.preprocess, 'name', 'the given preprocess')}"
             values = self._preprocessed(replace(photo, image=framed))
             return Pixels(values, self._patch(), photo.name, _notes(photo, steps, said))
@@ -127,7 +127,7 @@ class ImageModel:
             return self.preparation, self._scaling(self.preparation) if self._plain else ""
         size = getattr(self._reads, "image_size", None)
         if size is None:
-            scaled = given_preparation(self.channels)
+            scaled = choose_preparation(self.channels)
             return scaled, self._scaling(scaled)
         height, width = (size, size) if isinstance(size, int) else tuple(size)
         return Preparation(
@@ -249,7 +249,7 @@ class ImageModel:
     def target(self, target: str | int | None, pixels: Pixels) -> int:
         """The class to explain: by name, by index, or the predicted one when None, which alone asks the model again."""
         logits = self.predict(pixels) if target is None or not self._outputs else np.zeros(self._outputs)
-        return chosen_output(target, logits, tuple(self.label(i) for i in range(len(logits))))
+        return choose_output(target, logits, tuple(self.label(i) for i in range(len(logits))))
 
     def attentions(self, pixels: Pixels) -> FloatArray:
         """Attention weights (L, H, T, T) over the model's tokens: class and register tokens, then patches by row."""
@@ -340,12 +340,12 @@ def _few(numbers: tuple[float, ...]) -> str:
 def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str | float, npt.NDArray[np.float32]]:
     """A name for how players leave, and what is seen where nobody plays: (C, H, W).
 
-    `removal` is a name or a number, see `painted_over`, or another picture: a file, a PIL image or an array.
+    `removal` is a name or a number, see `paint_over`, or another picture: a file, a PIL image or an array.
     """
     if isinstance(removal, int | float) or (isinstance(removal, str) and not is_picture_file(removal)):
-        return removal, painted_over(pixels, removal)
+        return removal, paint_over(pixels, removal)
     other = model.encode(removal)
-    return f"the picture {other.name}", painted_over(pixels, other.values)
+    return f"the picture {other.name}", paint_over(pixels, other.values)
 
 
 def with_processor(model: Any, processor: Any, name: str | None = None) -> ImageModel:
@@ -354,7 +354,7 @@ def with_processor(model: Any, processor: Any, name: str | None = None) -> Image
     return ImageModel(model, way, name) if isinstance(way, Preparation) else ImageModel(model, None, name, way)
 
 
-@checked_arguments
+@check_arguments
 def as_image_model(
     model: Any,
     processor: Any = None,
@@ -390,5 +390,7 @@ def as_image_model(
         return with_processor(model, processor)
     made = ImageModel(model)
     if given:
-        made.preparation = given_preparation(made.channels, size or getattr(made._reads, "image_size", None), mean, std)
+        made.preparation = choose_preparation(
+            made.channels, size or getattr(made._reads, "image_size", None), mean, std
+        )
     return made

@@ -22,21 +22,21 @@ def law_of(config: Any, outputs: int) -> Law:
     return "none" if kind == "regression" or outputs == 1 else "softmax"
 
 
-def chosen_output(target: str | int | None, outputs: FloatArray, labels: tuple[str, ...]) -> int:
+def choose_output(target: str | int | None, outputs: FloatArray, labels: tuple[str, ...]) -> int:
     """The explained output: by name, by index, or the largest of `outputs` when None.
 
     >>> import numpy as np
-    >>> chosen_output("POSITIVE", np.array([0.1, 0.9]), ("NEGATIVE", "POSITIVE"))
+    >>> choose_output("POSITIVE", np.array([0.1, 0.9]), ("NEGATIVE", "POSITIVE"))
     1
     """
     if target is None:
         return int(outputs.argmax())
     if isinstance(target, str):
         return label_index(target, labels)
-    return checked_index(target, len(outputs))
+    return check_index(target, len(outputs))
 
 
-def checked_index(target: object, outputs: int) -> int:
+def check_index(target: object, outputs: int) -> int:
     """An output index, or an error that says which there are."""
     return whole_number(target, "target", 0, outputs - 1)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.models.adapters import attach, is_adapter, settings_of
 from accredit.models.folders import check_model_size, model_config
 from accredit.models.folders import settings as settings_in
 from accredit.models.image import ImageModel, with_processor
-from accredit.models.state import quiet, settled
+from accredit.models.state import quiet, settle
 from accredit.models.tasks import HEADS, other_route
 from accredit.models.text import TextModel
 
@@ -21,7 +21,7 @@ MOST_NAME = 96  # characters that the hub allows; its own check of longer ones t
 WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")  # what a download may fetch: no code, no pickles
 
 
-@checked_arguments
+@check_arguments
 def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel:
     """A Hugging Face text model and its tokenizer from a folder, or by name.
 
@@ -59,7 +59,7 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     kind = kinds[ending]
     if ending == "ForConditionalGeneration" and not config.get("is_encoder_decoder", False):
         kind = transformers.AutoModelForImageTextToText  # decoder-only classes that also read pictures
-    model = _loaded(kind, folder)
+    model = _load(kind, folder)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # tokenizers raise plain exceptions; the cause is in the message
@@ -67,7 +67,7 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     return TextModel(model, tokenizer, str(folder_or_name))
 
 
-@checked_arguments
+@check_arguments
 def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> ImageModel:
     """A Hugging Face image classifier from a folder, or by name; the same rules as `load_text_model`.
 
@@ -83,7 +83,7 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
         raise InvalidInput(
             f"{folder} holds a {architecture}; images are explained for classes ending in ForImageClassification"
         )
-    model = _loaded(transformers.AutoModelForImageClassification, folder)
+    model = _load(transformers.AutoModelForImageClassification, folder)
     settings = folder / "preprocessor_config.json"
     if not settings.is_file():
         return ImageModel(model, None, str(folder_or_name))
@@ -97,7 +97,7 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
     return with_processor(model, processor, str(folder_or_name))
 
 
-@checked_arguments
+@check_arguments
 def load_model(folder_or_name: str | Path, *, download: bool = False) -> TextModel | ImageModel:
     """A text or image model, whichever the folder holds.
 
@@ -147,7 +147,7 @@ def _architecture(config: dict[str, Any], folder: Path) -> str:
     return names[0]
 
 
-def _loaded(kind: Any, folder: Path) -> Any:
+def _load(kind: Any, folder: Path) -> Any:
     try:
         with quiet():
             check_model_size(kind, folder, settings_in(folder / "config.json"))
@@ -165,7 +165,7 @@ def _loaded(kind: Any, folder: Path) -> Any:
             f"{folder} has no weights for {missing[0]}{' and others' if len(missing) > 1 else ''}; they would be "
             "random numbers. Fine-tune the model first, and save it with its head"
         )
-    return settled(model).eval()
+    return settle(model).eval()
 
 
 def _one_line(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
-from accredit.core.game import checked_groups
+from accredit.core.game import check_groups
 from accredit.core.numbers import whole_number
 
 
@@ -69,7 +69,7 @@ def partition_of(
     `free` marks the places that may belong to a player: (places,).
     """
     owner = np.full(places, -1, dtype=np.int64)
-    for g, (group, members) in enumerate(checked_groups(groups).items()):
+    for g, (group, members) in enumerate(check_groups(groups).items()):
         where = [whole_number(m, f"a position of players[{group!r}]", 0, example=0) for m in members]
         if not where:
             raise InvalidInput(f"players[{group!r}] is empty; give at least one position")

@@ -37,7 +37,7 @@ Payoff = str | Callable[[Any], Any]
 Law = Literal["softmax", "sigmoid", "probability", "none"]  # how outputs become probabilities; "none": they do not
 
 
-def named_payoff(payoff: Payoff) -> str:
+def name_payoff(payoff: Payoff) -> str:
     """What a payoff is called in a result; a function is called by its own name."""
     return payoff if isinstance(payoff, str) else getattr(payoff, "__name__", type(payoff).__name__)
 
@@ -70,7 +70,7 @@ def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -
     """
     xp, z = _float64(outputs)
     if callable(payoff):
-        return _called(xp, payoff, z)
+        return _call(xp, payoff, z)
     with np.errstate(divide="ignore", invalid="ignore"):
         if law != "probability":
             return _worth(xp, z, target, payoff, law)
@@ -157,13 +157,13 @@ def _of_all(xp: Any, p: Any, logs: Any, target: int, payoff: str) -> Any:
     return xp.where(xp.isnan(top), top, (p[:, target] >= top) * xp.ones_like(top))  # what is not a number is not wrong
 
 
-def _called(xp: Any, payoff: Callable[[Any], Any], outputs: Any) -> Any:
+def _call(xp: Any, payoff: Callable[[Any], Any], outputs: Any) -> Any:
     """A payoff given as a function of numpy outputs, checked: one number per row."""
     given = outputs if xp is np else outputs.detach().numpy()
-    worth = real_numbers(payoff(given), f"what payoff {named_payoff(payoff)} returns", BadPayoff)
+    worth = real_numbers(payoff(given), f"what payoff {name_payoff(payoff)} returns", BadPayoff)
     if worth.shape != (len(given),):
         raise BadPayoff(
-            f"payoff {named_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed"
+            f"payoff {name_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed"
         )
     return worth if xp is np else xp.from_numpy(worth)
 

@@ -75,7 +75,7 @@ def open_picture(
             warnings.simplefilter("always")
             with Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=formats) as picture:
                 _check_size(picture.width, picture.height, name, largest)
-                steps = _stored(picture)
+                steps = _store(picture)
                 picture.load()
                 photo = _plain_colours(picture, plain, steps, name)
     except Image.DecompressionBombError:
@@ -92,7 +92,7 @@ def open_picture(
     return replace(photo, steps=(*photo.steps, *doubts))
 
 
-def _stored(picture: Any) -> tuple[str, ...]:
+def _store(picture: Any) -> tuple[str, ...]:
     """What is not taken over from a file: the lower bits of deep colours, and all frames but the first."""
     deep = ";16" in str(picture.tile) and not picture.mode.startswith("I")
     frames = getattr(picture, "n_frames", 1)

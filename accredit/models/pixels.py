@@ -242,7 +242,7 @@ def _check_count(count: int) -> None:
         )
 
 
-def painted_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def paint_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """What the picture looks like where nobody plays: (C, H, W).
 
     "mean" is the picture's mean colour, "blur" a blurred copy (standard deviation: half a patch of the default grid), "black"

@@ -148,7 +148,7 @@ class Preparation:
         return self.resized * height // short, self.resized * width // short
 
 
-def given_preparation(
+def choose_preparation(
     channels: int | None, size: int | tuple[int, int] | None = None, mean: Any = None, std: Any = None
 ) -> Preparation:
     """How pictures are prepared for a network that does not say it: scaled to 0…1, and what else is asked for."""

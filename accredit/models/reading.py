@@ -164,7 +164,7 @@ def read_attention(
     if tensor in ("gf", "agf"):
         return _by_slopes(model, forward, tensor, heads, payoff, said)
     combining = _Combining(heads)
-    kernel = _hooked(model, combining) if tensor == "af" else _valued(model, combining)
+    kernel = _hook(model, combining) if tensor == "af" else _value(model, combining)
     with still(model), torch.no_grad(), kernel:
         output = forward(output_attentions=True)
     check_same(model, said.logits, output.logits)
@@ -174,7 +174,7 @@ def read_attention(
     }
     del output
     combining.made.clear()
-    return Read({part: _stacked(weights, rows=tensor == "af") for part, weights in found.items()})
+    return Read({part: _stack(weights, rows=tensor == "af") for part, weights in found.items()})
 
 
 def _late(weights: torch.Tensor, tensor: str, combining: _Combining, model: Any) -> torch.Tensor:
@@ -204,7 +204,7 @@ def _by_slopes(
         heads.combined([_positive(h, g, tensor) for h, g in zip(w[0].detach(), slope[0], strict=True)])[None, None]
         for w, slope in zip(every, slopes, strict=True)
     )
-    return Read({part: _stacked([next(combined) for _ in weights], rows=False) for part, weights in parts.items()})
+    return Read({part: _stack([next(combined) for _ in weights], rows=False) for part, weights in parts.items()})
 
 
 def _positive(head: torch.Tensor, slope: torch.Tensor, tensor: str) -> torch.Tensor:
@@ -232,7 +232,7 @@ def _parts(model: Any, output: Any) -> dict[str, list[torch.Tensor]]:
     return parts
 
 
-def _stacked(weights: list[torch.Tensor], rows: bool) -> FloatArray:
+def _stack(weights: list[torch.Tensor], rows: bool) -> FloatArray:
     """L matrices as one array (L, T, S), each let go as it is copied; with `rows`, every row is divided by its sum."""
     found: FloatArray = np.empty((len(weights), *weights[0].shape[-2:]))
     for layer in range(len(weights)):
@@ -281,7 +281,7 @@ def reading_bytes(layers: int, heads: int, tokens: int, tensor: str = "af") -> f
 
 
 @contextmanager
-def _hooked(model: Any, combining: _Combining) -> Iterator[None]:
+def _hook(model: Any, combining: _Combining) -> Iterator[None]:
     """The eager kernel, every module's attention combined as it comes out."""
     hooks = [part.register_forward_hook(combining.hook, prepend=True) for part in model.modules()]
     try:
@@ -295,7 +295,7 @@ def _hooked(model: Any, combining: _Combining) -> Iterator[None]:
 _COMBINING: ContextVar[_Combining] = ContextVar("combining")
 
 
-def _weighed(
+def _weigh(
     module: torch.nn.Module, query: Any, key: Any, value: torch.Tensor, mask: Any, **settings: Any
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """A model's own eager kernel; its weights come out times the lengths of the value vectors, heads combined."""
@@ -312,12 +312,12 @@ def _weighed(
 
 
 @contextmanager
-def _valued(model: Any, combining: _Combining) -> Iterator[None]:
-    """The kernel of `_weighed`, which transformers takes by its name."""
+def _value(model: Any, combining: _Combining) -> Iterator[None]:
+    """The kernel of `_weigh`, which transformers takes by its name."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
-    AttentionInterface.register(VALUED, _weighed)
+    AttentionInterface.register(VALUED, _weigh)
     AttentionMaskInterface.register(VALUED, eager_mask)
     token = _COMBINING.set(combining)
     try:

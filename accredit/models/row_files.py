@@ -50,13 +50,13 @@ def _read(file: Path, library: str, trusted: tuple[str, ...]) -> RowModel:
         case "onnx":
             return _onnx(file)
         case "xgboost":
-            xgboost = _imported("xgboost", file)
+            xgboost = _import("xgboost", file)
             return as_row_model(xgboost.Booster(model_file=str(file)))
         case "lightgbm":
-            lightgbm = _imported("lightgbm", file)
+            lightgbm = _import("lightgbm", file)
             return as_row_model(lightgbm.Booster(model_file=str(file)))
         case _:
-            catboost = _imported("catboost", file)
+            catboost = _import("catboost", file)
             return as_row_model(
                 catboost.CatBoost().load_model(str(file), format="json" if file.suffix == ".json" else "cbm")
             )
@@ -80,7 +80,7 @@ def _library(file: Path) -> str:
     raise InvalidInput(f"{file.name} is not a model that can be read; it must be {ENDINGS}")
 
 
-def _imported(package: str, file: Path) -> Any:
+def _import(package: str, file: Path) -> Any:
     from importlib import import_module
 
     with needs("trees", f"reading {file.name}"):
@@ -88,7 +88,7 @@ def _imported(package: str, file: Path) -> Any:
 
 
 def _skops(file: Path, trusted: tuple[str, ...]) -> RowModel:
-    reader = _imported("skops.io", file)
+    reader = _import("skops.io", file)
     unknown = sorted(set(reader.get_untrusted_types(file=file)) - set(trusted))
     if unknown:
         raise InvalidInput(
@@ -101,7 +101,7 @@ def _skops(file: Path, trusted: tuple[str, ...]) -> RowModel:
 
 def _onnx(file: Path) -> RowModel:
     """A converted model; it reads single precision, and the result's name says so."""
-    runtime = _imported("onnxruntime", file)
+    runtime = _import("onnxruntime", file)
     session = runtime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     given, outputs = session.get_inputs(), session.get_outputs()
     if len(given) != 1 or given[0].type not in ("tensor(float)", "tensor(double)"):

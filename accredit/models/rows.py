@@ -12,7 +12,7 @@ import numpy as np
 from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, plugins, real_numbers
 from accredit.core.numbers import shown
 from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs, two_sided
-from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, named_payoff, payoff_blur, payoff_of, payoffs_of
+from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
 
 UNITS = ("logit", "log-odds", "probability", "value")
 BUILT_IN = frozenset(
@@ -66,7 +66,7 @@ class RowModel:
         the model.
         """
         if callable(payoff) and not isinstance(payoff, type):
-            name = named_payoff(payoff)
+            name = name_payoff(payoff)
             name = f"{name} (a function)" if name in {*UNITS, *PAYOFFS} else name
             source = "probability" if "probability" in self.units else self.unit(None)
             return self._with(name, lambda rows: payoff_of(self.outputs(rows, source), 0, payoff), (name,)), name
@@ -147,7 +147,7 @@ def as_row_model(model: Any) -> RowModel:
     home = type(model).__module__.split(".")[0]
     if home in _BOOSTERS:
         return _BOOSTERS[home](model)
-    if home not in BUILT_IN and (added := _added_reader(home)) is not None:
+    if home not in BUILT_IN and (added := _add_reader(home)) is not None:
         return _read_by(added, model)
     if hasattr(model, "state_dict") and hasattr(model, "forward"):
         return _of_module(model)
@@ -161,7 +161,7 @@ def as_row_model(model: Any) -> RowModel:
     )
 
 
-def added_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:
+def add_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:
     """Readers that other packages add, each under the name of the library whose models it reads: all, or those of one."""
     return plugins.additions(plugins.READERS, _library_of, BUILT_IN, library)
 
@@ -172,9 +172,9 @@ def _library_of(library: str, reader: Any) -> tuple[str]:
     return (library,)
 
 
-def _added_reader(library: str) -> plugins.Addition | None:
+def _add_reader(library: str) -> plugins.Addition | None:
     """The reader for a library's models; one that cannot be used is still the one that was meant."""
-    found = added_readers(library)
+    found = add_readers(library)
     return next((one for one in found if not one.problem), found[0] if found else None)
 
 
@@ -244,7 +244,7 @@ def _of_xgboost(model: Any) -> RowModel:
         raw = lambda rows: model.predict(rows, output_margin=True)  # noqa: E731
         if classes is None:
             return RowModel({"value": model.predict, "logit": raw}, None, name, model)
-        return RowModel(_scored(raw, model.predict_proba), tuple(map(str, classes)), name, model)
+        return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
     import xgboost
 
     def predicted(rows: Any, margin: bool) -> Any:
@@ -261,7 +261,7 @@ def _of_xgboost(model: Any) -> RowModel:
         chances = {"binary:logistic": _both_chances(number)}.get(objective)
         if objective.startswith("multi:"):
             chances = lambda rows: _softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
-        units = {"logit": two_sided(margin)} if chances is None else _scored(margin, chances)
+        units = {"logit": two_sided(margin)} if chances is None else _score(margin, chances)
         return RowModel(units, labels, f"xgboost {objective}", model)
     return RowModel({"value": number, "logit": margin}, None, f"xgboost {objective}", model)
 
@@ -273,12 +273,12 @@ def _of_lightgbm(model: Any) -> RowModel:
     raw = lambda rows: np.asarray(model.predict(rows, raw_score=True)) / summed  # noqa: E731
     classes = getattr(model, "classes_", None)
     if classes is not None:
-        return RowModel(_scored(raw, model.predict_proba), tuple(map(str, classes)), name, model)
+        return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
     objective = str(booster.dump_model(num_iteration=1).get("objective", "")).split(" ")[0]
     if objective in ("binary", "multiclass", "multiclassova") and booster is model:
         labels = tuple(map(str, range(max(2, booster.num_model_per_iteration()))))
         one_by_one = objective == "multiclassova"  # chances of each class against the rest, which do not sum to 1
-        units = {"logit": two_sided(raw)} if one_by_one else _scored(raw, _both_chances(model.predict))
+        units = {"logit": two_sided(raw)} if one_by_one else _score(raw, _both_chances(model.predict))
         return RowModel(units, labels, f"lightgbm {objective}", model)
     return RowModel({"value": model.predict, "logit": raw}, None, name, model)
 
@@ -296,7 +296,7 @@ def _of_catboost(model: Any) -> RowModel:
     if classes is None or len(classes) == 0:
         return RowModel({"value": model.predict, "logit": raw}, None, name, model)
     return RowModel(
-        _scored(raw, lambda rows: model.predict(rows, prediction_type="Probability")),
+        _score(raw, lambda rows: model.predict(rows, prediction_type="Probability")),
         tuple(map(str, classes)),
         name,
         model,
@@ -322,7 +322,7 @@ def _of_module(module: Any) -> RowModel:
     return RowModel({"value": rows.outputs, **_chances(rows)}, None, rows.name, module)
 
 
-def _scored(raw: Function, chances: Function) -> dict[str, Function]:
+def _score(raw: Function, chances: Function) -> dict[str, Function]:
     """A booster's raw score first, its log-odds and probabilities beside it."""
     return {"logit": two_sided(raw), "log-odds": _log_odds(chances), "probability": chances}
 

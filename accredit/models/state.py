@@ -43,7 +43,7 @@ def still(module: torch.nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def tracked(model: Any) -> Iterator[None]:
+def track(model: Any) -> Iterator[None]:
     """Gradients flow from the input embeddings on, although the parameters are frozen and ids have no gradient."""
 
     def track(_module: torch.nn.Module, _given: Any, output: torch.Tensor) -> torch.Tensor:
@@ -74,7 +74,7 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def settled(model: Any) -> Any:
+def settle(model: Any) -> Any:
     """The model with its weights in torch's own memory instead of a mapped file, where they may lie at any address.
 
     Matrix kernels take a different path, with different last digits, for weights that are not aligned. Only after this does

@@ -6,10 +6,10 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, checked_names
-from accredit.core.arguments import checked_arguments
+from accredit.core import FloatArray, InvalidInput, check_names
+from accredit.core.arguments import check_arguments
 from accredit.models.arrays import ArrayModel, as_array_model
-from accredit.models.encoded import Encoded, numbered, sentence_spans, word_spans
+from accredit.models.encoded import Encoded, number_tokens, sentence_spans, word_spans
 from accredit.models.payoffs import Law
 
 
@@ -50,7 +50,7 @@ class StringModel:
             spans=spans,
             special=np.zeros(len(spans), dtype=bool),
             words=words,
-            sentences=numbered(spans, sentence_spans(text), text),
+            sentences=number_tokens(spans, sentence_spans(text), text),
         )
 
     def outputs(self, texts: list[str]) -> FloatArray:
@@ -83,7 +83,7 @@ class StringModel:
         self.attentions(encoded)
 
 
-@checked_arguments
+@check_arguments
 def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] | None = None) -> StringModel:
     """A model of texts from a scikit-learn pipeline or a function of a list of strings.
 
@@ -99,7 +99,7 @@ def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] 
         return model
     rows = as_array_model(model, law)
     if labels is not None:
-        rows = ArrayModel(rows.outputs, rows.law, checked_names(labels, "labels"), rows.name)
+        rows = ArrayModel(rows.outputs, rows.law, check_names(labels, "labels"), rows.name)
     return StringModel(rows, model)
 
 

@@ -38,8 +38,8 @@ def superpixels(picture: npt.NDArray[np.uint8], count: int) -> IntArray:
     if not 2 <= count <= height * width:
         raise InvalidInput(f"{count} segments were asked for; {height} × {width} pixels make 2…{height * width}")
     colour = lab(small)
-    labels = _connected(_clusters(colour, min(2 * count, height * width)), colour)
-    labels = _in_reading_order(_merged(labels, _features(colour, count), count))
+    labels = _connect(_clusters(colour, min(2 * count, height * width)), colour)
+    labels = _in_reading_order(_merge(labels, _features(colour, count), count))
     large = np.repeat(np.repeat(labels, step, axis=0), step, axis=1)
     return large[: picture.shape[0], : picture.shape[1]]
 
@@ -100,7 +100,7 @@ def _neighbours(labels: IntArray) -> tuple[IntArray, IntArray]:
     return np.concatenate([left[0].ravel(), right[0].ravel()]), np.concatenate([left[1].ravel(), right[1].ravel()])
 
 
-def _connected(labels: IntArray, colour: FloatArray) -> IntArray:
+def _connect(labels: IntArray, colour: FloatArray) -> IntArray:
     """Each cluster's largest piece; a smaller piece joins the neighbour whose colour is nearest."""
     one, other = _neighbours(labels)
     flat, pixels = labels.ravel(), colour.reshape(-1, 3)
@@ -126,7 +126,7 @@ def _connected(labels: IntArray, colour: FloatArray) -> IntArray:
     return found
 
 
-def _merged(labels: IntArray, features: FloatArray, count: int) -> IntArray:
+def _merge(labels: IntArray, features: FloatArray, count: int) -> IntArray:
     """Neighbouring segments merged, the cheapest two first, until `count` are left."""
     one, other = _neighbours(labels)
     flat = labels.ravel()

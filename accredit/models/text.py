@@ -14,14 +14,14 @@ import torch
 
 from accredit import defaults
 from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.models import attention
 from accredit.models.encoded import Encoded
-from accredit.models.encoding import Text, encoded_text
-from accredit.models.labels import checked_index, label_index, label_of, law_of
+from accredit.models.encoding import Text, encode_text
+from accredit.models.labels import check_index, label_index, label_of, law_of
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.reading import Heads, Read, read_attention
-from accredit.models.state import device_of, finite, precision_of_module, still, tracked
+from accredit.models.state import device_of, finite, precision_of_module, still, track
 from accredit.models.tasks import Task, task_of
 
 UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
@@ -111,7 +111,7 @@ class TextModel:
         encoder–decoder has already said. A text longer than the model allows is refused unless `cut` is true; then the
         tokenizer cuts its end (or its start, if so set; of a pair, the longer one), and `Encoded.cut` holds what went.
         """
-        return encoded_text(self, text, prefix, cut)
+        return encode_text(self, text, prefix, cut)
 
     def longest(self) -> int:
         """The most tokens that the model reads at once, special tokens included."""
@@ -299,7 +299,7 @@ class TextModel:
             return int(self.predict(encoded).argmax())
         if isinstance(target, str):
             return label_index(target, self.labels) if self.task == "classify" else self._token(target)
-        return checked_index(target, self.classes)
+        return check_index(target, self.classes)
 
     def _token(self, token: str) -> int:
         ids = self.tokenizer(token, add_special_tokens=False)["input_ids"]
@@ -331,7 +331,7 @@ class TextModel:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(encoded), self.target(target, encoded)
         paid = payoff or defaults.payoff(self.law)
-        with self.held(), tracked(self.model):
+        with self.held(), track(self.model):
             return attention.attention_gradients(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
@@ -344,7 +344,7 @@ class TextModel:
     ) -> Read:
         """Attention of a text with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
         batch, index = self.batch(encoded), self.target(target, encoded)
-        with self.held(), tracked(self.model):
+        with self.held(), track(self.model):
             return read_attention(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
@@ -367,7 +367,7 @@ class TextModel:
         the positions of the decoder.
         """
         batch = self.batch(encoded)
-        with self.held(), tracked(self.model), torch.enable_grad():
+        with self.held(), track(self.model), torch.enable_grad():
             output = self._forward(batch, output_hidden_states=True)
             hidden = getattr(output, "hidden_states", None) or getattr(output, f"{part}_hidden_states", None)
             if not hidden:
@@ -388,7 +388,7 @@ class TextModel:
         return read
 
 
-@checked_arguments
+@check_arguments
 def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -> TextModel:
     """A text model from (model, tokenizer), from a transformers pipeline, or unchanged.
 

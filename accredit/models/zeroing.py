@@ -68,13 +68,13 @@ def _zeroing_kernel(model: Any) -> Iterator[None]:
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
-    AttentionInterface.register(KERNEL, _attended)
+    AttentionInterface.register(KERNEL, _attend)
     AttentionMaskInterface.register(KERNEL, eager_mask)
     with attention_kernel(model, KERNEL):
         yield
 
 
-def _attended(module: Any, query: Any, key: Any, value: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _attend(module: Any, query: Any, key: Any, value: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     own = sys.modules[type(module).__module__].eager_attention_forward
     kept = _kept.get()
     if kept is not None:
@@ -114,9 +114,7 @@ def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
                 f"{type(block).__name__} reads its values in a way of its own, so they cannot be zeroed; use "
                 "integrated-gradients or a game such as shapley"
             )
-        distance = np.concatenate(
-            [_moved(block, hidden, plain, counts, k, args, kwargs) for k in range(len(counts))], 1
-        )
+        distance = np.concatenate([_move(block, hidden, plain, counts, k, args, kwargs) for k in range(len(counts))], 1)
     sums = distance.sum(axis=1, keepdims=True)
     itself = np.eye(len(distance), distance.shape[1])
     return tuple(np.split(np.where(sums > 0, distance / np.where(sums > 0, sums, 1.0), itself), counts[:1], axis=1))[
@@ -124,7 +122,7 @@ def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     ]
 
 
-def _moved(
+def _move(
     block: torch.nn.Module,
     hidden: torch.Tensor,
     plain: torch.Tensor,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.evaluate.agreement import spearman
 from accredit.papers.report import Report
 from accredit.papers.verb_number import (
@@ -70,9 +70,9 @@ def agreement(
     """
     report = Report("agreement", "Attention, rollout and flow on verb number")
     runs = [_run(data, weights, quick, one, start) for one in range(seed, seed + seeds)]
-    _described(report, runs, start)
+    _describe(report, runs, start)
     _task(report, runs)
-    _compared(report, runs)
+    _compare(report, runs)
     _tables(report, runs)
     return report
 
@@ -121,7 +121,7 @@ def _more_frequent(prefixes: Sequence[Prefix]) -> float:
     return max(plural, 1 - plural)
 
 
-def _described(report: Report, runs: Sequence[Run], start: Path | None) -> None:
+def _describe(report: Report, runs: Sequence[Run], start: Path | None) -> None:
     """What was trained, on what."""
     began = "It began at random, with word vectors of GloVe."
     if start is not None:
@@ -208,7 +208,7 @@ def _attractors(prefixes: Sequence[Prefix]) -> list[int]:
     return [k for k in range(len(NATURAL)) if set(range(k + 1)) <= there]
 
 
-def _compared(report: Report, runs: Sequence[Run]) -> None:
+def _compare(report: Report, runs: Sequence[Run]) -> None:
     """What is compared, on how many sentences, and what no attention at all would reach."""
     report.say(
         f"For {len(runs[0].readings):,} held-out Linzen sentences of each model with at least {FEWEST} words before the verb: "
@@ -309,7 +309,7 @@ def _tables(report: Report, runs: Sequence[Run]) -> None:
     apart = max(float(np.abs(run.readings[:, 0, :, 0] - run.readings[:, 1, :, 0]).max()) for run in runs)
     report.say(
         "In layer 1 raw attention and rollout rank words alike, since the residual changes only what a token gives itself "
-        f"(here they differ by at most {rounded(apart, 1)}). The published rows differ there, so the study's raw "
+        f"(here they differ by at most {round_off(apart, 1)}). The published rows differ there, so the study's raw "
         "attention is read in some other way, which its table does not say; compare the rows of rollout and flow rather "
         "than that one."
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import ORACLE, RANDOM, RowResult, run_row
-from accredit.arena.hold import finished
+from accredit.arena.hold import read_finished
 from accredit.arena.standings import Standings, standings
 from accredit.core import Estimate
 from accredit.evaluate.bootstrap import bootstrap
@@ -44,10 +44,10 @@ def answers_report(contest: AnswerContest, contexts: int, store: str | None, exe
     )
     for kind in KINDS:
         each = replace(contest, kind=kind)
-        rows = finished(each, each.examples(contexts), store, executor)
+        rows = read_finished(each, each.examples(contexts), store, executor)
         report.heading(kind.capitalize())
         report.say(LAID_OUT[kind])
-        _tabulated(report, standings(rows, seed=contest.seed))
+        _tabulate(report, standings(rows, seed=contest.seed))
         for metric in COMPARED_ON:
             _against(report, kind, metric, rows, contest.seed)
     if not quick:
@@ -66,7 +66,7 @@ def _along_a_path(report: Report, contest: AnswerContest) -> None:
     report.say(f"On the first plain context: {row.error or said}.")
 
 
-def _tabulated(report: Report, table: Standings) -> None:
+def _tabulate(report: Report, table: Standings) -> None:
     metrics = list(table.standings[0].metrics)
     lines = [
         [s.method, *(interval_text(s.metrics.get(m)) for m in metrics), "—" if _end(s.method) else f"{s.passes:.0f}"]

@@ -20,7 +20,7 @@ from accredit.arena.contest import ORACLE, RANDOM, Example
 from accredit.arena.hold import hold
 from accredit.arena.rows import RowContest
 from accredit.arena.standings import Standing, Standings
-from accredit.arena.texts import TextContest, loaded
+from accredit.arena.texts import TextContest, load
 from accredit.core import BoolArray
 from accredit.games import cached, text_game
 from accredit.methods import COMPARED_ANSWERS, find
@@ -61,11 +61,11 @@ def arena_report(
     )
     tables = {}
     for contest in contests:
-        model = loaded(contest.model)
+        model = load(contest.model)
         title = Path(model.name).name + (f", measured by removal={contest.judge}" if contest.judge else "")
         table = tables[title] = hold(contest, examples, store, executor)
         report.heading(title)
-        report.say(_described(model))
+        report.say(_describe(model))
         report.block(markdown_table(table))
         _verdicts(report, title, table)
         report.figure(f"{_slug(title)}_deletion", f"{title}: mean probability as words are removed, most credited first.",
@@ -159,7 +159,7 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
         )
 
 
-def _described(model: Any) -> str:
+def _describe(model: Any) -> str:
     """What is explained, in a line."""
     config = model.model.config
     weights = sum(p.numel() for p in model.model.parameters())

@@ -30,7 +30,7 @@ def degenerate(report: Report) -> None:
     )
 
 
-def mixed_layers(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> None:
+def mix_layers(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> None:
     """Players of different layers: the flow is still shared, the outflows no longer add up."""
     from accredit.flow.game import MixedFlowGame
     from accredit.flow.network import LayeredNetwork
@@ -59,7 +59,7 @@ def mixed_layers(report: Report, attention: FloatArray, tokens: tuple[str, ...])
     )
 
 
-def rolled(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> None:
+def roll(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> None:
     """The remark on attention rollout."""
     from accredit.attention import rollout
 
@@ -130,7 +130,7 @@ def confidence(report: Report, model: Any, texts: Sequence[str], seed: int) -> N
         total = MaximumFlows(LayeredNetwork.from_attention(model.attentions(seen).mean(axis=1))).value()
         rows.append((total, total / len(seen.tokens), float(model.predict(seen).max())))
     flow, share, sure = np.array(rows).T
-    found = [_correlated(x, sure, seed) for x in (flow, share)]
+    found = [_correlate(x, sure, seed) for x in (flow, share)]
     report.verdict(
         "The total flow reflects the model's confidence (7)",
         of_estimate(found[0], low=0, count=len(texts), unit="sentence"),
@@ -139,7 +139,7 @@ def confidence(report: Report, model: Any, texts: Sequence[str], seed: int) -> N
     )
 
 
-def _correlated(x: FloatArray, y: FloatArray, seed: int) -> Estimate:
+def _correlate(x: FloatArray, y: FloatArray, seed: int) -> Estimate:
     """The rank correlation of two rows of numbers, with an interval over pairs."""
 
     def of(picked: FloatArray) -> FloatArray:

@@ -76,7 +76,7 @@ def harmonic_analysis(report: Report, seed: int) -> None:
     from accredit.valuation.harmonics import curve, harmonics
 
     report.heading("10.3 Why datamodels work: harmonic analysis")
-    game = trained_on_subsets(seed)
+    game = train_on_subsets(seed)
     weights = degree_weights(game.table)
     variance = weights[1:].sum()
     signs = 2.0 * from_index(np.arange(1 << ROWS), ROWS) - 1
@@ -117,7 +117,7 @@ def harmonic_analysis(report: Report, seed: int) -> None:
     )
 
 
-def trained_on_subsets(seed: int) -> TableGame:
+def train_on_subsets(seed: int) -> TableGame:
     """What a ridge regression, trained on the rows that play, answers at a test point."""
     rng = np.random.default_rng(seed)
     x, at = rng.normal(size=(ROWS, 3)), rng.normal(size=3)

@@ -92,8 +92,8 @@ def series(report: Report, seed: int, matrices: int) -> None:
     worst = 0.0
     for _ in range(matrices):
         eigenvalues = rng.uniform(0.3, 1.7, size=6)
-        worst = max(worst, _series_error(rotated(rng, eigenvalues), 200))
-    outside = _series_error(rotated(rng, np.array([0.5, 1.0, 2.1])), 200)
+        worst = max(worst, _series_error(rotate(rng, eigenvalues), 200))
+    outside = _series_error(rotate(rng, np.array([0.5, 1.0, 2.1])), 200)
     report.verdict(
         "Problem 10.1.3: A⁻¹ = Σ (I−A)ⁱ for positive definite A with λ_max < 2",
         worst < 1e-9 and outside > 1,
@@ -119,7 +119,7 @@ def series(report: Report, seed: int, matrices: int) -> None:
     kept = True
     for _ in range(matrices):
         eigenvalues = rng.uniform(0.05, 1.95, size=6)
-        a = rotated(rng, eigenvalues)
+        a = rotate(rng, eigenvalues)
         for r in (0, 3, 10, 30):
             left = float(np.linalg.norm(np.linalg.inv(a) - partial_sum(a, r), 2))
             kept &= left <= corrected_bound(eigenvalues, r) + 1e-12 / float(eigenvalues.min())  # rounding
@@ -129,7 +129,7 @@ def series(report: Report, seed: int, matrices: int) -> None:
         f"{matrices} random matrices with eigenvalues in (0.05, 1.95), r = 0, 3, 10, 30",
     )
     eigenvalues = np.geomspace(0.01, 1.0, 6)
-    a, v = rotated(rng, eigenvalues), rng.normal(size=6)
+    a, v = rotate(rng, eigenvalues), rng.normal(size=6)
     rows, enough = [], True
     for epsilon in (0.1, 0.01, 0.001):
         r = terms_needed(eigenvalues, epsilon)
@@ -150,7 +150,7 @@ def series(report: Report, seed: int, matrices: int) -> None:
     )
 
 
-def rotated(rng: np.random.Generator, eigenvalues: FloatArray) -> FloatArray:
+def rotate(rng: np.random.Generator, eigenvalues: FloatArray) -> FloatArray:
     """A random symmetric matrix with the given eigenvalues."""
     basis = np.linalg.qr(rng.normal(size=(len(eigenvalues), len(eigenvalues))))[0]
     return np.asarray((basis * eigenvalues) @ basis.T)

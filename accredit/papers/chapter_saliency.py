@@ -40,7 +40,7 @@ def gradient_axioms(report: Report) -> None:
     points = np.random.default_rng(0).normal(size=(200, 2)) * 3
     same = float(np.abs(_outputs(one, points) - _outputs(other, points)).max())
     pair = [integrated_gradients(f, [3.0, 1.0], target=0, baseline=[0.0, 0.0]).credit for f in (one, other)]
-    values = [shapley(_masked(f, np.array([3.0, 1.0]))).credit for f in (one, other)]
+    values = [shapley(_mask(f, np.array([3.0, 1.0]))).credit for f in (one, other)]
     apart = float(np.abs(pair[0] - pair[1]).max())
     report.verdict(
         "Implementation invariance: networks that compute the same function get the same credit",
@@ -51,7 +51,7 @@ def gradient_axioms(report: Report) -> None:
     plain = _module(lambda x: x[:, 0] * x[:, 1])
     aside = _module(lambda x: x[:, 0] * x[:, 1] + 2 * relu(x[:, 0] - x[:, 1] - 0.5))
     unseen = [integrated_gradients(f, [1.0, 1.0], target=0, baseline=[0.0, 0.0]).credit for f in (plain, aside)]
-    moved = [shapley(_masked(f, np.ones(2))).credit for f in (plain, aside)]
+    moved = [shapley(_mask(f, np.ones(2))).credit for f in (plain, aside)]
     report.verdict(
         "A straight path does not see what happens beside it",
         np.allclose(unseen[0], unseen[1], atol=1e-6) and abs(moved[1][0] - moved[0][0]) > 0.4,
@@ -144,6 +144,6 @@ def _slopes(model: torch.nn.Module, rows: FloatArray) -> FloatArray:
     return np.asarray(slope.numpy())
 
 
-def _masked(model: torch.nn.Module, row: FloatArray) -> FunctionGame:
+def _mask(model: torch.nn.Module, row: FloatArray) -> FunctionGame:
     """The game in which an absent coordinate is 0."""
     return FunctionGame(("x₁", "x₂"), lambda coalitions: _outputs(model, coalitions * row))

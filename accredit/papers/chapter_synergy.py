@@ -6,7 +6,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, needs
 from accredit.core.coalitions import from_index
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.games import TableGame
 from accredit.papers.report import Report
 from accredit.papers.verdicts import of_share
@@ -146,7 +146,7 @@ def blame(report: Report) -> None:
     report.table(
         ["game", "Shapley", "Banzhaf", "leave-one-out", "interaction of a and b"],
         [
-            [name, *(", ".join(rounded(x) for x in rule(g).credit) for rule in (shapley, banzhaf, leave_one_out)),
+            [name, *(", ".join(round_off(x) for x in rule(g).credit) for rule in (shapley, banzhaf, leave_one_out)),
              shapley_interactions(g)["a", "b"]]
             for name, g in (("only together", together), ("each one half", apart))
         ],

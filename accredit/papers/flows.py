@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.arena.contest import Example
-from accredit.arena.texts import among, loaded
+from accredit.arena.texts import among, load
 from accredit.core import AccreditError, Estimate, FloatArray
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
@@ -54,7 +54,7 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
         "residual for the last two."
     )
     for name in models:
-        model = loaded(name)
+        model = load(name)
         found = [_look(model, example, seed) for example in examples]
         title = Path(model.name).name
         layers = int(model.model.config.num_hidden_layers)
@@ -85,13 +85,13 @@ def _look(model: Any, example: Example, seed: int) -> Seen:
     widths, free, collapse, renumbered = (
         tuple(pair)
         for pair in zip(
-            *((_width(r), r.free_share or 0.0, r.collapse_share, _renumbered(r)) for r in reports), strict=True
+            *((_width(r), r.free_share or 0.0, r.collapse_share, _renumber(r)) for r in reports), strict=True
         )
     )
     return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
 
 
-def _renumbered(report: FlowReport) -> float:
+def _renumber(report: FlowReport) -> float:
     """Rank correlation of a plain solver's credit before and after renumbering."""
     assert report.relabelling is not None  # asked for above
     return report.relabelling.solver_rank_correlation

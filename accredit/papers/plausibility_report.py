@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.arena.texts import among, loaded
+from accredit.arena.texts import among, load
 from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
 from accredit.evaluate.baselines import random_scores
 from accredit.evaluate.bootstrap import bootstrap
@@ -60,7 +60,7 @@ def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
 def plausibility_report(model_name: str, file: str | Path, count: int, quick: bool, seed: int) -> Report:
     """AUPRC, token F1 and IOU F1 of every method, with chance beside them."""
     report = Report("plausibility", "Explanations against human rationales")
-    model = loaded(model_name)
+    model = load(model_name)
     found: dict[str, list[list[float]]] = {}
     shares, right, used = [], [], 0
     for passage in passages(file):
@@ -71,7 +71,7 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
         if not marked.any() or marked.all():
             continue
         for name, row in scores.items():
-            found.setdefault(name, []).append(_measured(row, marked))
+            found.setdefault(name, []).append(_measure(row, marked))
         shares.append(float(marked.mean()))
         right.append(agrees)
         used += 1
@@ -121,10 +121,10 @@ def _scores(model: Any, passage: Passage, seed: int) -> tuple[dict[str, FloatArr
         result: Any = among(attribution_of(subject, name), subject.players)
         scores[name] = result.credit
     agrees = int(model.predict(subject.seen).argmax()) == target
-    return scores, _marked(subject, passage), agrees
+    return scores, _mark(subject, passage), agrees
 
 
-def _marked(subject: Any, passage: Passage) -> BoolArray:
+def _mark(subject: Any, passage: Passage) -> BoolArray:
     """Which players overlap a word that people marked: (n,)."""
     ends = np.cumsum([len(word) + 1 for word in passage.words])
     starts = np.concatenate([[0], ends[:-1]])
@@ -135,6 +135,6 @@ def _marked(subject: Any, passage: Passage) -> BoolArray:
     return np.array([any(marked[a:b].any() for a, b in spans[owner == k]) for k in range(len(subject.players))])
 
 
-def _measured(scores: FloatArray, marked: BoolArray) -> list[float]:
+def _measure(scores: FloatArray, marked: BoolArray) -> list[float]:
     chosen = tops(ordering(scores), [int(marked.sum())])[0]
     return [auprc(scores, marked), token_f1(chosen, marked), iou_f1(spans_of(chosen), spans_of(marked))]

@@ -37,8 +37,8 @@ def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     )
     weights(report, attention[-1], tokens)
     flows(report, attention, tokens, 4 if quick else 30, seed)
-    beside.mixed_layers(report, attention, tokens)
-    beside.rolled(report, attention, tokens)
+    beside.mix_layers(report, attention, tokens)
+    beside.roll(report, attention, tokens)
     erasure(report, 20 if quick else 500, seed)
     beside.degenerate(report)
     redundancy(report, model)
@@ -51,7 +51,7 @@ def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
 # Proposition 1
 
 
-def renormalised_game(attention: FloatArray, tokens: tuple[str, ...]) -> TableGame:
+def renormalise_game(attention: FloatArray, tokens: tuple[str, ...]) -> TableGame:
     """The proof's game: the attention paid within S, every member's weights renormalised over S: v(S) = |S|."""
     members = from_index(np.arange(1 << len(tokens)), len(tokens))
     heard = members @ attention.T  # (coalitions, tokens): what each token pays to S
@@ -69,7 +69,7 @@ def weights(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> N
     """Proposition 1 on one attention matrix."""
     report.heading("Proposition 1: attention weights are not Shapley values")
     paid_to = attention.sum(axis=0)
-    proof = shapley(renormalised_game(attention, tokens)).credit
+    proof = shapley(renormalise_game(attention, tokens)).credit
     plain = shapley(plain_game(attention, tokens)).credit
     additive = TableGame(tokens, from_index(np.arange(1 << len(tokens)), len(tokens)) @ paid_to)
     report.table(
@@ -115,7 +115,7 @@ def inflow(attention: FloatArray, order: IntArray) -> tuple[float, FloatArray]:
     return found.value, credit
 
 
-def resolved_game(attention: FloatArray, tokens: tuple[str, ...]) -> TableGame:
+def resolve_game(attention: FloatArray, tokens: tuple[str, ...]) -> TableGame:
     """v(S) = the max flow when only the input tokens of S may receive any, solved anew for every S."""
     from accredit.flow.maximum import MaximumFlows
     from accredit.flow.network import LayeredNetwork
@@ -133,7 +133,7 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
     rng = np.random.default_rng(seed)
     total, first = inflow(attention, np.arange(len(tokens)))
     others = [inflow(attention, rng.permutation(len(tokens)))[1] for _ in range(renumberings)]
-    game = resolved_game(attention, tokens)
+    game = resolve_game(attention, tokens)
     v = game.table
     members = from_index(np.arange(v.size), len(tokens))
     phi = shapley(game)
@@ -201,7 +201,7 @@ def _draw(
 # Proposition 3
 
 
-def projected_game(rng: np.random.Generator, players: int) -> TableGame:
+def project_game(rng: np.random.Generator, players: int) -> TableGame:
     """A random game moved to the nearest one in which leave-one-out values are the Shapley values."""
     size = 1 << players
     rules = np.array(
@@ -238,7 +238,7 @@ def erasure(report: Report, games: int, seed: int) -> None:
         f"give the weights (gap {gap:.0e}). The proof shows that a term is not zero; it does not show that the terms "
         "do not add up",
     )
-    other = projected_game(rng, 4)
+    other = project_game(rng, 4)
     pair = other.table[3] - other.table[1] - other.table[2]
     same = float(np.abs(leave_one_out(other).credit - shapley(other).credit).max())
     report.verdict(

@@ -126,13 +126,13 @@ def _data(count: int, seed: int) -> list[Game]:
 def payoffs(report: Report, model: Any, texts: Sequence[str], seed: int) -> None:
     """One text and many, credited for every payoff."""
     report.heading("What does the payoff change?")
-    one = payoff_moves(_paid(model, SENTENCE))
+    one = payoff_moves(_pay(model, SENTENCE))
     report.say(f"“{SENTENCE}”, words, Shapley values of {model.name} for every payoff of one target:")
     report.table(
         ["word", *one.payoffs],
         [[word, *row] for word, row in zip(one.credit.players, one.credit.credit, strict=True)],
     )
-    paid = [_paid(model, text) for text in texts]
+    paid = [_pay(model, text) for text in texts]
     moved = [payoff_moves(games) for games in paid]
     ranks = np.nanmean([m.ranks for m in moved], axis=0)
     signs = np.mean([m.signs for m in moved], axis=0)
@@ -165,7 +165,7 @@ def payoffs(report: Report, model: Any, texts: Sequence[str], seed: int) -> None
     )
 
 
-def _paid(model: Any, text: str) -> Mapping[str, Game]:
+def _pay(model: Any, text: str) -> Mapping[str, Game]:
     """The games of all payoffs, from one reading of every text."""
     game = text_game(model, text, players="word", payoff="logit")
     outputs = np.concatenate([game.paying("all").payoff(rows) for rows in all_coalitions(len(game.players))])

@@ -12,7 +12,7 @@ import numpy as np
 
 from accredit.core import FloatArray, needs
 from accredit.core.files import put
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.papers.verdicts import Found, Judgement
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
@@ -141,7 +141,7 @@ def cell(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
-        return rounded(float(value))
+        return round_off(float(value))
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 

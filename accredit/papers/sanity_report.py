@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from accredit.arena.contest import Example
-from accredit.arena.texts import TextContest, among, loaded
+from accredit.arena.texts import TextContest, among, load
 from accredit.core import AccreditError, Attribution, FloatArray
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.sanity import model_randomisation, randomised_layers
-from accredit.evaluate.stability import max_sensitivity, nudged_embeddings
+from accredit.evaluate.stability import max_sensitivity, nudge_embeddings
 from accredit.papers.report import Report, mean_error
 from accredit.papers.verdicts import Found, all_of, over_runs
 
@@ -26,7 +26,7 @@ DRAWS, QUICK_DRAWS = 3, 2  # of random weights: one draw judges nothing
 def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool, seed: int) -> Report:
     """Random layers and nudged embeddings, for every method of a contest."""
     report = Report("sanity", "Sanity checks of explanations")
-    model = loaded(contest.model)
+    model = load(contest.model)
     draws = QUICK_DRAWS if quick else DRAWS
     drawn = [
         (f"{stage}, draw {draw}", broken)
@@ -34,12 +34,12 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
         for stage, broken in randomised_layers(model, seed + draw)
     ]
     names = [stage.partition(",")[0] for stage, _ in drawn[: len(drawn) // draws]]
-    near = list(nudged_embeddings(model, NUDGE, 4, seed))
+    near = list(nudge_embeddings(model, NUDGE, 4, seed))
     texts = [(e.text, int(model.predict(model.encode(e.text)).argmax())) for e in examples]
     rows: list[list[Any]] = []
     found: dict[str, FloatArray] = {}  # (draws, stages) of each method that explains
     for method in contest.methods:
-        explain = partial(_explained, method, contest)
+        explain = partial(_explain, method, contest)
         try:
             kept = np.reshape(model_randomisation(explain, model, drawn, texts).by_size, (draws, -1))
             moved = [max_sensitivity(partial(_of_text, explain, text), model, near) for text in texts]
@@ -82,7 +82,7 @@ def _of_text(explain: Explain, text: tuple[str, int], model: Any) -> Attribution
     return explain(model, text)
 
 
-def _explained(method: str, contest: TextContest, model: Any, given: tuple[str, int]) -> Attribution:
+def _explain(method: str, contest: TextContest, model: Any, given: tuple[str, int]) -> Attribution:
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from accredit.core import InvalidInput
 from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind, needed
-from accredit.papers.selection_further import WHERE, tell_further, tried_further
+from accredit.papers.selection_further import WHERE, tell_further, try_further
 from accredit.papers.selection_report import Cells, selection_report
-from accredit.papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measured
+from accredit.papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measure
 from accredit.store.executors import fresh_processes
 from accredit.store.finished import Finished
 from accredit.values.solver import progress
@@ -49,8 +49,8 @@ def selection(
         raise InvalidInput("--finished reports what a store holds; give it with --store FILE")
     with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
         file = store or Path(folder) / "cells.sqlite"
-        done, cells = _of_finished(runs, file) if only_finished else (runs, finished(runs, file, workers))
-        tried = tried_further(done, file, only_finished) if further else {}
+        done, cells = _of_finished(runs, file) if only_finished else (runs, read_finished(runs, file, workers))
+        tried = try_further(done, file, only_finished) if further else {}
     report = selection_report(done, cells)
     if further:
         tell_further(report, tried, cells, done)
@@ -71,7 +71,7 @@ def _of_finished(runs: Sequence[Run], store: str | Path) -> tuple[list[Run], Cel
     return done, cells
 
 
-def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
+def read_finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
     """Every cell, those in the store read and the others run, in `workers` processes; each is kept the moment it is done."""
     cells: Cells = {}
     with Finished(store) as kept, progress("cells", len(runs) * len(METHODS)) as bar:
@@ -83,7 +83,7 @@ def finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
                 missing.append((run, [method for method, cell in found.items() if cell is None]))
         if workers == 1:
             for run, methods in missing:
-                for method, result in measured(run, methods):
+                for method, result in measure(run, methods):
                     kept.keep(run.key(method), asdict(result))
                     cells[run.name, method, run.seed] = result
                     bar.update(len(cells))
@@ -101,7 +101,7 @@ def _run(run: Run, methods: list[str], store: str) -> dict[str, Outcome]:
     """One black box with its methods, in a process of its own."""
     results = {}
     with Finished(store) as kept:
-        for method, result in measured(run, methods):
+        for method, result in measure(run, methods):
             kept.keep(run.key(method), asdict(result))
             results[method] = result
     return results

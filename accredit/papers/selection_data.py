@@ -122,7 +122,7 @@ def _of_texts(
         splits = _texts(file, label)
         rng = np.random.default_rng(seed)
         chosen = {
-            split: [pairs[i] for i in balanced(np.array([kind for _, kind in pairs]), count, rng, split == "train")]
+            split: [pairs[i] for i in balance(np.array([kind for _, kind in pairs]), count, rng, split == "train")]
             for (split, pairs), count in zip(splits.items(), (train, test), strict=True)
         }
         ids = vocabulary([text for text, _ in chosen["train"]], size)
@@ -138,12 +138,12 @@ def _of_texts(
     return read
 
 
-def balanced(labels: IntArray, count: int, rng: np.random.Generator, repeat: bool) -> IntArray:
+def balance(labels: IntArray, count: int, rng: np.random.Generator, repeat: bool) -> IntArray:
     """Row numbers, equally many of both classes and at most `count`, shuffled.
 
     With `repeat` the rows of the rarer class are repeated to match the other; else the commoner class is cut.
 
-    >>> balanced(np.array([0, 1, 1, 1]), 4, np.random.default_rng(0), repeat=False).shape
+    >>> balance(np.array([0, 1, 1, 1]), 4, np.random.default_rng(0), repeat=False).shape
     (2,)
     """
     groups = [rng.permutation(np.flatnonzero(labels == kind)) for kind in (0, 1)]
@@ -191,7 +191,7 @@ def _two_classes(
     x, y = _pictures(file, split)
     two = np.isin(y, (first, second))
     x, labels = x[two], (y[two] == second).astype(np.int64)
-    rows = balanced(labels, count, rng, False)
+    rows = balance(labels, count, rng, False)
     return (x[rows] / 255).astype(np.float32), labels[rows]
 
 

@@ -16,7 +16,7 @@ from accredit.core import FloatArray
 from accredit.papers.report import Report, mean_error
 from accredit.papers.selection_data import SOURCES
 from accredit.papers.selection_report import NEAR, TITLES, Cells, apart, figures, published
-from accredit.papers.selection_runs import Outcome, Run, measured_together
+from accredit.papers.selection_runs import Outcome, Run, measure_together
 from accredit.store.finished import Finished
 from accredit.values.solver import progress
 
@@ -57,7 +57,7 @@ ASKED = [(trial, method) for trial in TRIALS for method in trial.methods]
 Tried = dict[tuple[Trial, str], dict[int, Outcome]]  # seed -> outcome
 
 
-def tried_further(runs: Sequence[Run], store: str | Path, only_finished: bool = False) -> Tried:
+def try_further(runs: Sequence[Run], store: str | Path, only_finished: bool = False) -> Tried:
     """Every trial on the first seeds, run where the store does not hold it; with `only_finished` those that it holds."""
     first = [run for run in runs if run.name == WHERE][:SEEDS]
     tried: Tried = {}
@@ -65,7 +65,7 @@ def tried_further(runs: Sequence[Run], store: str | Path, only_finished: bool = 
         for done, run in enumerate(first):
             found = {(trial, method): kept.found(trial.of(run).key(method)) for trial, method in ASKED}
             missing = [] if only_finished else [key for key, outcome in found.items() if outcome is None]
-            for trial, method, outcome in _measured(run, missing):
+            for trial, method, outcome in _measure(run, missing):
                 found[trial, method] = asdict(outcome)
                 kept.keep(trial.of(run).key(method), asdict(outcome))
             for (trial, method), plain in found.items():
@@ -75,11 +75,11 @@ def tried_further(runs: Sequence[Run], store: str | Path, only_finished: bool = 
     return tried
 
 
-def _measured(run: Run, missing: Sequence[tuple[Trial, str]]) -> Iterator[tuple[Trial, str, Outcome]]:
+def _measure(run: Run, missing: Sequence[tuple[Trial, str]]) -> Iterator[tuple[Trial, str, Outcome]]:
     """Trials of a seed: those that read padding have a black box of their own, all others share one."""
     for padding in (False, True):
         some = [(trial, method) for trial, method in missing if trial.padding is padding]
-        outcomes = measured_together([(trial.of(run), method) for trial, method in some]) if some else ()
+        outcomes = measure_together([(trial.of(run), method) for trial, method in some]) if some else ()
         yield from ((*asked, outcome) for asked, (_, _, outcome) in zip(some, outcomes, strict=True))
 
 

@@ -100,7 +100,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells) -> None:
     for what in ("texts", "pictures"):
         sizes = next((run.sizes for run in runs if kind(run.name) == what), None)
         if sizes is not None:
-            report.say(_described(what, sizes))
+            report.say(_describe(what, sizes))
     spent = sum(cell.seconds for cell in cells.values())
     built = sum({(name, seed): cell.building for (name, _, seed), cell in cells.items()}.values())
     report.say(
@@ -110,7 +110,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells) -> None:
     )
 
 
-def _described(what: str, sizes: Sizes) -> str:
+def _describe(what: str, sizes: Sizes) -> str:
     black_box = (
         f"a convolution of three words, {sizes.width} filters, maximum over the text; selector {sizes.selector} filters; "
         f"EVAL-X is a bag of words, the surrogate {SURROGATES[sizes.surrogate]}"

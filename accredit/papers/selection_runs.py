@@ -115,12 +115,12 @@ class Bench:
     seconds: float  # CPU, that black box and judge took
 
 
-def measured(run: Run, methods: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+def measure(run: Run, methods: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
     """Methods on one black box, one after another."""
-    yield from ((method, outcome) for _, method, outcome in measured_together([(run, m) for m in methods]))
+    yield from ((method, outcome) for _, method, outcome in measure_together([(run, m) for m in methods]))
 
 
-def measured_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, str, Outcome]]:
+def measure_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, str, Outcome]]:
     """Runs that differ in their explainers alone, on the black box of the first; on one thread, so that the numbers are the
     same everywhere."""
     import torch
@@ -128,7 +128,7 @@ def measured_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, s
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        world = built(asked[0][0])
+        world = build(asked[0][0])
         for run, method in asked:
             yield run, method, _measure(world, run, method)
     finally:
@@ -155,7 +155,7 @@ def _measure(world: Bench, run: Run, method: str) -> Outcome:
     )
 
 
-def built(run: Run) -> Bench:
+def build(run: Run) -> Bench:
     """Train the black box on true labels and EVAL-X on its answers; both stop early on rows of the training split."""
     from accredit.learned.evalx import EvalX, train_masked
     from accredit.learned.networks import as_black_box, network_for
@@ -249,17 +249,17 @@ def _cxplain(world: Bench, run: Run) -> Explained:
     return explainer.select(given.x_test), None, explainer.history["stopped_because"]
 
 
-def _trained(name: str) -> Callable[[Bench, Run], Explained]:
+def _train(name: str) -> Callable[[Bench, Run], Explained]:
     def explain(world: Bench, run: Run) -> Explained:
         given, temperature = world.task, _temperature(world, run, name)
-        explainer = _learned(world, run, name, temperature, given.x)
+        explainer = _learn(world, run, name, temperature, given.x)
         ended = f"{explainer.history.stopped_because}; temperature {temperature:g}"
         return explainer.select(given.x_test), explainer.predict(given.x_test), ended
 
     return explain
 
 
-def _learned(world: Bench, run: Run, name: str, temperature: float, x: Array) -> Any:
+def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> Any:
     """A trained explainer of these rows."""
     from accredit.learned.recipes import RECIPES, defaults
 
@@ -283,7 +283,7 @@ def _temperature(world: Bench, run: Run, name: str) -> float:
     choice = world.black_box(held).argmax(axis=1)
 
     def kept(temperature: float) -> float:
-        chosen = _learned(world, run, name, temperature, learned).select(held)
+        chosen = _learn(world, run, name, temperature, learned).select(held)
         answers = world.black_box(given.inputs.keep(held, chosen)).argmax(axis=1)
         return float((answers == choice).mean())
 
@@ -297,5 +297,5 @@ EXPLAIN: dict[str, Callable[[Bench, Run], Explained]] = {
     "lime": _lime("magnitude"),
     "lime, supporting": _lime("support"),
     "cxplain": _cxplain,
-    **{name: _trained(name) for name in PAPER_METHODS[3:]},
+    **{name: _train(name) for name in PAPER_METHODS[3:]},
 }

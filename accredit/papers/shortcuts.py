@@ -28,7 +28,7 @@ from accredit.papers.shortcuts_runs import (
     Part,
     Setting,
     Task,
-    finished,
+    read_finished,
 )
 from accredit.papers.verdicts import all_of, over_runs, standard_errors_from
 from accredit.store.finished import Finished
@@ -106,7 +106,7 @@ def shortcuts(
     def outcomes(settings: Sequence[Setting], numbers: Sequence[int], part: Part) -> list[Row]:
         tasks = [Task(s, n, part, str(source), folder, rows) for n in numbers for s in settings]
         with Finished(Path(folder) / "runs.sqlite") as kept:
-            found = finished(tasks, kept, digest, workers, tell)
+            found = read_finished(tasks, kept, digest, workers, tell)
         return [Row(s, tuple(found[k :: len(settings)])) for k, s in enumerate(settings)]
 
     numbers = range(seed, seed + count)
@@ -115,7 +115,7 @@ def shortcuts(
         steady = [s for s in CANDIDATES if (s.method, s.encoder) != UNSTABLE]
         unstable = [s for s in CANDIDATES if (s.method, s.encoder) == UNSTABLE]
         tried = outcomes(steady, CHOOSING_SEEDS[:1], "choose") + outcomes(unstable, CHOOSING_SEEDS, "choose")
-    settings = [*BASELINES, *PLAIN, *(chosen(tried) if tried else firsts(CANDIDATES))]
+    settings = [*BASELINES, *PLAIN, *(choose_shortcut(tried) if tried else firsts(CANDIDATES))]
     if quick:
         settings = [s.shortened(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
     found = outcomes(settings, numbers, "report")
@@ -142,7 +142,7 @@ def _further(report: Report, usual: Sequence[Row], more: Sequence[Row]) -> None:
 def _one_further(report: Report, row: Row, others: Sequence[Row]) -> None:
     report.table(
         (row.name, *HEADER[3:], "CPU s per run"),
-        [(r.setting.words(), *_measured(r), f"{r.mean('seconds'):.0f}") for r in (row, *others)],
+        [(r.setting.words(), *_measure(r), f"{r.mean('seconds'):.0f}") for r in (row, *others)],
     )
     best = max(others, key=lambda r: r.mean("accuracy"))
     gap = 100 * (best.mean("accuracy") - PUBLISHED["Weighting", row.setting.encoder][0])
@@ -159,7 +159,7 @@ def firsts(settings: Sequence[Setting]) -> list[Setting]:
     return list({(s.method, s.encoder): s for s in reversed(settings)}.values())[::-1]
 
 
-def chosen(tried: Sequence[Row]) -> list[Setting]:
+def choose_shortcut(tried: Sequence[Row]) -> list[Setting]:
     """For each method and encoder the candidate of lowest neutral loss on the rows held out."""
     by_loss = sorted(tried, key=lambda row: row.mean("neutral_loss"))
     order = [(s.method, s.encoder) for s in firsts([row.setting for row in tried])]
@@ -222,7 +222,7 @@ HEADER = (
 
 
 def _table(report: Report, rows: Sequence[Row]) -> None:
-    report.table(HEADER, [(row.name, *_published(row), *_measured(row)) for row in rows])
+    report.table(HEADER, [(row.name, *_published(row), *_measure(row)) for row in rows])
 
 
 def _published(row: Row) -> tuple[str, str]:
@@ -230,7 +230,7 @@ def _published(row: Row) -> tuple[str, str]:
     return f"{100 * accuracy:.1f}", "–" if mass is None else f"{100 * mass:.1f}"
 
 
-def _measured(row: Row) -> tuple[str, ...]:
+def _measure(row: Row) -> tuple[str, ...]:
     return (
         row.percent("accuracy"), row.percent("mass"), row.percent("probe"), row.percent("scramble"),
         row.percent("scramble_answer"), mean_error(row.values("neutral_loss"), 3), row.percent("other_accuracy"),
@@ -393,7 +393,7 @@ def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
             "`--first` chooses again and lists what it tried."
         )
         return
-    taken = chosen(tried)
+    taken = choose_shortcut(tried)
     report.say(
         "A fifth of the training reviews was held out to choose among these settings; the test half had no part in the "
         "choice, nor had the seeds that are reported. Chosen: the lowest neutral loss, whatever the other columns say. One "

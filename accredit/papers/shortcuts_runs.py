@@ -234,7 +234,7 @@ def run_key(task: Task, data: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def finished(
+def read_finished(
     tasks: Sequence[Task], store: Finished, data: str, workers: int, tell: Callable[[str], None]
 ) -> list[Outcome]:
     """The outcome of every task, in order: from the store where it is there, else by running it."""

@@ -128,14 +128,14 @@ class VerbNumberModel:
         """What `save` wrote."""
         from transformers import BertForSequenceClassification
 
-        from accredit.models.state import quiet, settled
+        from accredit.models.state import quiet, settle
 
         words = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
         with quiet():
             network = BertForSequenceClassification.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, attn_implementation="eager"
             )
-        return cls(settled(network).eval(), {word: k for k, word in enumerate(words)})
+        return cls(settle(network).eval(), {word: k for k, word in enumerate(words)})
 
 
 def train(
@@ -151,7 +151,7 @@ def train(
     }
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = _fresh(vocabulary, folder) if start is None else _pretrained(vocabulary, start)
+        network = _fresh(vocabulary, folder) if start is None else _pretrain(vocabulary, start)
         model = VerbNumberModel(network, vocabulary)
         rate, size = (5e-4, 128) if start is None else (1e-4, 32)
         _fit(model, training, epochs, seed, rate, size)
@@ -172,7 +172,7 @@ def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
     return network
 
 
-def _pretrained(vocabulary: dict[str, int], start: Path) -> Any:
+def _pretrain(vocabulary: dict[str, int], start: Path) -> Any:
     """The BERT of a folder with a new classifier. A word's vector is the mean of its pieces' and is not trained."""
     import torch
     from transformers import AutoConfig, AutoTokenizer, BertForSequenceClassification

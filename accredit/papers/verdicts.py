@@ -79,7 +79,7 @@ def over_runs(
     more = np.arange(count + 1, MOST_RUNS)
     enough = more[t.isf(tail, more - 1) * spread / np.sqrt(more) < room] if room > 0 and half >= room else more[:0]
     needed = int(enough[0]) if len(enough) else None
-    return _judged(mean - half, mean + half, low, high, needed, unit)
+    return _judge(mean - half, mean + half, low, high, needed, unit)
 
 
 def of_estimate(
@@ -91,7 +91,7 @@ def of_estimate(
     room = min(abs(figure.value - edge) for edge in (low, high))
     half = (figure.high - figure.low) / 2
     needed = ceil(count * (half / room) ** 2) if room > 0 and count else None
-    return _judged(figure.low, figure.high, low, high, needed, unit)
+    return _judge(figure.low, figure.high, low, high, needed, unit)
 
 
 def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: str = "example") -> Judgement:
@@ -107,7 +107,7 @@ def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: s
 
     needed = next((cases for cases in range(count + 1, MOST_RUNS) if tells(cases)), None)
     bottom, top = _share_interval(yes, count)
-    return _judged(bottom, top, low, high, needed, unit)
+    return _judge(bottom, top, low, high, needed, unit)
 
 
 def _share_interval(yes: float, count: int) -> tuple[float, float]:
@@ -120,7 +120,7 @@ def _share_interval(yes: float, count: int) -> tuple[float, float]:
     return bottom, top
 
 
-def _judged(bottom: float, top: float, low: float, high: float, needed: int | None, unit: str) -> Judgement:
+def _judge(bottom: float, top: float, low: float, high: float, needed: int | None, unit: str) -> Judgement:
     if low < bottom and top < high:
         return Judgement(Found.HOLDS, sampled=True)
     if top < low or bottom > high:

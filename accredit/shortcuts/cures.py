@@ -105,13 +105,13 @@ class OnOwnMasks:
         self.optimiser = rmsprop(learned, rate)
 
     def step(self, batch: AttentionData) -> Passed:
-        passed = answered(self.model, batch)
+        passed = answer(self.model, batch)
         set_gradients(self.learned, passed.losses.mean())
         self.optimiser.step()
         return passed
 
     def judge(self, data: AttentionData) -> Tensor:
-        return answered(self.model, data).losses.mean()
+        return answer(self.model, data).losses.mean()
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class OnRandomMasks:
 
     def _answered(self, data: AttentionData, rng: np.random.Generator) -> Passed:
         masks = random_masks(rng, data.there.numpy(), self.cure.law, self.cure.concentration)
-        return answered(self.model, data, torch.as_tensor(masks, dtype=torch.float32))
+        return answer(self.model, data, torch.as_tensor(masks, dtype=torch.float32))
 
     def step(self, batch: AttentionData) -> Passed:
         passed = self._answered(batch, self.rng)
@@ -234,7 +234,7 @@ class Weighted:
         weights = None if self.cure.learn_first else self._weights(mask, batch)
         mask_loss = self.mask_labels.learn(mask, batch.labels, self.cure.steps)
         weights = self._weights(mask, batch) if weights is None else weights / weights.mean()
-        passed = answered(self.model, batch, mask)
+        passed = answer(self.model, batch, mask)
         neutral, plain = (weights * passed.losses).mean(), passed.losses.mean()
         set_gradients(self.model.answering, neutral, keep_graph=True)
         set_gradients(self.model.selecting, neutral if self.cure.weigh_attention else plain)
@@ -245,7 +245,7 @@ class Weighted:
     def judge(self, data: AttentionData) -> Tensor:
         mask = self.model.select(*data.given)
         weights = self._weights(mask, data)
-        return (weights * answered(self.model, data, mask).losses).sum() / weights.sum()
+        return (weights * answer(self.model, data, mask).losses).sum() / weights.sum()
 
     def _weights(self, mask: Tensor, data: AttentionData) -> Tensor:
         return self.mask_labels.weights(mask, data.labels, self.prior, self.cure.floor, self.cure.cap)
@@ -254,7 +254,7 @@ class Weighted:
 Cure = Plain | RandomPretraining | MaskNeutral
 
 
-def answered(model: AttentionClassifier, data: AttentionData, mask: Tensor | None = None) -> Passed:
+def answer(model: AttentionClassifier, data: AttentionData, mask: Tensor | None = None) -> Passed:
     """Losses and hits of the rows under a mask; by default, attention's own."""
     mask = model.select(*data.given) if mask is None else mask
     logits = model.answer(data.tokens, mask, data.present)

@@ -281,7 +281,7 @@ class AttentionData:
             if not bool(data.present.any(dim=1).all()):
                 empty = int((~data.present.any(dim=1)).nonzero()[0])
                 raise InvalidInput(f"row {empty} of present has no token; leave such rows out")
-        return data if labels is None else replace(data, labels=_checked_labels(labels, rows, shape.classes))
+        return data if labels is None else replace(data, labels=_check_labels(labels, rows, shape.classes))
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -302,7 +302,7 @@ class AttentionData:
         return AttentionData(self.tokens[rows], self.query[rows], present, self.labels[rows])
 
 
-def _checked_labels(labels: Any, rows: int, classes: int) -> Tensor:
+def _check_labels(labels: Any, rows: int, classes: int) -> Tensor:
     given = as_array(labels, "labels")
     if given.shape != (rows,) or given.dtype.kind not in "iub":
         raise InvalidInput(

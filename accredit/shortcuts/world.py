@@ -245,7 +245,7 @@ class Choices:
         return self.world.x[case], self.world.masks[mask], np.asarray(label, dtype=np.int64)
 
 
-def seen(world: World) -> IntArray:
+def look_at(world: World) -> IntArray:
     """The number of x ⊙ m among all 3^d, for every case and mask: (cases, masks). A function of x ⊙ m is a table of them."""
     shown = world.x[:, None, :] * world.masks[None]
     return np.asarray((shown + 1) @ 3 ** np.arange(world.features), dtype=np.int64)

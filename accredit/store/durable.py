@@ -9,10 +9,10 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, named, real_numbers
-from accredit.core.arguments import checked_arguments
+from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, real_numbers, write_coalition
+from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import keys, unique
-from accredit.core.numbers import checked_seed, checked_text, whole_number
+from accredit.core.numbers import check_seed, check_text, whole_number
 from accredit.core.predicting import Predicting
 from accredit.core.rounding import blur_of
 from accredit.store.entries import Entry
@@ -196,7 +196,7 @@ class Durable:
 
     def _give_up(self, coalitions: BoolArray, names: list[bytes], bad: set[bytes]) -> NoReturn:
         first = min(row for row, key in enumerate(names) if key in bad)
-        who = _short(named(self.players, coalitions[first]))
+        who = _short(write_coalition(self.players, coalitions[first]))
         raise Quarantined(
             f"{len(bad)} of {len(coalitions)} coalitions have no payoff after {1 + self._retries} attempts; the "
             f"first, {who}, says: {self.quarantined[names[first]]}. They are marked in {self._journal.path}, "
@@ -342,7 +342,7 @@ def durable(
     limit: float | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Durable: ...
-@checked_arguments
+@check_arguments
 def durable(
     game: Game,
     journal: Journal | None = None,
@@ -377,7 +377,7 @@ def durable(
     if name is None:
         name = fingerprint_of(game)
     elif not isinstance(name, Fingerprint):
-        name = fingerprint(**{checked_text(part, "name"): value for part, value in name.items()})
-    chosen = checked_seed(getattr(game, "seed", 0) if seed is None else seed)
+        name = fingerprint(**{check_text(part, "name"): value for part, value in name.items()})
+    chosen = check_seed(getattr(game, "seed", 0) if seed is None else seed)
     kind, kept = (DurableGames, _AsTargets(game)) if isinstance(game, Games) else (Durable, game)
     return kind(kept, journal or Journal(":memory:"), crew_of(executor, limit), name, chosen, retries, failed, watch)

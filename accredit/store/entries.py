@@ -47,10 +47,10 @@ def proof(game: str, seed: int, coalition: bytes, status: str, value: float | No
     False
     """
     number = b"" if value is None else struct.pack("<d", value + 0.0)  # a file has only one zero
-    return fingerprinted([game.encode(), str(seed).encode(), coalition, status.encode(), number, outputs])
+    return fingerprint([game.encode(), str(seed).encode(), coalition, status.encode(), number, outputs])
 
 
-def fingerprinted(parts: Sequence[bytes]) -> bytes:
+def fingerprint(parts: Sequence[bytes]) -> bytes:
     """Eight bytes that depend on every part and on where one ends and the next begins."""
     digest = blake2b(digest_size=PROOF_BYTES)
     for part in parts:

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, Game, InvalidInput, needs, real_numbers
-from accredit.core.coalitions import packed, unpacked
-from accredit.core.predicting import Predicting, retrained
+from accredit.core.coalitions import pack, unpack
+from accredit.core.predicting import Predicting, retrain
 from accredit.core.threads import one_thread_for_good
 
 CONNECT_SECONDS = 10.0
@@ -78,12 +78,12 @@ def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
     """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not affect the others."""
     began = time.perf_counter()
     try:
-        values, outputs = _asked(game, coalitions)
+        values, outputs = _ask(game, coalitions)
     except Exception as error:  # whatever a user's model raises is recorded for that coalition only
         if len(coalitions) == 1:
             problem = f"{type(error).__name__}: {error}"[:500]
             return Evaluated(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
-        return _joined([evaluate(game, coalitions[i : i + 1]) for i in range(len(coalitions))])
+        return _join([evaluate(game, coalitions[i : i + 1]) for i in range(len(coalitions))])
     problems = {int(row): f"payoff is {values[row]}" for row in np.flatnonzero(~np.isfinite(values))}
     if outputs is not None:
         broken = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
@@ -91,11 +91,11 @@ def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
     return Evaluated(values, outputs, time.perf_counter() - began, problems)
 
 
-def _asked(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | None]:
+def _ask(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | None]:
     count = len(coalitions)
     outputs: FloatArray | None = None
     if isinstance(game, Predicting):
-        values, outputs = retrained(game, coalitions)
+        values, outputs = retrain(game, coalitions)
         if outputs.shape != (count, len(game.targets)):
             raise ValueError(
                 f"outputs have shape {outputs.shape} for {count} coalitions and {len(game.targets)} targets"
@@ -108,7 +108,7 @@ def _asked(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | 
     return values, outputs
 
 
-def _joined(parts: list[Evaluated]) -> Evaluated:
+def _join(parts: list[Evaluated]) -> Evaluated:
     values = np.concatenate([part.values for part in parts])
     known = [part.outputs for part in parts if part.outputs is not None]
     outputs = None
@@ -121,12 +121,12 @@ def _joined(parts: list[Evaluated]) -> Evaluated:
 
 def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8], limit: float | None = None) -> Evaluated:
     """`evaluate` for coalitions that travelled as bits. After `limit` seconds the process that evaluates ends."""
-    with ended_after(limit):
-        return evaluate(game, unpacked(bits, len(game.players)))
+    with end_after(limit):
+        return evaluate(game, unpack(bits, len(game.players)))
 
 
 @contextmanager
-def ended_after(limit: float | None) -> Iterator[None]:
+def end_after(limit: float | None) -> Iterator[None]:
     """End this process if the block takes longer than `limit` seconds.
 
     Python's own watchdog does it: it needs no help from the interpreter, which a library that hangs may keep to itself.
@@ -191,7 +191,7 @@ class Threads:
     limit: float | None = None
 
     def __init__(self, workers: int | None = None) -> None:
-        self.width = _checked_workers(workers)
+        self.width = _check_workers(workers)
 
     def start(self, game: Game) -> None:
         self._game = game
@@ -295,7 +295,7 @@ class Processes:
     """Worker processes; each holds the game."""
 
     def __init__(self, workers: int | None = None, limit: float | None = None) -> None:
-        self.width, self.limit = _checked_workers(workers), limit
+        self.width, self.limit = _check_workers(workers), limit
 
     def start(self, game: Game) -> None:
         self._game = game
@@ -303,7 +303,7 @@ class Processes:
         self._pool = fresh_processes(self.width, initializer=_enlist, initargs=(game, reader))
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        return submit_to(self._pool, _evaluate_enlisted, packed(coalitions), self.limit, game=self._game)
+        return submit_to(self._pool, _evaluate_enlisted, pack(coalitions), self.limit, game=self._game)
 
     def lost(self) -> None:
         """A pool that is broken says so itself."""
@@ -335,7 +335,7 @@ class Dask:
                 reports.setLevel(logging.CRITICAL)  # what is lost is reported once, by us
             place: Any = self._address
             if place is None:
-                workers = _checked_workers(self._workers)
+                workers = _check_workers(self._workers)
                 place = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
                 opened.callback(place.close)
             try:
@@ -359,7 +359,7 @@ class Dask:
         self._executor = self.client.get_executor(pure=False)
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, packed(coalitions), self.limit)
+        future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, pack(coalitions), self.limit)
         return future
 
     def lost(self) -> Exception | None:
@@ -398,7 +398,7 @@ class Given:
         self._game = game
 
     def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        return self._executor.submit(evaluate_packed, self._game, packed(coalitions))
+        return self._executor.submit(evaluate_packed, self._game, pack(coalitions))
 
     def lost(self) -> None:
         """Its owner knows."""
@@ -423,7 +423,7 @@ def crew_of(executor: str | Executor | Crew | None, limit: float | None = None) 
     """
     if limit is not None:
         _check_limit(limit)
-    crew = executor if isinstance(executor, Serial | Threads | Processes | Dask | Given) else _made(executor, limit)
+    crew = executor if isinstance(executor, Serial | Threads | Processes | Dask | Given) else _make(executor, limit)
     if limit is not None and crew.limit != limit:
         raise InvalidInput(
             f"limit {limit:g} s needs workers that can be ended, and {type(crew).__name__.lower()} runs where nothing can; "
@@ -437,7 +437,7 @@ def _check_limit(limit: float) -> None:
         raise InvalidInput(f"limit must be a positive number of seconds or None, got {limit!r}")
 
 
-def _made(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
+def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     if executor is None:
         return Processes(None, limit) if processes_can_run() else Serial()
     if not isinstance(executor, str):
@@ -466,7 +466,7 @@ def _made(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     )
 
 
-def _checked_workers(workers: int | None) -> int:
+def _check_workers(workers: int | None) -> int:
     if workers is None:
         return os.cpu_count() or 1
     if workers < 1:

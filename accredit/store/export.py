@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import InvalidInput
-from accredit.core.coalitions import unpacked
+from accredit.core.coalitions import unpack
 from accredit.core.files import put
 from accredit.core.plain import cell
 from accredit.store.journal import Journal
@@ -20,12 +20,12 @@ from accredit.store.journal import Journal
 COLUMNS = ("game", "coalition", "seed", "status", "value", "seconds", "attempts", "problem")
 
 
-def exported(journal: Journal) -> Iterator[dict[str, Any]]:
+def export_rows(journal: Journal) -> Iterator[dict[str, Any]]:
     """Every payoff of every game, its coalition by names."""
     for game in journal.games():
         players = game["players"]
         for seed, entry in journal.entries(game["id"]):
-            plays = unpacked(np.frombuffer(entry.coalition, dtype=np.uint8)[None], len(players))[0]
+            plays = unpack(np.frombuffer(entry.coalition, dtype=np.uint8)[None], len(players))[0]
             who = [player for player, is_in in zip(players, plays, strict=True) if is_in]
             row = (game["digest"], who, seed, entry.status, entry.value, entry.seconds, entry.attempts, entry.problem)
             yield dict(zip(COLUMNS, row, strict=True))
@@ -35,13 +35,13 @@ def export(journal: Journal, path: str | Path) -> None:
     """Write every payoff to a .csv (coalitions as A+B) or .json file, whole or not at all."""
     place = Path(path)
     if place.suffix == ".json":
-        put(place, json.dumps(list(exported(journal)), ensure_ascii=False).encode())
+        put(place, json.dumps(list(export_rows(journal)), ensure_ascii=False).encode())
     elif place.suffix == ".csv":
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(
-            [*({**row, "coalition": cell("+".join(row["coalition"]))}).values()] for row in exported(journal)
+            [*({**row, "coalition": cell("+".join(row["coalition"]))}).values()] for row in export_rows(journal)
         )
         put(place, out.getvalue().encode())
     else:

@@ -28,7 +28,7 @@ def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
     if ending(path) == ".parquet":
         frame = _parquet(path)
     elif is_table(path):
-        frame = _typed(read_sheet(path), codes)
+        frame = _type_of(read_sheet(path), codes)
     else:
         raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet")
     if frame.empty:
@@ -39,7 +39,7 @@ def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def _padded(sheet: Sheet, column: str | None) -> bool:
+def _is_padded(sheet: Sheet, column: str | None) -> bool:
     return column in sheet.names and any(PADDED.fullmatch(cell.strip()) for cell in sheet.column(column, "codes"))
 
 
@@ -79,11 +79,11 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def _typed(sheet: Sheet, codes: str | None = None) -> pandas.DataFrame:
+def _type_of(sheet: Sheet, codes: str | None = None) -> pandas.DataFrame:
     """Cells as numbers, truth values or words, whichever fits the whole column; pandas reads them from quoted lines."""
     out = io.StringIO(newline="")
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([sheet.names, *sheet.rows])
     out.seek(0)
-    kept = {codes: str} if _padded(sheet, codes) else None
+    kept = {codes: str} if _is_padded(sheet, codes) else None
     frame: pandas.DataFrame = _pandas().read_csv(out, names=list(sheet.names), header=0, index_col=False, dtype=kept)
     return frame

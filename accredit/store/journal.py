@@ -22,10 +22,10 @@ from types import TracebackType
 from typing import Any
 
 from accredit.core import Attribution, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.files import as_path, check_is_file
 from accredit.core.plain import read_json
-from accredit.store.entries import Entry, as_bytes, as_outputs, fingerprinted, proof
+from accredit.store.entries import Entry, as_bytes, as_outputs, fingerprint, proof
 from accredit.store.fingerprint import Fingerprint
 from accredit.store.journal_file import JournalError, JournalFile
 from accredit.store.leases import LEASE_SECONDS, held_by_others, is_lost
@@ -82,7 +82,7 @@ class Journal:
     10.0
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, path: str | Path, *, several: bool = False, verified: bool = True) -> None:
         self.path = path if path == ":memory:" else str(as_path(path))
         self._several = several
@@ -414,7 +414,7 @@ class Journal:
 
 
 def proof_of_game(digest: str, parts: str, players: str) -> bytes:
-    return fingerprinted([digest.encode(), parts.encode(), players.encode()])
+    return fingerprint([digest.encode(), parts.encode(), players.encode()])
 
 
 def _words(run: int, text: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from accredit.core import InvalidInput
 
 
-def finished_lines(out: Path, belongs: Callable[[int, dict[str, Any]], bool], differs: str) -> int:
+def read_finished_lines(out: Path, belongs: Callable[[int, dict[str, Any]], bool], differs: str) -> int:
     """How many rows `out` already holds. A last line that was cut off by a crash is removed.
 
     `belongs(row, line)` says whether a line is that row of this run; lines of another run are refused, because they are

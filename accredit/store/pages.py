@@ -26,10 +26,10 @@ def pages_of(path: Path, page_bytes: int) -> dict[int, bytes]:
         for start in range(0, len(content) - page_bytes + 1, page_bytes)
     }
     log = path.with_name(f"{path.name}-wal")
-    return pages | (_committed(log.read_bytes(), page_bytes) if log.is_file() else {})
+    return pages | (_commit(log.read_bytes(), page_bytes) if log.is_file() else {})
 
 
-def _committed(log: bytes, page_bytes: int) -> dict[int, bytes]:
+def _commit(log: bytes, page_bytes: int) -> dict[int, bytes]:
     """Pages of the frames up to the last commit; frames of an older log carry other salts."""
     pages: dict[int, bytes] = {}
     pending: dict[int, bytes] = {}

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import Attribution, InvalidInput, Selection, needs
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.files import as_path, check_is_file, check_writable, put, read_bytes, read_text
-from accredit.core.numbers import as_array, checked_text
+from accredit.core.numbers import as_array, check_text
 
 ARRAYS = 4 << 30  # bytes of arrays beside a result
 
 
-@checked_arguments
+@check_arguments
 def save(
     path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None
 ) -> None:
@@ -36,7 +36,7 @@ def save(
         raise InvalidInput(f"path {place} must end in .json; arrays go beside it into .safetensors")
     check_writable(place)
     if arrays:
-        put(place.with_suffix(".safetensors"), _packed(arrays))
+        put(place.with_suffix(".safetensors"), _pack(arrays))
     put(place, result.to_json().encode())
 
 
@@ -74,9 +74,9 @@ def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
         raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
 
 
-def _packed(arrays: Mapping[str, Any]) -> bytes:
+def _pack(arrays: Mapping[str, Any]) -> bytes:
     """Named arrays of numbers or of true and false in the format of safetensors."""
-    found = {checked_text(name, "arrays"): as_array(given, f"arrays[{name!r}]") for name, given in arrays.items()}
+    found = {check_text(name, "arrays"): as_array(given, f"arrays[{name!r}]") for name, given in arrays.items()}
     for name, array in found.items():
         if array.dtype.kind not in "biuf":
             raise InvalidInput(f"arrays[{name!r}] holds {array.dtype}; only numbers and truths can be saved")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
-from accredit.trees.paths import Paths, decided
+from accredit.trees.paths import Paths, decide
 
 Entries = npt.NDArray[np.uint16]  # (blocks, rows): where each row looks in each block's table
 TESTS = 3  # in one block
@@ -117,7 +117,7 @@ class Blocks:
     def entries(self, forest: Forest, matrix: FloatArray) -> list[Entries]:
         """The entry of every row in every block's table, one array (blocks, rows) per group."""
         p = self.paths
-        left = decided(forest, p, matrix)
+        left = decide(forest, p, matrix)
         failed = np.zeros((len(p.nodes), len(matrix)), dtype=np.uint16)
         kept = ~self.fits | (self.root == np.arange(len(p.nodes)))
         for level in p.levels[1:]:

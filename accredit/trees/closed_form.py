@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import as_array
-from accredit.trees.credit import TreeCredit, TreeShares, checked_owners, checked_weight
+from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_weight
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners, still_own
@@ -43,7 +43,7 @@ class RowCredit:
     means: str  # what it means that a column does not play
 
 
-@checked_arguments
+@check_arguments
 def closed_form(
     model: Any,
     rows: Any,
@@ -98,7 +98,7 @@ class ClosedForm:
         self._background = None if background is None else _table(background, "background")
         self._weight = None
         if self._background is not None:
-            self._weight = None if weight is None else checked_weight(weight, len(self._background))
+            self._weight = None if weight is None else check_weight(weight, len(self._background))
             self._compared = self._solver.read(self._before(self._background))[0]
         self._shares: tuple[IntArray, Shares] | None = (
             None  # who owns the encoded columns, and what is prepared for them
@@ -145,10 +145,10 @@ class ClosedForm:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
         if self._shares is not None and self._owns(rows, matrix, self._shares[0]):
             return self._shares[1]
-        mine = checked_owners(self._players, rows.shape[1])
+        mine = check_owners(self._players, rows.shape[1])
         encoded = np.arange(rows.shape[1])
         if self._final is not self.model:
-            encoded = owners(self._encode, _stacked(rows, self._background))
+            encoded = owners(self._encode, _stack(rows, self._background))
         compared = None if self._background is None else self._compared
         asked = Asked(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight)
         self._shares = encoded, self._solver.prepare(compared, asked)
@@ -161,7 +161,7 @@ class ClosedForm:
         if self._background is None:
             return False
         both = np.concatenate([matrix, self._compared])
-        return still_own(self._encode, _stacked(rows, self._background), both, encoded, len(rows))
+        return still_own(self._encode, _stack(rows, self._background), both, encoded, len(rows))
 
     def _encode(self, some: Any) -> FloatArray:
         return self._solver.numbers(self._before(some))
@@ -303,7 +303,7 @@ def _table(rows: Any, what: str) -> Any:
     return table
 
 
-def _stacked(rows: Any, background: Any) -> Any:
+def _stack(rows: Any, background: Any) -> Any:
     if background is None:
         return rows
     if hasattr(rows, "iloc"):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import as_array, real_numbers, shown
 from accredit.trees.blocks import Blocks
 from accredit.trees.forest import Forest
@@ -53,7 +53,7 @@ class TreeCredit:
     means: str  # what playing and not playing mean
 
 
-@checked_arguments
+@check_arguments
 def tree_credit(
     forest: Forest,
     rows: Any,  # (rows, features)
@@ -110,7 +110,7 @@ class TreeShares:
         weight: Any = None,
     ) -> None:
         self.forest, self.interactions = forest, interactions
-        self._of = checked_owners(players, forest.features)
+        self._of = check_owners(players, forest.features)
         self._count = max(int(self._of.max()) + 1, count or 0)
         self._rule = semivalue_of(value, self._count)
         self._background = None if background is None else _background(forest, background, weight)
@@ -153,7 +153,7 @@ class TreeShares:
     def _kept(self) -> tuple[list[KeptTables], IntArray]:
         """The tables of the trees that are kept, of credits and, if they are asked for, of pairs; and the other trees."""
         forest, kinds = self.forest, (False, True) if self.interactions else (False,)
-        trees = _kept_trees(forest, self._of, kinds)
+        trees = _keep_trees(forest, self._of, kinds)
         others = np.setdiff1d(np.arange(forest.trees), trees)
         paths = paths_of(forest, trees, self._of) if len(trees) else None
         if paths is None or paths.most == 0:  # trees without a test share nothing
@@ -162,7 +162,7 @@ class TreeShares:
         return [KeptTables(forest, paths, ~paths.inner, *how, pairs, self._count) for pairs in kinds], others
 
 
-def _kept_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArray:
+def _keep_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArray:
     """The trees whose tables fit together into `KEPT` bytes, the smallest first."""
     nodes = np.bincount(levels_of(forest, np.arange(forest.trees)).tree, minlength=forest.trees) * NODE_BYTES
     trees = _within(np.arange(forest.trees), nodes, KEPT)
@@ -235,7 +235,7 @@ def _check_steady(rule: Semivalue, most: int) -> None:
         )
 
 
-def checked_owners(players: Any, features: int) -> IntArray:
+def check_owners(players: Any, features: int) -> IntArray:
     """The number of each column's player, (features,); by default every column plays for itself."""
     if players is None:
         return np.arange(features)
@@ -251,11 +251,11 @@ def _background(forest: Forest, rows: Any, weight: Any) -> Background:
     matrix = forest.matrix(rows, "background")
     if not len(matrix):
         raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios")
-    counts = np.ones(len(matrix)) if weight is None else checked_weight(weight, len(matrix))
+    counts = np.ones(len(matrix)) if weight is None else check_weight(weight, len(matrix))
     return Background(matrix, counts / counts.sum())
 
 
-def checked_weight(weight: Any, rows: int) -> FloatArray:
+def check_weight(weight: Any, rows: int) -> FloatArray:
     """How much each background row counts, (rows,)."""
     counts = real_numbers(weight, "weight")
     if counts.shape != (rows,) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
@@ -293,7 +293,7 @@ def _portions(
         np.argsort(depth[wanted], kind="stable")
     ]  # of like depth: none is walked with more nodes than it needs
     each = WALKED if background is None else COMPARED + len(background.matrix)
-    for trees in _filled(order, (np.bincount(by.tree) / 2 * each)[order]):
+    for trees in _fill(order, (np.bincount(by.tree) / 2 * each)[order]):
         paths = paths_of(forest, trees, of)
         by_table = _by_table(forest, paths, rows, background, False)
         if pairs:
@@ -301,11 +301,11 @@ def _portions(
         k = np.where(by_table, paths.count, 0)
         targets = np.maximum(k + 1, k * (k - 1) / 2 * pairs)
         table = np.where(by_table, 2.0**k * targets * forest.value.shape[1], 0)
-        parts = _filled(trees, np.bincount(paths.tree, table, forest.trees)[trees].astype(np.float64))
+        parts = _fill(trees, np.bincount(paths.tree, table, forest.trees)[trees].astype(np.float64))
         yield from (paths,) if len(parts) == 1 else (paths_of(forest, part, of) for part in parts)
 
 
-def _filled(trees: IntArray, cells: FloatArray) -> list[IntArray]:
+def _fill(trees: IntArray, cells: FloatArray) -> list[IntArray]:
     """Trees in their order, as many together as make about one portion of cells; `cells` is in the order of `trees`."""
     turn = np.cumsum(cells) // PORTION
     return np.split(trees, np.flatnonzero(np.diff(turn)) + 1)

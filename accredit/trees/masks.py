@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
-from accredit.trees.paths import Paths, decided
+from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import Background, spans
 from accredit.values.weighing import Semivalue
 
@@ -43,9 +43,9 @@ def mask_credit(
 ) -> None:
     """Add the credit (or pair interactions i < j) of these leaves with a background."""
     moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
-    theirs = _failed(forest, paths, leaf, background.matrix)
+    theirs = _fail(forest, paths, leaf, background.matrix)
     for some in spans(len(matrix), ROWS):
-        own = _failed(forest, paths, leaf, matrix[some])
+        own = _fail(forest, paths, leaf, matrix[some])
         step = CELLS // (len(background.matrix) * (some.stop - some.start))
         for wide, mine in _by_width(paths.count[leaf], step):
             path = paths.path[leaf[mine]].astype(np.int64)
@@ -58,9 +58,9 @@ def mask_credit(
                 cubes.add_credit(value, output, moments, earned.shape[1], flat[:, some])
 
 
-def _failed(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
+def _fail(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
     """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
-    left, place = decided(forest, paths, matrix), np.full(len(paths.nodes), -1)
+    left, place = decide(forest, paths, matrix), np.full(len(paths.nodes), -1)
     place[leaf] = np.arange(len(leaf))
     return [_failed_word(paths, left, place, len(leaf), first) for first in range(0, paths.most, WORD)]
 
@@ -142,10 +142,10 @@ class Cubes:
         from scipy.sparse import csr_array
 
         rows, leaves, m = self.shape
-        used, pairs = _numbered(self.pair, leaves * m)
+        used, pairs = _number(self.pair, leaves * m)
         who, place = _places([words.ravel()[pairs] for words in self.theirs])
         leaf = pairs[who] // m
-        where, targets = _numbered(self.path[leaf, place] * outputs + output[leaf], len(earned))
+        where, targets = _number(self.path[leaf, place] * outputs + output[leaf], len(earned))
         ends = np.searchsorted(who, np.arange(len(pairs) + 1))
         fails = csr_array((np.ones(len(where)), where, ends), shape=(len(pairs), len(targets)))
         first = np.searchsorted(self.row, np.arange(rows + 1))
@@ -188,7 +188,7 @@ def _size(masks: Masks) -> npt.NDArray[np.uint16]:
     return sum((np.bitwise_count(words) for words in masks), np.zeros(masks[0].shape, dtype=np.uint16))
 
 
-def _numbered(found: IntArray, count: int) -> tuple[IntArray, IntArray]:
+def _number(found: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Numbers below `count`, renumbered without gaps, and what each new number stands for."""
     seen = np.zeros(count, dtype=bool)
     seen[found] = True

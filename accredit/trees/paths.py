@@ -88,7 +88,7 @@ def levels_of(forest: Forest, trees: IntArray) -> Levels:
     return Levels(flat[0], levels, *flat[1:])
 
 
-def decided(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:
+def decide(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:
     """Does each row go left at each node? (nodes, rows); False at leaves."""
     inner = paths.tests
     left = np.zeros((len(paths.nodes), len(matrix)), dtype=bool)

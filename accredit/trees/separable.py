@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import as_array, real_numbers
 
 FEW = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
@@ -31,7 +31,7 @@ class NotSeparable(InvalidInput):
     """
 
 
-@checked_arguments
+@check_arguments
 def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
     """The input column that each encoded column belongs to: (encoded,). `rows` hold every value that will be mixed.
 

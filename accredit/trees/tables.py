@@ -13,7 +13,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.blocks import Blocks, Entries, Group
 from accredit.trees.forest import FEW_ROWS, Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
-from accredit.trees.paths import Levels, Paths, decided
+from accredit.trees.paths import Levels, Paths, decide
 from accredit.values.weighing import Semivalue
 
 ROWS = 1024  # rows looked up at once
@@ -94,7 +94,7 @@ class KeptTables(Tables):
             super().add(matrix, earned)
             return
         flat = earned.reshape(-1, earned.shape[-1])
-        left = decided(self.forest, self.blocks.paths, matrix)
+        left = decide(self.forest, self.blocks.paths, matrix)
         for row in range(len(matrix)):
             found = self.numbers.take(self.blocks.entry(left[:, row])[self.block] + self.place)
             flat[:, row] += np.bincount(self.target, found, len(flat))

@@ -16,7 +16,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
-from accredit.trees.paths import Paths, decided
+from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import shares, spans
 from accredit.values.weighing import Semivalue
 
@@ -81,7 +81,7 @@ class Walk:
     def passes(self, matrix: FloatArray) -> BoolArray:
         """Does each row pass all tests, up to this edge, of the edge's player? (nodes, rows)."""
         p = self.paths
-        left = decided(self.forest, p, matrix)
+        left = decide(self.forest, p, matrix)
         passes = np.ones((len(p.nodes), len(matrix)), dtype=bool)
         for level in p.levels[1:]:
             passes[level] = left[p.parent[level]] == p.is_left[level][:, None]

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput, NotConverged
-from accredit.core.arguments import check_fields, checked_arguments
+from accredit.core.arguments import check_arguments, check_fields
 from accredit.valuation.objectives import Objective
 
 MATRIX_LIMIT = 20_000  # parameters; a matrix of 3.2 GB
@@ -25,7 +25,7 @@ MATRIX_LIMIT = 20_000  # parameters; a matrix of 3.2 GB
 Products = Callable[[FloatArray], FloatArray]  # (P, k) -> (P, k)
 
 
-@checked_arguments
+@check_arguments
 def neumann_error(low: float, high: float, terms: int) -> float:
     """‖A⁻¹ − S_r‖ for r = `terms` when the eigenvalues of A fill [low, high] ⊂ (0, 2).
 
@@ -42,7 +42,7 @@ def neumann_error(low: float, high: float, terms: int) -> float:
     return error
 
 
-@checked_arguments
+@check_arguments
 def neumann_terms(low: float, high: float, relative: float) -> int:
     """The fewest terms r for which the error is at most `relative`·‖A⁻¹‖: about ln(1/relative) / −ln(1 − λ_min).
 
@@ -79,7 +79,7 @@ class ExactHessian:
     """
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
-        return _factored(objective.hessian_products, objective.parameters, right, damping, "Hessian")
+        return _factor(objective.hessian_products, objective.parameters, right, damping, "Hessian")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class GaussNewton:
     """
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
-        return _factored(objective.gauss_newton_products, objective.parameters, right, damping, "Gauss–Newton matrix")
+        return _factor(objective.gauss_newton_products, objective.parameters, right, damping, "Gauss–Newton matrix")
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,7 @@ class ConjugateGradients:
         check_fields(self)
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
-        products = _damped(
-            objective.gauss_newton_products if self.gauss_newton else objective.hessian_products, damping
-        )
+        products = _damp(objective.gauss_newton_products if self.gauss_newton else objective.hessian_products, damping)
         most = self.steps or 10 * objective.parameters
         size = np.linalg.norm(right, axis=0)
         u = np.zeros_like(right)
@@ -174,9 +172,7 @@ class Neumann:
         check_fields(self)
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
-        products = _damped(
-            objective.gauss_newton_products if self.gauss_newton else objective.hessian_products, damping
-        )
+        products = _damp(objective.gauss_newton_products if self.gauss_newton else objective.hessian_products, damping)
         scale = self.scale if self.scale is not None else 1.05 * largest_eigenvalue(products, objective.parameters)
         size = np.linalg.norm(right, axis=0)
         size[size == 0] = 1.0
@@ -216,7 +212,7 @@ def largest_eigenvalue(products: Products, parameters: int, seed: int = 0) -> fl
     return value
 
 
-@checked_arguments
+@check_arguments
 def spectrum(objective: Objective) -> tuple[float, float]:
     """λ_min and λ_max of ∇²J by Lanczos on products alone: is it positive, and how many steps will a solver need?
 
@@ -246,11 +242,11 @@ def spectrum(objective: Objective) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _damped(products: Products, damping: float) -> Products:
+def _damp(products: Products, damping: float) -> Products:
     return lambda directions: products(directions) + damping * directions
 
 
-def _factored(
+def _factor(
     products: Products, parameters: int, right: FloatArray, damping: float, name: str
 ) -> tuple[FloatArray, dict[str, Any]]:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -259,7 +255,7 @@ def _factored(
         raise InvalidInput(
             f"the {name} of {parameters} parameters is too large to form (limit {MATRIX_LIMIT}); use ConjugateGradients()"
         )
-    matrix = _damped(products, damping)(np.eye(parameters))
+    matrix = _damp(products, damping)(np.eye(parameters))
     matrix = (matrix + matrix.T) / 2
     low, high = (float(e) for e in np.linalg.eigvalsh(matrix)[[0, -1]])
     if low <= 1e-12 * max(high, 0.0):

@@ -28,9 +28,9 @@ from accredit.core import (
     every_payoff,
     payoffs,
 )
-from accredit.core.arguments import checked_arguments
-from accredit.core.game import checked_coalitions, checked_names, checked_players
-from accredit.core.predicting import Predicting, retrained
+from accredit.core.arguments import check_arguments
+from accredit.core.game import check_coalitions, check_names, check_players
+from accredit.core.predicting import Predicting, retrain
 from accredit.core.statistics import units
 from accredit.valuation.harmonics import harmonic_facts
 from accredit.valuation.shrunk import MEMORY, check_memory, ridge
@@ -67,7 +67,7 @@ class Datamodels:
 
     def predict(self, coalitions: BoolArray) -> FloatArray:
         """Predicted outputs of models trained on these rows: (batch, N) -> (batch, T)."""
-        return np.asarray(checked_coalitions(coalitions, len(self.players)) @ self.weights + self.intercepts)
+        return np.asarray(check_coalitions(coalitions, len(self.players)) @ self.weights + self.intercepts)
 
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one target, or averaged over all; positive: having the row raises the output."""
@@ -123,7 +123,7 @@ def _ridge_claims() -> tuple[Claim, ...]:
 CLAIMS = {"least squares": _least_squares_claims, "lasso": _lasso_claims, "ridge": _ridge_claims}
 
 
-@checked_arguments
+@check_arguments
 def datamodels(
     game: Game,
     subsets: int,
@@ -151,7 +151,7 @@ def datamodels(
         check_memory(subsets, len(game.players), len(getattr(game, "targets", ())) or 1, memory)
     masks = random_subsets(len(game.players), subsets, fraction, seed)
     if isinstance(game, Predicting) and game.targets:
-        outputs, targets = retrained(game, masks)[1], game.targets
+        outputs, targets = retrain(game, masks)[1], game.targets
     elif isinstance(game, Games):
         outputs, targets = every_payoff(game, masks), game.outputs
     else:
@@ -162,7 +162,7 @@ def datamodels(
     return replace(fitted, certificate=fitted.certificate | harmonic_facts(masks, outputs.mean(axis=1), fraction))
 
 
-@checked_arguments
+@check_arguments
 def fit_datamodels(
     players: tuple[str, ...],
     targets: tuple[str, ...],
@@ -182,8 +182,8 @@ def fit_datamodels(
     >>> fitted.weights[:, 0].round(6)
     array([ 3.,  1., -2.])
     """
-    players, targets, y = checked_players(players), checked_names(targets, "targets"), outputs
-    masks = checked_coalitions(masks, len(players))
+    players, targets, y = check_players(players), check_names(targets, "targets"), outputs
+    masks = check_coalitions(masks, len(players))
     if y.shape != (len(masks), len(targets)):
         raise InvalidInput(
             f"outputs has shape {y.shape} for {len(masks)} masks and {len(targets)} targets; give one row per mask and one "
@@ -195,7 +195,7 @@ def fit_datamodels(
         raise InvalidInput(f"penalty must be a number ≥ 0, or None to have it chosen, got {penalty!r}")
     held_out: FloatArray | None = None
     if penalty is None:
-        weights, chosen, held_out, shrinkage = _chosen(masks, y, seed, memory)
+        weights, chosen, held_out, shrinkage = _choose(masks, y, seed, memory)
     else:
         x, chosen = masks.astype(np.float64), np.full(len(targets), float(penalty))
         weights = lasso(gram(x, y), chosen) if penalty else _least_squares(x, y)
@@ -204,7 +204,7 @@ def fit_datamodels(
     return Datamodels(players, targets, weights, intercepts, fraction, shrinkage, chosen, len(masks), held_out, seed)
 
 
-def _chosen(
+def _choose(
     masks: BoolArray, y: FloatArray, seed: int, memory: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, Shrinkage]:
     """Weights and penalties of lasso or ridge, R² of subsets that were not fitted, and which of the two it is."""

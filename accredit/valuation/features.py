@@ -63,7 +63,7 @@ def features(name: str, texts: Sequence[str] | None, rows: int, training: IntArr
     return Features(name, found, centred / units(found[training]), notes)
 
 
-def _encoded(where: str, texts: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
+def _encode(where: str, texts: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
     found, cut = text_encoder(where)(texts)
     return found, (f"{cut} of {len(texts)} texts are longer than {where} reads and were cut",) if cut else ()
 
@@ -92,7 +92,7 @@ def glove(file: str | Path, texts: Sequence[str]) -> tuple[FloatArray, tuple[str
 
 
 OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], tuple[FloatArray, tuple[str, ...]]]] = {
-    "encoder": _encoded,
+    "encoder": _encode,
     "glove": glove,
 }
 
@@ -102,7 +102,7 @@ def _word_vectors(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     if not file.is_file():
         raise InvalidInput(f"glove:{file} does not exist; give a file with a word and its numbers on each line")
     if file.suffix == ".npz":
-        return _packed(file, wanted)
+        return _pack(file, wanted)
     found: dict[str, FloatArray] = {}
     number = 0
     with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
@@ -120,7 +120,7 @@ def _word_vectors(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     return found
 
 
-def _packed(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
+def _pack(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     arrays = _arrays(file, "glove:")
     beside = file.with_name(f"{file.stem}_vocab.txt")
     if "words" not in arrays and not beside.is_file():

@@ -20,13 +20,13 @@ from accredit.store.frames import read_frame
 from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
 from accredit.valuation.kfac import JOINT, network_influence
-from accredit.valuation.losses import IGNORED, Batch, Classification, answers_of, checked_rows, picked
+from accredit.valuation.losses import IGNORED, Batch, Classification, answers_of, check_rows, pick
 from accredit.valuation.network import MEMORY, Network, evaluating, network
 from accredit.valuation.report import DataReport, Valuation
-from accredit.valuation.rules import summed
+from accredit.valuation.rules import sum_up
 from accredit.valuation.suspects import RowFacts, harmful
 from accredit.valuation.tables import Table, check_columns, groups_by, parts, texts_in
-from accredit.valuation.trace import answer_places, encoded, padded
+from accredit.valuation.trace import answer_places, encoded, pad
 
 if TYPE_CHECKING:
     import torch
@@ -55,7 +55,7 @@ def is_language_model(folder: str | Path) -> bool:
     return str(names[0]).endswith(("ForCausalLM", "LMHeadModel"))
 
 
-def finetuned(folder: str | Path) -> Any:
+def finetune(folder: str | Path) -> Any:
     """The model in a folder with its tokenizer; a classifier or a causal language model."""
     with needs("text", "influence of a fine-tuned model"):
         from accredit.models import load_text_model
@@ -127,18 +127,18 @@ def value_finetuned(
 
     `watch` is called with the share of the work that is done.
     """
-    loaded = finetuned(folder)
+    loaded = finetune(folder)
     if loaded.model.config.pad_token_id is None and loaded.task == "classify":
         batch_size = 1  # such a model finds the end of a text by its padding
     net = network(loaded.model, layers=layers, batch_size=batch_size, memory=memory)
     if watch:
         passes = 2 if net.parameters <= JOINT else 3  # to fit a curvature and to multiply
-        net = replace(net, watch=_counted(watch, passes * len(train) + len(test)))
+        net = replace(net, watch=_count(watch, passes * len(train) + len(test)))
     (data, cut), (queries, also_cut) = (_batch(loaded, part) for part in (train, test))
     found = network_influence(net, data, queries, names=names, on_mean=True, seed=seed)
-    values = found.attribution() if groups is None else summed(found.attribution(), groups)
+    values = found.attribution() if groups is None else sum_up(found.attribution(), groups)
     is_class = isinstance(net.loss, Classification)
-    silent = _foretold(net, queries).refusal if is_class else ""
+    silent = _predict(net, queries).refusal if is_class else ""
     labels = dict(zip(names, map(str, train.targets), strict=True)) if train.targets is not None else {}
     texts = dict(zip(names, train.texts, strict=True))
     rows = RowFacts(labels, texts, groups, is_class, silent)
@@ -148,7 +148,7 @@ def value_finetuned(
     return worth, _notes(net, cut + also_cut, loaded)
 
 
-def _counted(watch: Callable[[float], None], total: int) -> Callable[[int], None]:
+def _count(watch: Callable[[float], None], total: int) -> Callable[[int], None]:
     """Numbers of rows, as the share of `total` that was passed so far."""
     passed = 0
 
@@ -180,12 +180,12 @@ def _batch(loaded: Any, rows: Taught) -> tuple[Batch, int]:
 
     tokenizer, config, longest = loaded.tokenizer, loaded.model.config, _longest(loaded)
     if loaded.task == "continue":
-        return encoded(tokenizer, rows.texts, longest) if rows.targets is None else _answered(tokenizer, rows, longest)
+        return encoded(tokenizer, rows.texts, longest) if rows.targets is None else _answer(tokenizer, rows, longest)
     if rows.targets is None:
         raise InvalidInput("a classifier is judged by classes; name their column with --target COLUMN")
     ids = tokenizer(list(rows.texts), truncation=True, max_length=longest)["input_ids"]
     cut = sum(len(whole) > longest for whole in tokenizer(list(rows.texts))["input_ids"])
-    return padded(ids, config.pad_token_id or 0) | {"labels": torch.tensor(_codes(config, rows.targets))}, cut
+    return pad(ids, config.pad_token_id or 0) | {"labels": torch.tensor(_codes(config, rows.targets))}, cut
 
 
 def _codes(config: Any, targets: Sequence[Any]) -> list[int] | list[float]:
@@ -199,7 +199,7 @@ def _codes(config: Any, targets: Sequence[Any]) -> list[int] | list[float]:
     return [place[str(target)] for target in targets]
 
 
-def _answered(tokenizer: Any, rows: Taught, longest: int) -> tuple[dict[str, torch.Tensor], int]:
+def _answer(tokenizer: Any, rows: Taught, longest: int) -> tuple[dict[str, torch.Tensor], int]:
     """Texts with their answers, of which only the answers are judged; one that does not fit is refused, not cut."""
     assert rows.targets is not None
     found = [answer_places(tokenizer, text, str(answer)) for text, answer in zip(rows.texts, rows.targets, strict=True)]
@@ -209,21 +209,21 @@ def _answered(tokenizer: Any, rows: Taught, longest: int) -> tuple[dict[str, tor
                 f"row {row + 1} has {len(whole)} tokens, {last - first} of them the target's; up to {longest} fit, "
                 "and one must be judged"
             )
-    batch = padded([whole for whole, _, _ in found])
+    batch = pad([whole for whole, _, _ in found])
     for row, (_, first, last) in enumerate(found):
         batch["labels"][row, : max(first, 1)] = IGNORED
         batch["labels"][row, last:] = IGNORED
     return batch, 0
 
 
-def _foretold(net: Network, queries: Batch) -> Foretold:
+def _predict(net: Network, queries: Batch) -> Foretold:
     """How many test rows the model itself gets right."""
     import torch
 
-    right, count = 0, checked_rows(queries)
+    right, count = 0, check_rows(queries)
     with evaluating(net.model), torch.no_grad():
         for start in range(0, count, net.batch_size):
-            part = picked(queries, slice(start, start + net.batch_size), net.device)
+            part = pick(queries, slice(start, start + net.batch_size), net.device)
             right += int((answers_of(net.model, part).argmax(dim=1) == part["labels"]).sum())
     return Foretold(right / count, float(np.bincount(queries["labels"].cpu().numpy()).max() / count), count)
 

@@ -43,7 +43,7 @@ class Forecast:
         >>> Forecast(players=300, pilot=130, half=0.05, total=0.4).budget(0.01)
         3300
         """
-        return rounded_up(max(self.pilot, self.pilot * (self.half / half_width) ** 2))
+        return round_up(max(self.pilot, self.pilot * (self.half / half_width) ** 2))
 
     def groups(self, budget: int) -> int:
         """How many players so many trainings could tell apart: of g instead of n, intervals are √(g/n) as wide, while an even
@@ -98,7 +98,7 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
     return Forecast(len(found), found.payoffs, float(np.median(np.diff(found.interval, axis=1))) / 2, found.total)
 
 
-def settled_budget(
+def settle_budget(
     plan: Callable[[], Forecast], players: int, budget: int | None, half_width: float | None, usual: int
 ) -> tuple[int, str]:
     """The trainings to spend and what they will tell, in words.
@@ -126,7 +126,7 @@ def settled_budget(
     return needed, f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings"
 
 
-def rounded_up(count: float) -> int:
+def round_up(count: float) -> int:
     """Two digits."""
     size = 10 ** max(int(np.floor(np.log10(count))) - 1, 0)
     return int(np.ceil(count / size) * size)

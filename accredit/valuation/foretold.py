@@ -58,14 +58,14 @@ class Foretold:
         )
 
 
-def foretold(x: View, y: IntArray, seed: int = 0) -> Foretold:
+def predict_share(x: View, y: IntArray, seed: int = 0) -> Foretold:
     """Predict each label from the other rows, by linear and kernel models and by nearest neighbours, and keep the best.
 
     Beyond 20,000 rows a sample of them is judged. Rows whose class has no other row are left out.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(100) % 2
-    >>> foretold(rng.normal(size=(100, 2)) + 5 * y[:, None], y).agreement > 0.95
+    >>> predict_share(rng.normal(size=(100, 2)) + 5 * y[:, None], y).agreement > 0.95
     True
     """
     with needs("data", "judging features"):

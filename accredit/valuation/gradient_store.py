@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, checked_text, whole_number
+from accredit.core import FloatArray, InvalidInput, check_text, whole_number
 from accredit.core.files import put, read_json_object
 from accredit.valuation.influence import Influences, stationarity
-from accredit.valuation.losses import Batch, checked_rows
+from accredit.valuation.losses import Batch, check_rows
 from accredit.valuation.network import Network, facts_of, weights_of
 from accredit.valuation.projection import projection
 
@@ -90,8 +90,8 @@ class GradientStore:
 
         The bytes on disk are known beforehand, and refused where they do not fit. `watch` is called with the rows done so far.
         """
-        checked_text(str(folder), "folder")  # safetensors opens no other
-        rows = checked_rows(train, "train")
+        check_text(str(folder), "folder")  # safetensors opens no other
+        rows = check_rows(train, "train")
         whole_number(side, "side", example=SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
@@ -169,7 +169,7 @@ class GradientStore:
         """
         import torch
 
-        asked = checked_rows(queries, "queries")
+        asked = check_rows(queries, "queries")
         if not self.complete:
             raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}")
         if model_digest(net) != self.about["model"]:

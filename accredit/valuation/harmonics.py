@@ -21,8 +21,8 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
-from accredit.core.arguments import checked_arguments
-from accredit.core.predicting import Predicting, retrained
+from accredit.core.arguments import check_arguments
+from accredit.core.predicting import Predicting, retrain
 from accredit.core.statistics import alike
 from accredit.valuation.subsets import random_subsets
 
@@ -63,7 +63,7 @@ def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) 
     }
 
 
-@checked_arguments
+@check_arguments
 def harmonics(game: Game, subsets: int = 400, *, fraction: float = 0.5, seed: int = 0) -> Harmonics:
     """What part of a game's variance over random coalitions is linear, and what part is of pairs.
 
@@ -76,7 +76,7 @@ def harmonics(game: Game, subsets: int = 400, *, fraction: float = 0.5, seed: in
     """
     whole_number(subsets, "subsets", LEAST, example=400)
     coalitions = random_subsets(len(game.players), subsets, fraction, seed)
-    earned = retrained(game, coalitions)[1].mean(axis=1) if isinstance(game, Predicting) else payoffs(game, coalitions)
+    earned = retrain(game, coalitions)[1].mean(axis=1) if isinstance(game, Predicting) else payoffs(game, coalitions)
     return read(coalitions, earned, fraction)
 
 

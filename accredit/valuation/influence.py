@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.valuation.curvature import Curvature, ExactHessian
 from accredit.valuation.objectives import Objective
 
@@ -75,7 +75,7 @@ class Influences:
         )
 
 
-@checked_arguments
+@check_arguments
 def influence(
     objective: Objective, curvature: Curvature = ExactHessian(), *, damping: float = 0.0, averaged: bool = True
 ) -> Influences:

@@ -23,7 +23,7 @@ import numpy as np
 from accredit.core import FloatArray, InvalidInput, NotConverged
 from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.layers import Seen
-from accredit.valuation.losses import Batch, checked_rows
+from accredit.valuation.losses import Batch, check_rows
 from accredit.valuation.network import Network, facts_of, weights_of
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def kronecker(net: Network, train: Batch, damping: float | None = None, seed: in
             sides[name] = (
                 grams if name not in sides else [old + new for old, new in zip(sides[name], grams, strict=True)]
             )
-    rows = checked_rows(train)
+    rows = check_rows(train)
     blocks: dict[str, Block] = {}
     for layer in net.layers:
         if layer.name not in sides:
@@ -163,7 +163,7 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
 
     total = torch.zeros((net.parameters, net.parameters), dtype=torch.float64, device=net.device)
     shape = Joint(total, tuple(layer.name for layer in net.layers), {})
-    rows = checked_rows(train)
+    rows = check_rows(train)
     for seen in net.fisher(train, seed, DRAWS):
         g = dict(shape.coordinates(seen))["all"]
         total += (g.T @ g).double() / rows
@@ -176,7 +176,7 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
     return Joint(factor, shape.layers, facts)
 
 
-def fitted(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> Fitted:
+def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> Fitted:
     """The whole matrix where it is small enough, else EK-FAC; or the one that is asked for."""
     if damping is not None and not 0 <= damping < math.inf:
         raise InvalidInput(f"damping must be a number from 0 on, or None for the default, got {damping!r}")
@@ -222,7 +222,7 @@ def network_influence(
     >>> found.matrix.shape, found.certificate["stationary"]
     ((40, 5), False)
     """
-    count, asked = checked_rows(train, "train"), checked_rows(queries, "queries")
+    count, asked = check_rows(train, "train"), check_rows(queries, "queries")
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     usual = (f"mean of {asked} queries",) if on_mean else tuple(f"query {i}" for i in range(asked))
     asked_for = usual if targets is None else tuple(targets)
@@ -231,8 +231,8 @@ def network_influence(
             f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries"
         )
     net.check_memory(len(usual))
-    curved = fitted(net, train, curvature, damping, seed)
-    right = _solved_queries(net, curved, queries, asked if on_mean else None)
+    curved = fit(net, train, curvature, damping, seed)
+    right = _solve_queries(net, curved, queries, asked if on_mean else None)
     matrix = np.zeros((count, len(usual)))
     mean = curved.turned({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
     squares = 0.0
@@ -250,7 +250,7 @@ def network_influence(
     return Influences(players, asked_for, matrix / count, f"influence/{facts['curvature']}", facts)
 
 
-def _solved_queries(net: Network, curved: Fitted, queries: Batch, count: int | None) -> Coordinates:
+def _solve_queries(net: Network, curved: Fitted, queries: Batch, count: int | None) -> Coordinates:
     """H⁻¹ times the gradient of every query, or of the mean of `count` of them: name -> (parameters, queries)."""
     import torch
 

@@ -36,7 +36,7 @@ from accredit.core import (
     Precision,
     whole_number,
 )
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.store import Executor
 from accredit.valuation.knn_order import Distances, Ties, all_by_distance, nearest_few
 from accredit.valuation.knn_spread import spread_over_tests
@@ -53,9 +53,9 @@ class KNNUtility(Utility):
     array([0. , 1. , 0.5])
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
-        self.data, self.k = data, _checked_k(data, k)
+        self.data, self.k = data, _check_k(data, k)
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and the share of right neighbours at each test point (batch, M)."""
@@ -92,7 +92,7 @@ def _right_among(coalition: BoolArray, order: IntArray, right: BoolArray, k: int
     return count
 
 
-@checked_arguments
+@check_arguments
 def knn_shapley(
     data: Split,
     k: int = 5,
@@ -115,7 +115,7 @@ def knn_shapley(
     >>> knn_shapley(split([[0.0], [0.0]], ["a", "b"], [[0.0]], ["a"]), k=1).credit  # a tie: the mean over both orders
     array([ 0.75, -0.25])
     """
-    k = _checked_k(data, k)
+    k = _check_k(data, k)
     reach = _reach(within, k, len(data))
     credit, everybody = spread_over_tests(Neighbours(data, k, reach), executor, watch)
     if reach is None:
@@ -134,7 +134,7 @@ def knn_shapley(
         credit,
         total=everybody,
         method=f"knn-shapley(k={k}{'' if reach is None else f', within={1 / reach:.3g}'})",
-        claims=_exact_claims() if reach is None else _bounded_claims(reach),
+        claims=_exact_claims() if reach is None else _bound_claims(reach),
         baseline=0.0,
         payoffs=0,
         **known,
@@ -146,7 +146,7 @@ def _exact_claims() -> tuple[Claim, ...]:
     return tuple(Claim(axiom, Holds.EXACTLY, why) for axiom in ("efficiency", "symmetry", "null player", "linearity"))
 
 
-def _bounded_claims(reach: int) -> tuple[Claim, ...]:
+def _bound_claims(reach: int) -> tuple[Claim, ...]:
     why = f"every credit is within 1/{reach} of the closed form of Jia et al. (2019), and equal to it with all rows in reach"
     return (
         Claim("efficiency", Holds.IN_THE_LIMIT, why),
@@ -237,7 +237,7 @@ def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes:
     return np.asarray((right - share) * np.repeat(last + spread, sizes))
 
 
-def _checked_k(data: Split, k: int) -> int:
+def _check_k(data: Split, k: int) -> int:
     if data.classes is None:
         raise InvalidInput("this split holds numbers, not classes; use KNNRegression and knn_regression_shapley")
     return whole_number(k, "k", example=5)

@@ -35,7 +35,7 @@ from accredit.core import (
     Precision,
     whole_number,
 )
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.store import Executor
 from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
@@ -55,9 +55,9 @@ class KNNRegression(Utility):
 
     metric = "neg_mean_squared_error"
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
-        self.data, self.k = data, checked(data, k)
+        self.data, self.k = data, check(data, k)
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and minus the squared error at each test point (batch, M)."""
@@ -79,7 +79,7 @@ class KNNRegression(Utility):
         }
 
 
-@checked_arguments
+@check_arguments
 def knn_regression_shapley(
     data: Split, k: int = 5, *, executor: str | Executor | None = "serial", watch: Callable[[int], None] | None = None
 ) -> Attribution:
@@ -94,7 +94,7 @@ def knn_regression_shapley(
     >>> knn_regression_shapley(data, k=1).credit.round(4)
     array([ 2.5,  3.5, -5. ])
     """
-    k = checked(data, k)
+    k = check(data, k)
     credit, total = spread_over_tests(NumberNeighbours(data, k), executor, watch)
     why = f"closed form, exact for every test point; {ORDER}"
     return Attribution(
@@ -158,7 +158,7 @@ def _order(data: Split, test: int) -> IntArray:
     return np.argsort(((data.x - data.test_x[test]) ** 2).sum(axis=1), kind="stable")
 
 
-def checked(data: Split, k: int) -> int:
+def check(data: Split, k: int) -> int:
     if data.classes is not None:
         raise InvalidInput("this split holds classes; use KNNUtility and knn_shapley")
     return whole_number(k, "k", example=5)

@@ -115,11 +115,11 @@ class _Likelihood:
 
     def surprise(self, at: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log likelihood, and its gradient."""
-        (rate, by_rate), sharp = _bounded(at[0], MOST_RATE), float(np.exp(at[1]))
+        (rate, by_rate), sharp = _bound(at[0], MOST_RATE), float(np.exp(at[1]))
         chance, by_sharp = self._chance(0, sharp)
         doubt, by_doubt, prior, doubtful = 0.0, 0.0, np.zeros(len(at)), chance
         if self.parameters == 3:
-            doubt, by_doubt = _bounded(at[2], MOST_DOUBT)
+            doubt, by_doubt = _bound(at[2], MOST_DOUBT)
             doubtful, more = self._chance(1, sharp)
             by_sharp = (1 - doubt) * by_sharp + doubt * more
             prior[2] = (DOUBT_PRIOR[0] / doubt - DOUBT_PRIOR[1] / (1 - doubt)) * by_doubt
@@ -148,7 +148,7 @@ def _prior(rate: float) -> float:
     return float(PRIOR[0] * np.log(rate) + PRIOR[1] * np.log(1 - rate))
 
 
-def _bounded(at: float, most: float) -> tuple[float, float]:
+def _bound(at: float, most: float) -> tuple[float, float]:
     """A share between 0 and `most`, and its slope in the number that is searched."""
     share = float(np.clip(expit(at), 1e-12, 1 - 1e-12))
     return most * share, most * share * (1 - share)

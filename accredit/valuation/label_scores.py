@@ -61,7 +61,7 @@ def unit(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))
 
 
-def scaled(view: View, name: str) -> View:
+def scale(view: View, name: str) -> View:
     """Dense views in units of their standard deviation; sparse ones as they are."""
     if hasattr(view, "tocsr"):
         return view.tocsr()

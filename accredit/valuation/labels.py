@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.game import as_name
-from accredit.core.numbers import as_array, checked_text, shown
+from accredit.core.numbers import as_array, check_text, shown
 from accredit.core.statistics import ALIKE
 from accredit.core.threads import one_thread
 from accredit.valuation import label_scores as scores
@@ -25,8 +25,8 @@ from accredit.valuation.label_rate import error_rate
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
 from accredit.valuation.oddities import nearest, oddities
-from accredit.valuation.out_of_fold import belief, copies_of, likeliest_penalty, out_of_fold, pool_shares, pooled
-from accredit.valuation.planted import Trial, found_share, planted
+from accredit.valuation.out_of_fold import belief, copies_of, likeliest_penalty, out_of_fold, pool, pool_shares
+from accredit.valuation.planted import Trial, find_share, plant
 from accredit.valuation.split import missing
 
 TRIALS = 3  # plantings
@@ -39,7 +39,7 @@ FEWEST = 20  # rows
 MANY = 20_000  # rows, above which the dearer scores are left out, and said so
 
 
-@checked_arguments
+@check_arguments
 def wrong_labels(
     labels: Sequence[Any] | npt.NDArray[Any],
     *,
@@ -69,7 +69,7 @@ def wrong_labels(
     _check_extra()
     y, classes = _codes(labels)
     views = _views(texts, features, len(y))
-    rows = _named(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
+    rows = _name(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
     if len(rows) != len(y):
         raise InvalidInput(f"names holds {len(rows)} for {len(y)} labels; give one name per label")
     if not 0 < wanted < 1:
@@ -79,18 +79,18 @@ def wrong_labels(
         copies = None if texts is None else copies_of(texts, y)
         penalties = {name: likeliest_penalty(view, y, seed, copies) for name, view in views.items()}
         rows_seen = _Seen(views, near, penalties, copies)
-        seen = _scored(rows_seen, y, seed)
+        seen = _score(rows_seen, y, seed)
         trials = [_trial(rows_seen, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
     if not all(flips.any() for _, flips in trials):
         raise InvalidInput(
             f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
             "them; drop or merge small classes"
         )
-    evidence = _evidence([{n: found_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
-    chosen = _chosen(evidence).score
+    evidence = _evidence([{n: find_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
+    chosen = _choose(evidence).score
     kept = [Trial(flips, found.scores[chosen]) for found, flips in trials]
     agreement, majority = float(seen.agrees.mean()), float(np.bincount(y).max() / len(y))
-    refused = _refusal(agreement, majority, _chosen(evidence), len(y))
+    refused = _refusal(agreement, majority, _choose(evidence), len(y))
     order = np.argsort(seen.scores[chosen], kind="stable")
     suspicion = np.empty(len(y))
     suspicion[order] = 1 - np.arange(len(y)) / max(len(y) - 1, 1)
@@ -109,13 +109,13 @@ def wrong_labels(
     about: dict[str, Any] = {"suspects": (), "rate": None, "verdict": refused}
     if not refused:
         with one_thread():
-            about = _listed(order, seen, y, chosen, kept, wanted)
+            about = _read_list(order, seen, y, chosen, kept, wanted)
     said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
     return with_excerpts(WrongLabels(**common, **about, suggested=said), texts)
 
 
-def _named(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(checked_text(as_name(name), "names") for name in names)
+def _name(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(check_text(as_name(name), "names") for name in names)
 
 
 def _instead(logs: FloatArray, y: IntArray, suspects: Sequence[int]) -> IntArray:
@@ -129,7 +129,7 @@ def _instead(logs: FloatArray, y: IntArray, suspects: Sequence[int]) -> IntArray
     return np.asarray(doubted.argmax(axis=1))
 
 
-def _listed(
+def _read_list(
     order: IntArray, seen: _Scored, y: IntArray, chosen: str, trials: list[Trial], wanted: float
 ) -> dict[str, Any]:
     """Where the list ends, and what to expect of it; no list where none would be right often enough."""
@@ -180,7 +180,7 @@ class _Scored:
     agrees: BoolArray  # (N,), whether the likeliest class of `logs` is the label
 
 
-def _scored(rows: _Seen, y: IntArray, seed: int) -> _Scored:
+def _score(rows: _Seen, y: IntArray, seed: int) -> _Scored:
     """Every score of every view, and two that combine them."""
     from scipy.stats import rankdata
 
@@ -194,18 +194,18 @@ def _scored(rows: _Seen, y: IntArray, seed: int) -> _Scored:
         if len(y) <= MANY:
             found[f"margin over training, {name}"] = scores.margin_over_training(near.points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near.points, y, seed)
-    heard = _heard(said, y)
+    heard = _hear(said, y)
     first = [log for name in heard for log in said[name]]
     shares = pool_shares(first, y)
-    logs = pooled(first, shares)
+    logs = pool(first, shares)
     believed = belief(logs, y)  # a second look, in which doubtful labels teach less
     again = [rows.foretold(name, y, seed, believed) for name in heard]
-    found[COMBINED] = scores.margin(logs + pooled([log for view in again for log in view.values()], shares), y)
+    found[COMBINED] = scores.margin(logs + pool([log for view in again for log in view.values()], shares), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
     return _Scored(found, logs, logs.argmax(axis=1) == y)
 
 
-def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
+def _hear(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
     """The views that foretell more labels than the largest class does: others have no vote. All of them, where none does."""
     majority = float(np.bincount(y).max() / len(y))
     right = {name: float((np.mean(logs, axis=0).argmax(axis=1) == y).mean()) for name, logs in said.items()}
@@ -213,8 +213,8 @@ def _heard(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
 
 
 def _trial(rows: _Seen, y: IntArray, classes: int, seed: int) -> tuple[_Scored, Any]:
-    labels, flipped = planted(y, classes, seed, rows.copies)
-    return _scored(rows, labels, seed), flipped
+    labels, flipped = plant(y, classes, seed, rows.copies)
+    return _score(rows, labels, seed), flipped
 
 
 def _evidence(areas: list[dict[str, float]]) -> tuple[Evidence, ...]:
@@ -227,7 +227,7 @@ def _evidence(areas: list[dict[str, float]]) -> tuple[Evidence, ...]:
     return tuple(sorted(found, key=lambda e: -e.area))
 
 
-def _chosen(evidence: tuple[Evidence, ...]) -> Evidence:
+def _choose(evidence: tuple[Evidence, ...]) -> Evidence:
     """All out-of-fold models together, unless another score finds clearly more: three plantings cannot tell near ones apart."""
     combined = next(e for e in evidence if e.score == COMBINED)
     return evidence[0] if evidence[0].area > combined.area + CLEARLY else combined
@@ -257,8 +257,8 @@ def _left_out(rows: int) -> tuple[str, ...]:
 
 def _views(texts: Sequence[str] | None, features: Any, rows: int) -> dict[str, View]:
     given = {} if features is None else features if isinstance(features, Mapping) else {"features": features}
-    views = {} if texts is None else scores.text_views(_checked_texts(texts))
-    views |= {str(name): scores.scaled(view, str(name)) for name, view in given.items()}
+    views = {} if texts is None else scores.text_views(_check_texts(texts))
+    views |= {str(name): scores.scale(view, str(name)) for name, view in given.items()}
     if not views:
         raise InvalidInput("nothing to judge labels by: give texts=…, features=…, or both")
     for name, view in views.items():
@@ -268,7 +268,7 @@ def _views(texts: Sequence[str] | None, features: Any, rows: int) -> dict[str, V
     return views
 
 
-def _checked_texts(texts: Sequence[str]) -> list[str]:
+def _check_texts(texts: Sequence[str]) -> list[str]:
     bad = [i for i, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
     if isinstance(texts, str) or bad or not len(texts):
         raise InvalidInput(

@@ -48,7 +48,7 @@ class Seen:
         return torch.einsum("nto,nti->noi", self.g, self.a)
 
 
-def tracked_layers(
+def track_layers(
     model: Any, layers: Sequence[str] | None = None, *, embeddings: bool = False, widest: int | None = None
 ) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
     """The layers to look at, and the trained parameters that are left out, by name.
@@ -58,7 +58,7 @@ def tracked_layers(
 
     >>> import torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 2))
-    >>> kept, left = tracked_layers(net)
+    >>> kept, left = track_layers(net)
     >>> [layer.name for layer in kept], left
     (['0', '2'], ('1.weight', '1.bias'))
     """
@@ -108,7 +108,7 @@ def _layer(name: str, module: Any) -> Layer | None:
 
 
 @contextmanager
-def watched(layers: Sequence[Layer], rows: int) -> Iterator[dict[str, list[tuple[torch.Tensor, torch.Tensor]]]]:
+def watch(layers: Sequence[Layer], rows: int) -> Iterator[dict[str, list[tuple[torch.Tensor, torch.Tensor]]]]:
     """Record (input, output) of every layer in every forward pass inside the block.
 
     A layer that is used once for all rows, as positions are, answers with one row, which is repeated for each of them.
@@ -142,7 +142,7 @@ def row_gradients(
     """
     import torch
 
-    with watched(layers, len(batch["labels"])) as calls, torch.enable_grad():
+    with watch(layers, len(batch["labels"])) as calls, torch.enable_grad():
         answers = answers_of(model, batch)
         labels = batch["labels"] if draw is None else loss.drawn(answers, batch["labels"], draw)
         losses = loss.rows(answers, labels)
@@ -150,7 +150,7 @@ def row_gradients(
         raise InvalidInput(
             f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed"
         )
-    return losses.detach(), _told(layers, calls, losses, again=False)
+    return losses.detach(), _tell(layers, calls, losses, again=False)
 
 
 def expected_gradients(
@@ -162,14 +162,14 @@ def expected_gradients(
     """
     import torch
 
-    with watched(layers, len(batch["labels"])) as calls, torch.enable_grad():
+    with watch(layers, len(batch["labels"])) as calls, torch.enable_grad():
         answers = answers_of(model, batch)
         outcomes = loss.outcomes(answers, batch["labels"])
         losses = None if outcomes is None else [loss.rows(answers, y) * w.sqrt() for y, w in outcomes]
-    return None if losses is None else (_told(layers, calls, one, again=True) for one in losses)
+    return None if losses is None else (_tell(layers, calls, one, again=True) for one in losses)
 
 
-def _told(
+def _tell(
     layers: Sequence[Layer],
     calls: dict[str, list[tuple[torch.Tensor, torch.Tensor]]],
     losses: torch.Tensor,
@@ -183,14 +183,14 @@ def _told(
     seen: dict[str, Seen] = {}
     for (layer, (inputs, _)), g in zip(used, told, strict=True):
         if g is not None:
-            now = _seen(layer, inputs, g)
+            now = _look_at(layer, inputs, g)
             before = seen.get(layer.name)
             both = None if before is None else ((before.a, now.a), (before.g, now.g))
             seen[layer.name] = now if both is None else Seen(*(torch.cat(pair, 1) for pair in both))
     return seen
 
 
-def _seen(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> Seen:
+def _look_at(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> Seen:
     """Inputs as (rows, places, inputs) with a column of ones for the bias, gradients as (rows, places, outputs)."""
     import torch
 

@@ -49,7 +49,7 @@ class Classification:
         return torch.nn.functional.cross_entropy(answers, labels, reduction="none")
 
     def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        return _drawn_classes(answers, generator)
+        return _draw_classes(answers, generator)
 
     def outcomes(
         self, answers: torch.Tensor, labels: torch.Tensor
@@ -111,7 +111,7 @@ class NextTokens:
 
     def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         drawn = labels.clone()
-        drawn[:, 1:] = _drawn_classes(answers[:, :-1], generator)
+        drawn[:, 1:] = _draw_classes(answers[:, :-1], generator)
         drawn[labels == IGNORED] = IGNORED
         return drawn
 
@@ -159,7 +159,7 @@ def answers_of(model: Any, batch: Batch) -> torch.Tensor:
     return logits
 
 
-def checked_rows(data: Batch, name: str = "data") -> int:
+def check_rows(data: Batch, name: str = "data") -> int:
     """How many rows a data set of tensors holds; every tensor must hold as many."""
     if "labels" not in data or len(data) < 2:
         raise InvalidInput(f"{name} must map names to tensors, 'labels' and inputs among them; got {sorted(data)}")
@@ -169,7 +169,7 @@ def checked_rows(data: Batch, name: str = "data") -> int:
     return sizes["labels"]
 
 
-def picked(data: Batch, rows: slice | Sequence[int], device: Any) -> dict[str, torch.Tensor]:
+def pick(data: Batch, rows: slice | Sequence[int], device: Any) -> dict[str, torch.Tensor]:
     """Some rows of a data set, on the model's device; padding that no row of them needs is cut off."""
     part = {name: value[rows] for name, value in data.items()}
     if "attention_mask" in part and part["attention_mask"].dim() == 2:
@@ -179,7 +179,7 @@ def picked(data: Batch, rows: slice | Sequence[int], device: Any) -> dict[str, t
     return {name: value.to(device) for name, value in part.items()}
 
 
-def _drawn_classes(answers: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def _draw_classes(answers: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """One class per place, by its probability: (…, classes) -> (…,). Drawn on the CPU, so that devices agree on the seed."""
     import torch
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from accredit.core import InvalidInput, NotConverged, needs
 from accredit.models.precision import check_precision
-from accredit.valuation.layers import Layer, Seen, expected_gradients, row_gradients, tracked_layers
-from accredit.valuation.losses import Batch, Loss, checked_rows, loss_named, picked
+from accredit.valuation.layers import Layer, Seen, expected_gradients, row_gradients, track_layers
+from accredit.valuation.losses import Batch, Loss, check_rows, loss_named, pick
 
 if TYPE_CHECKING:
     import torch
@@ -69,10 +69,10 @@ class Network:
 
         generator = None if draw is None else torch.Generator().manual_seed(draw)
         with evaluating(self.model):
-            for start in range(0, checked_rows(data), self.batch_size):
+            for start in range(0, check_rows(data), self.batch_size):
                 rows = slice(start, start + self.batch_size)
                 losses, seen = row_gradients(
-                    self.model, self.layers, self.loss, picked(data, rows, self.device), generator
+                    self.model, self.layers, self.loss, pick(data, rows, self.device), generator
                 )
                 if not bool(torch.isfinite(losses).all()):
                     raise NotConverged(
@@ -85,14 +85,14 @@ class Network:
     def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, Seen]]:
         """Gradients whose squares add up to the Fisher matrix of all rows: of every label there can be, or of drawn ones."""
         with evaluating(self.model):
-            for start in range(0, checked_rows(data), self.batch_size):
-                part = picked(data, slice(start, start + self.batch_size), self.device)
+            for start in range(0, check_rows(data), self.batch_size):
+                part = pick(data, slice(start, start + self.batch_size), self.device)
                 exact = expected_gradients(self.model, self.layers, self.loss, part)
                 if exact is None:
                     break
                 yield from exact
                 if self.watch:
-                    self.watch(checked_rows(part))
+                    self.watch(check_rows(part))
             else:
                 return
         for draw in range(draws):
@@ -131,7 +131,7 @@ def network(
         import torch  # noqa: F401
     if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidInput(f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1")
-    kept, left = tracked_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
+    kept, left = track_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
     check_precision(model.parameters())
     return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput, NotConverged, needs
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.valuation.split import Split
 from accredit.valuation.torch_training import row_losses
 
@@ -79,7 +79,7 @@ class Softmax:
     True
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(
         self, data: Split, weight_decay: float, *, rows: FloatArray | None = None, start: FloatArray | None = None
     ) -> None:
@@ -194,7 +194,7 @@ class Ridge:
     'row 2'
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, data: Split, weight_decay: float) -> None:
         if data.classes is not None:
             raise InvalidInput("ridge regression needs numbers; this split holds classes: use Softmax")
@@ -244,7 +244,7 @@ class TorchObjective:
     (4, (3, 4))
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, data: Split, module: torch.nn.Module, weight_decay: float) -> None:
         with needs("text", "influence functions of a module"):
             import torch

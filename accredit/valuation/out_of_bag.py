@@ -20,17 +20,17 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
-    checked_seed,
+    check_seed,
     needs,
     whole_number,
 )
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.valuation.split import Split
 
 LEAST_VOTES = 2  # below this a row has no spread, hence no interval
 
 
-@checked_arguments
+@check_arguments
 def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
     """Out-of-bag score of every training row, with a standard error over the trees that did not see it.
 
@@ -43,7 +43,7 @@ def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
     with needs("data", "--method data-oob"):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     kind = DecisionTreeRegressor if data.classes is None else DecisionTreeClassifier
-    rng, n = np.random.default_rng(checked_seed(seed)), len(data)
+    rng, n = np.random.default_rng(check_seed(seed)), len(data)
     votes, sums, squares = np.zeros(n), np.zeros(n), np.zeros(n)
     for _ in range(trees):
         bag = rng.integers(0, n, size=n)

@@ -40,7 +40,7 @@ def out_of_fold(
     weights = np.ones(len(y)) if believed is None else believed
 
     def predicted(model: Model) -> FloatArray:
-        return _predicted(model, view, y, weights, seed, copies)
+        return _predict(model, view, y, weights, seed, copies)
 
     if hasattr(view, "tocsr"):
         found = {"confidence": predicted(_one_against_the_rest)}
@@ -56,10 +56,10 @@ def likeliest_penalty(view: View, y: IntArray, seed: int = 0, copies: IntArray |
     if hasattr(view, "tocsr"):
         return None
     weights, rows = np.ones(len(y)), np.arange(len(y))
-    return max(DENSE_C, key=lambda c: float(_predicted(_softmax(c), view, y, weights, seed, copies)[rows, y].sum()))
+    return max(DENSE_C, key=lambda c: float(_predict(_softmax(c), view, y, weights, seed, copies)[rows, y].sum()))
 
 
-def pooled(predicted: Sequence[FloatArray] | FloatArray, shares: FloatArray) -> FloatArray:
+def pool(predicted: Sequence[FloatArray] | FloatArray, shares: FloatArray) -> FloatArray:
     """Several log probabilities (N, C) as one, by the share of each, and so that probabilities sum to one."""
     logs = np.tensordot(shares, np.array(predicted), 1)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
@@ -79,7 +79,7 @@ def pool_shares(predicted: Sequence[FloatArray], y: IntArray) -> FloatArray:
     logs, rows = np.array([p - np.logaddexp.reduce(p, axis=1, keepdims=True) for p in predicted]), np.arange(len(y))
 
     def surprise(shares: FloatArray) -> tuple[float, FloatArray]:
-        mixed = pooled(logs, shares)
+        mixed = pool(logs, shares)
         expected = (np.exp(mixed) * logs).sum(axis=(1, 2))
         return -float(mixed[rows, y].sum()), np.asarray(expected - logs[:, rows, y].sum(axis=1))
 
@@ -98,7 +98,7 @@ def belief(logs: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(shares / shares.mean())
 
 
-def _predicted(
+def _predict(
     model: Model, view: View, y: IntArray, weights: FloatArray, seed: int, copies: IntArray | None
 ) -> FloatArray:
     from sklearn.exceptions import ConvergenceWarning

@@ -23,11 +23,11 @@ class Trial:
     score: FloatArray  # (N,), lower is more suspect
 
 
-def planted(y: IntArray, classes: int, seed: int, copies: IntArray | None = None) -> tuple[IntArray, BoolArray]:
+def plant(y: IntArray, classes: int, seed: int, copies: IntArray | None = None) -> tuple[IntArray, BoolArray]:
     """Labels of which a tenth is moved to another class at random, and which they are. Every class keeps two rows of its own:
     of small classes fewer are moved, or none. Rows with the same number in `copies` are moved together.
 
-    >>> labels, flipped = planted(np.zeros(20, dtype=int), 3, seed=0)
+    >>> labels, flipped = plant(np.zeros(20, dtype=int), 3, seed=0)
     >>> int(flipped.sum()), bool((labels[flipped] > 0).all())
     (2, True)
     """
@@ -45,10 +45,10 @@ def planted(y: IntArray, classes: int, seed: int, copies: IntArray | None = None
     return np.where(flipped, (y + steps) % classes, y), flipped
 
 
-def found_share(score: FloatArray, flipped: BoolArray) -> float:
+def find_share(score: FloatArray, flipped: BoolArray) -> float:
     """The chance that a planted row scores below another one: the area under the ROC curve.
 
-    >>> found_share(np.array([0.1, 0.9, 0.5]), np.array([True, False, False]))
+    >>> find_share(np.array([0.1, 0.9, 0.5]), np.array([True, False, False]))
     1.0
     """
     from scipy.stats import rankdata

@@ -109,10 +109,10 @@ def labels_csv(found: WrongLabels) -> str:
     for i in np.argsort(-found.suspicion, kind="stable").tolist():
         words = [cell(word) for word in (found.names[i], found.given[i], found.suggested[i])]
         lines.append([*words, f"{found.suspicion[i]:.6f}", "yes" if i in listed else "no"])
-    return _written(lines)
+    return _write(lines)
 
 
-def _written(lines: Sequence[Sequence[Any]]) -> str:
+def _write(lines: Sequence[Sequence[Any]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue()
@@ -131,4 +131,4 @@ def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
     lines: list[Sequence[Any]] = [["player", "credit", *extra]]
     for i in np.argsort(-values.credit, kind="stable").tolist():
         lines.append([cell(values.players[i]), float(values.credit[i]), *(column[i] for column in extra.values())])
-    return _written(lines)
+    return _write(lines)

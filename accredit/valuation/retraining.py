@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, needs, shown
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.valuation.scores import log_odds
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -32,7 +32,7 @@ class Retraining(Utility):
     array([0.5 , 0.333, 1. ])
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(
         self,
         data: Split,

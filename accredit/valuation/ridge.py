@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -34,13 +34,13 @@ class RidgeUtility(Utility):
     array([0.5, 1. ])
     """
 
-    @checked_arguments
+    @check_arguments
     def __init__(self, data: Split, l2: float = 1.0, metric: str | None = None) -> None:
         if not l2 > 0:
             raise InvalidInput(f"l2 must be positive, got {l2!r}; small subsets have no unique fit otherwise")
         self.data, self.l2 = data, float(l2)
         self.metric, self._score = score_named(metric, data)
-        self._x, self._test_x = _rotated(*(np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x)))
+        self._x, self._test_x = _rotate(*(np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x)))
         self._mean = float(data.y.mean()) if data.classes is None else 0.0
         self._t = _codes(data) - self._mean  # (N, C)
 
@@ -70,7 +70,7 @@ def _codes(data: Split) -> FloatArray:
     return np.where(data.y[:, None] == np.arange(len(data.classes)), 1.0, -1.0)
 
 
-def _rotated(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _rotate(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Coordinates in the span of the training rows: ridge weights lie in it, so the answers are the same."""
     if x.shape[1] <= x.shape[0]:
         return x, test_x

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, checked_groups, player_index
+from accredit.core import FloatArray, IntArray, InvalidInput, check_groups, player_index
 from accredit.core.choices import Choosing
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.split import Split
@@ -36,7 +36,7 @@ class RowChoices(Choosing):
     ) -> None:
         if data.classes is None:
             raise InvalidInput("rows with numbers for labels have no other label; RowChoices is for classes")
-        listed = {name: [name] for name in data.names} if groups is None else checked_groups(
+        listed = {name: [name] for name in data.names} if groups is None else check_groups(
             {name: list(members) for name, members in groups.items()}
         )  # fmt: skip
         self.data, self._estimator, self._how = data, estimator, how

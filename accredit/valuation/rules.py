@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.store import Executor
 from accredit.valuation.curvature import ConjugateGradients, ExactHessian
 from accredit.valuation.datamodels import datamodels
@@ -29,7 +29,7 @@ WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
 MATRIX_PARAMETERS = 3000  # above this the Hessian is not formed
 
 
-@checked_arguments
+@check_arguments
 def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | None = None) -> Attribution:
     """Data Shapley values: whole coalitions, an interval for every row, exact when 2ⁿ fits the budget of payoffs.
 
@@ -44,7 +44,7 @@ def data_shapley(game: Game, budget: int, seed: int = 0, *, truncation: float | 
     return shapley(game, budget=budget, seed=seed)
 
 
-@checked_arguments
+@check_arguments
 def data_banzhaf(game: Game, budget: int, seed: int = 0) -> Attribution:
     """Data Banzhaf values, the semivalue least upset by noisy training; exact when 2ⁿ fits the budget.
 
@@ -55,7 +55,7 @@ def data_banzhaf(game: Game, budget: int, seed: int = 0) -> Attribution:
     return BanzhafWithin(budget, seed).solve(game)
 
 
-@checked_arguments
+@check_arguments
 def data_beta(game: Game, alpha: float, beta: float, budget: int, seed: int = 0) -> Attribution:
     """Beta(α, β) values: α > β listens to small coalitions, where a row's own merit shows most.
 
@@ -102,7 +102,7 @@ def nearest_rows(
 def out_of_bag(table: Table, game: Game, budget: int, seed: int) -> Attribution:
     """Scores by trees that did not see a row; that of a group is the sum over its rows."""
     rows = data_oob(table.data, min(budget, MOST_TREES), seed)
-    return rows if table.groups is None else summed(rows, table.groups)
+    return rows if table.groups is None else sum_up(rows, table.groups)
 
 
 def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -111,10 +111,10 @@ def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
     objective: Objective = Ridge(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
     curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
     rows = influence(objective, curvature).attribution()
-    return rows if table.groups is None else summed(rows, table.groups)
+    return rows if table.groups is None else sum_up(rows, table.groups)
 
 
-def summed(rows: Attribution, groups: Mapping[str, Sequence[str]]) -> Attribution:
+def sum_up(rows: Attribution, groups: Mapping[str, Sequence[str]]) -> Attribution:
     """The scores of groups: sums over their rows. Rows share trees, or a model, so errors do not add up to an interval."""
     place = {name: i for i, name in enumerate(rows.players)}
     sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in groups.values()])

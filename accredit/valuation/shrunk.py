@@ -50,7 +50,7 @@ def ridge(masks: BoolArray, y: FloatArray, memory: float = MEMORY) -> Shrunk:
         better = error < best
         best, chosen = np.where(better, error, best), np.where(better, level, chosen)
     dual = left @ (seen / (s[:, None] + chosen))  # (m, T)
-    weights = np.concatenate([part.T @ dual for part in _centred(masks)])
+    weights = np.concatenate([part.T @ dual for part in _centre(masks)])
     return Shrunk(weights, chosen, best)
 
 
@@ -59,7 +59,7 @@ def _directions(masks: BoolArray) -> tuple[FloatArray, FloatArray]:
     subsets, rows = masks.shape
     if subsets <= rows:
         kernel = np.zeros((subsets, subsets))
-        for part in _centred(masks):
+        for part in _centre(masks):
             kernel += part @ part.T
         s, left = np.linalg.eigh(kernel)
     else:
@@ -70,7 +70,7 @@ def _directions(masks: BoolArray) -> tuple[FloatArray, FloatArray]:
     return left[:, real], s[real]
 
 
-def _centred(masks: BoolArray) -> Iterator[FloatArray]:
+def _centre(masks: BoolArray) -> Iterator[FloatArray]:
     """Some rows of the data at a time, as centred indicators (m, some)."""
     for start in range(0, masks.shape[1], COLUMNS):
         part = masks[:, start : start + COLUMNS]

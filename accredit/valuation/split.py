@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, InvalidInput, as_array, checked_players, real_numbers
-from accredit.core.arguments import checked_arguments
-from accredit.core.game import checked_names
-from accredit.core.numbers import checked_text
+from accredit.core import FloatArray, InvalidInput, as_array, check_players, real_numbers
+from accredit.core.arguments import check_arguments
+from accredit.core.game import check_names
+from accredit.core.numbers import check_text
 
 LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
 
@@ -44,7 +44,7 @@ class Split:
         return {"x": self.x, "y": self.y, "test x": self.test_x, "test y": self.test_y, "classes": self.classes}
 
 
-@checked_arguments
+@check_arguments
 def split(
     x: Any,
     y: Any,
@@ -71,7 +71,7 @@ def split(
     if hasattr(x, "columns") and hasattr(test_x, "columns") and list(x.columns) != list(test_x.columns):
         raise InvalidInput("test_x has other columns than x, or in another order; write test_x[list(x.columns)]")
     labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
-    players = checked_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
+    players = check_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
     if len(players) != len(train_features):
         raise InvalidInput(
             f"names holds {len(players)} names for {len(train_features)} training rows; give one per row"
@@ -159,17 +159,17 @@ def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
     return numbers
 
 
-@checked_arguments
+@check_arguments
 def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str]]:
     """Players by label, for `grouped(game, groups)`: annotators, sources, data sets.
 
     >>> groups_of(("row 0", "row 1", "row 2"), ["ann", "bob", "ann"])
     {'ann': ['row 0', 'row 2'], 'bob': ['row 1']}
     """
-    known, given = checked_names(names, "names"), list(labels)
+    known, given = check_names(names, "names"), list(labels)
     if len(given) != len(known):
         raise InvalidInput(f"labels holds {len(given)} for {len(known)} names; give one label per name")
     groups: dict[str, list[str]] = {}
     for name, label in zip(known, given, strict=True):
-        groups.setdefault(checked_text(str(label), "labels"), []).append(name)
+        groups.setdefault(check_text(str(label), "labels"), []).append(name)
     return groups

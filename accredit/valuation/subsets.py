@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core import BoolArray, InvalidInput, checked_seed
-from accredit.core.arguments import checked_arguments
+from accredit.core import BoolArray, InvalidInput, check_seed
+from accredit.core.arguments import check_arguments
 from accredit.core.numbers import whole_number
 
 
-@checked_arguments
+@check_arguments
 def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> BoolArray:
     """Each row is in each subset with chance `fraction`: (subsets, N). More subsets begin with the same ones.
 
@@ -23,7 +23,7 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
             f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
         )
     whole_number(players, "players")
-    drawn = np.asarray(np.random.default_rng(checked_seed(seed)).random((subsets, players)) < fraction)
+    drawn = np.asarray(np.random.default_rng(check_seed(seed)).random((subsets, players)) < fraction)
     if drawn.all() or not drawn.any():
         raise InvalidInput(f"fraction is {fraction!r}, so that all {subsets} subsets are the same; 0.5 is usual")
     return drawn

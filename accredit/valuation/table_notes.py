@@ -20,7 +20,7 @@ MOST = 0.5  # share of the variance of all numbers that one may make before it i
 def table_notes(frame: Any, columns: Sequence[str], data: Split, training: IntArray) -> tuple[str, ...]:
     """All of it. `frame` holds the columns of the training rows, `training` the places of these rows in the file."""
     told = _telling(frame, columns, data.y) if data.classes is not None else _outweighing(data.y, training)
-    return told + _repeated(data)
+    return told + _repeat(data)
 
 
 def _telling(frame: Any, columns: Sequence[str], y: IntArray) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def _outweighing(y: FloatArray, training: IntArray) -> tuple[str, ...]:
     )
 
 
-def _repeated(data: Split) -> tuple[str, ...]:
+def _repeat(data: Split) -> tuple[str, ...]:
     """Test rows that are also training rows, where rows differ as a rule."""
     taught = {row.tobytes() for row in data.x}
     again = sum(row.tobytes() in taught for row in data.test_x)

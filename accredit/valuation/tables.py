@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, checked_seed
+from accredit.core import FloatArray, IntArray, InvalidInput, check_seed
 from accredit.core.meant import did_you_mean
 from accredit.core.statistics import units
 from accredit.store.frames import read_frame
 from accredit.valuation.features import Features, features
-from accredit.valuation.foretold import foretold
+from accredit.valuation.foretold import predict_share
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.suspects import RowFacts
 from accredit.valuation.table_notes import MANY_KINDS, table_notes
@@ -51,7 +51,7 @@ class Table:
     @cached_property
     def silent(self) -> str:
         """Why no row is named by its value: the features hardly foretell the labels. Empty where they do, and for numbers."""
-        return "" if self.data.classes is None else foretold(self.data.x, self.data.y).refusal
+        return "" if self.data.classes is None else predict_share(self.data.x, self.data.y).refusal
 
     @property
     def rows(self) -> RowFacts:
@@ -101,7 +101,7 @@ def table(
     by_columns = text is None and not seen_as
     needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
     needed += [text] if text is not None else []
-    train, held, held_name = parts(frame, file, test, needed, checked_seed(seed), codes=target)
+    train, held, held_name = parts(frame, file, test, needed, check_seed(seed), codes=target)
     within = held_name is None
     check_target(frame, target, str(file))
     check_target(held, target, held_name or str(file))
@@ -119,9 +119,9 @@ def table(
     if by_columns:
         x, test_x, columns = _features(train, held, {target, by_column, groups})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
-        x, test_x = _standardised(x, test_x)
+        x, test_x = _standardise(x, test_x)
     else:
-        seen = _seen(seen_as or ("tfidf",), texts, len(training) + len(testing), training)
+        seen = _look_at(seen_as or ("tfidf",), texts, len(training) + len(testing), training)
         columns = (text,) if text is not None else tuple(seen_as)
         views = {one.name: one.rows[: len(frame)] for one in seen if one.name != "tfidf"}  # words are looked at anyway
         both = np.hstack([one.scaled for one in seen])
@@ -152,7 +152,7 @@ def _in_place(training: IntArray, testing: IntArray, taught: Any, held: Any) -> 
     return found
 
 
-def _seen(named: Sequence[str], texts: list[str] | None, rows: int, training: IntArray) -> list[Features]:
+def _look_at(named: Sequence[str], texts: list[str] | None, rows: int, training: IntArray) -> list[Features]:
     """The named features of all rows, each name once."""
     if len(set(named)) < len(named):
         raise InvalidInput(f"--features {max(named, key=list(named).count)} is given twice; name each once")
@@ -278,6 +278,6 @@ def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
     return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]
 
 
-def _standardised(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standardise(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:
     centre, unit = x.mean(axis=0), units(x)
     return (x - centre) / unit, (test_x - centre) / unit

@@ -39,10 +39,10 @@ def text_encoder(encoder: str | Path) -> Callable[[Sequence[str]], tuple[FloatAr
     """`text_features` with an encoder that is loaded once for several lists of texts; it also says how many were cut."""
     with needs("text", "encoding texts"):
         import transformers  # noqa: F401
-    return partial(_encoded, *_encoder(encoder))
+    return partial(_encode, *_encoder(encoder))
 
 
-def _encoded(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tuple[FloatArray, int]:
+def _encode(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tuple[FloatArray, int]:
     """Features of texts, (texts, D), and how many texts were longer than `longest` tokens."""
     import torch
 
@@ -73,7 +73,7 @@ def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
     from accredit.models.builtin import text_folder
     from accredit.models.folders import model_config
     from accredit.models.loading import model_folder
-    from accredit.models.state import quiet, settled
+    from accredit.models.state import quiet, settle
     from accredit.models.tasks import HEADS
 
     folder = model_folder(text_folder() if encoder == BUILTIN else encoder)
@@ -85,7 +85,7 @@ def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
         local = {"local_files_only": True, "trust_remote_code": False}
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
         with quiet():
-            body = settled(transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local))
+            body = settle(transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local))
         longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
     if body.config.is_encoder_decoder:
         body = body.get_encoder()

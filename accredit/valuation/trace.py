@@ -232,7 +232,7 @@ def encoded(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[dict[st
         raise InvalidInput(
             f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so it foretells nothing: {texts[short[0]]!r:.60}"
         )
-    return padded([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
+    return pad([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
 
 
 def asked(
@@ -258,7 +258,7 @@ def asked(
         raise InvalidInput(
             f"prompt and answer have {len(whole):,} tokens, and the model reads {longest:,}; shorten the prompt or the answer"
         )
-    batch = padded([whole] * len(places))
+    batch = pad([whole] * len(places))
     labels = torch.full_like(batch["labels"], IGNORED)
     for row, place in enumerate(places):
         labels[row, place] = whole[place]
@@ -281,7 +281,7 @@ def answer_places(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], 
     return whole, first, last
 
 
-def padded(ids: Sequence[Sequence[int]], fill: int = 0) -> dict[str, torch.Tensor]:
+def pad(ids: Sequence[Sequence[int]], fill: int = 0) -> dict[str, torch.Tensor]:
     """Rows of token numbers as tensors, the padding neither read nor judged."""
     import torch
 

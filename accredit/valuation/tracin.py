@@ -14,7 +14,7 @@ import numpy as np
 
 from accredit.core import InvalidInput
 from accredit.valuation.influence import Influences
-from accredit.valuation.losses import Batch, checked_rows
+from accredit.valuation.losses import Batch, check_rows
 from accredit.valuation.network import Network, facts_of
 
 
@@ -42,7 +42,7 @@ def tracin(
     >>> tracin(net, [zero], {"x": x, "labels": y}, {"x": x[:1], "labels": y[:1]}).matrix.ravel().tolist()
     [4.0, 0.0]
     """
-    count, asked = checked_rows(train, "train"), checked_rows(queries, "queries")
+    count, asked = check_rows(train, "train"), check_rows(queries, "queries")
     net.check_memory(asked)
     before = {name: value.detach().clone() for name, value in net.model.state_dict().items()}
     matrix, used = np.zeros((count, asked)), 0

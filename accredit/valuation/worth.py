@@ -10,7 +10,7 @@ from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
 from accredit.methods import Chosen, find
 from accredit.store import Executor, Journal, durable
-from accredit.valuation.forecast import Forecast, forecast, settled_budget
+from accredit.valuation.forecast import Forecast, forecast, settle_budget
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
 from accredit.valuation.report import Valuation
@@ -62,24 +62,24 @@ def value_table(
         values = nearest_rows(table.data, half_width, executor or "serial", watch)
         lines = _curves(_neighbours(table.data), values) if curves else ()
         named = harmful(values, table.rows)
-        return Valuation(values, named, lines, _shared(table.data), 0, 0, silent=table.silent, rows=table.rows)
+        return Valuation(values, named, lines, _share(table.data), 0, 0, silent=table.silent, rows=table.rows)
     rows = _neighbours(table.data) if neighbours else utility(table.data, model, seed)
     where = _executor(rows, executor, budget or defaults.BUDGET, limit)
     with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
         if started:
             started()
         game = _players(kept, table)
-        budget, words = _planned(chosen, table, game, players, budget, half_width, seed)
+        budget, words = _plan(chosen, table, game, players, budget, half_width, seed)
         if told:
             told(words, budget)
         values = _credit(chosen, table, game, budget, seed)
         lines = _curves(game, values) if curves else ()
         pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
         payoff = (
-            _shared(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
+            _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
         )
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
-        payoff += _scored(chosen.name, table)
+        payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
         warnings = resolution(values) if chosen.method.kind == "game" else ()
         return Valuation(
@@ -91,14 +91,14 @@ def _neighbours(data: Split) -> KNNUtility | KNNRegression:
     return KNNRegression(data, NEIGHBOURS) if data.classes is None else KNNUtility(data, NEIGHBOURS)
 
 
-def _shared(data: Split) -> str:
+def _share(data: Split) -> str:
     """What neighbours divide, in words."""
     if data.classes is None:
         return f"minus the squared error of {NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
     return f"share of right labels among the {NEIGHBOURS} nearest neighbours"
 
 
-def _planned(
+def _plan(
     chosen: Chosen, table: Table, game: Game, players: int, budget: int | None, half_width: float | None, seed: int
 ) -> tuple[int, str]:
     """The trainings to spend, and what they will tell where that is little; nothing is foretold of exact values."""
@@ -109,7 +109,7 @@ def _planned(
     def plan() -> Forecast:
         return forecast(game, lambda pilot: _credit(chosen, table, game, pilot, seed))
 
-    return settled_budget(plan, players, budget, half_width, defaults.BUDGET)
+    return settle_budget(plan, players, budget, half_width, defaults.BUDGET)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -122,7 +122,7 @@ def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) ->
     return credit
 
 
-def _scored(method: str, table: Table) -> str:
+def _score(method: str, table: Table) -> str:
     """What the scores are about where that is not the payoff of the curves."""
     if method == "influence":
         return f"; the scores are about its mean test loss, weight decay {WEIGHT_DECAY}"

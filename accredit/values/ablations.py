@@ -21,7 +21,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
-    checked_seed,
+    check_seed,
     payoffs,
     whole_number,
 )
@@ -29,7 +29,7 @@ from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.lasso import gram, lasso
 from accredit.values.lime import fit_of
-from accredit.values.sampling import described
+from accredit.values.sampling import describe
 
 GAP = 1e-10  # of the spread of the payoffs: where the descent stops
 NO_INTERVAL = "a lasso chooses players by the payoffs it saw, and its spread over other draws is not estimated"
@@ -66,7 +66,7 @@ class Lasso:
             raise InvalidInput(f"alpha must be positive, got {self.alpha!r}; write alpha=0.01")
         if not 0 < self.keep < 1:
             raise InvalidInput(f"keep must lie between 0 and 1, got {self.keep!r}; write keep=0.5")
-        checked_seed(self.seed)
+        check_seed(self.seed)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
@@ -85,7 +85,7 @@ class Lasso:
             game.players,
             credit,
             None,
-            described("lasso", self),
+            describe("lasso", self),
             CLAIMS,
             precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,

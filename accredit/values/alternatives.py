@@ -12,14 +12,14 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.values.intervals import Moments, Seen
-from accredit.values.sampling import Sampled, checked, mean_of_orders
+from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
 
-@checked_arguments
+@check_arguments
 def bolger(
     game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Attributions:
@@ -42,7 +42,7 @@ def bolger(
             f"players {game.players[0]!r} and {other!r} have different alternatives; Bolger's value needs the same. If choices "
             "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels"
         )
-    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
+    check(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = int(np.prod(shape_of(game), dtype=object))
     if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
         1 << defaults.AUTO_EXACT if budget is None else budget
@@ -50,11 +50,11 @@ def bolger(
         v = tabulate_choices(game)
         return Attributions({name: _exact(game, v, j) for j, name in enumerate(names)}, payoffs=v.size)
     spend = (defaults.BUDGET if budget is None else budget) // len(names)
-    every = {name: _sampled(game, j, spend, seed, level) for j, name in enumerate(names)}
+    every = {name: _sample(game, j, spend, seed, level) for j, name in enumerate(names)}
     return Attributions(every, payoffs=sum(one.payoffs or 0 for one in every.values()))
 
 
-def averaged(v: FloatArray, alternative: int) -> FloatArray:
+def average(v: FloatArray, alternative: int) -> FloatArray:
     """v_j as a table of 2ⁿ payoffs in table order: on every axis, the mean of the other alternatives, then alternative j."""
     for axis in range(v.ndim):
         own = np.take(v, [alternative], axis=axis)
@@ -74,7 +74,7 @@ def _claims(holds: Holds) -> tuple[Claim, ...]:
 
 
 def _exact(game: ChoiceGame, v: FloatArray, alternative: int) -> Attribution:
-    table = averaged(v, alternative)
+    table = average(v, alternative)
     return Attribution(
         game.players,
         shapley_from_table(table),
@@ -88,7 +88,7 @@ def _exact(game: ChoiceGame, v: FloatArray, alternative: int) -> Attribution:
     )
 
 
-def _sampled(game: ChoiceGame, alternative: int, budget: int, seed: int, level: float) -> Attribution:
+def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: float) -> Attribution:
     n, r = len(game.players), len(game.levels[0])
     draws = budget // (n + 1)
     if draws < 2:

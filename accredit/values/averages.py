@@ -18,10 +18,10 @@ from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly, in_closed_form
 from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
-from accredit.values.sampling import Sampled, checked
+from accredit.values.sampling import Sampled, check
 from accredit.values.semivalues import banzhaf_weights, beta_law, beta_weights, check_weights
 from accredit.values.votes import Weighted
-from accredit.values.weighing import BANZHAF, beta_semivalue, weighed
+from accredit.values.weighing import BANZHAF, beta_semivalue, weigh
 
 
 @every_output
@@ -40,7 +40,7 @@ def semivalue(
     array([6.5, 4.5])
     """
     if isinstance(game, Cubed | Weighted):
-        return in_closed_form(game, weighed(weights, len(game.players)))
+        return in_closed_form(game, weigh(weights, len(game.players)))
     p = check_weights(weights, len(game.players))
     if _exact(game, budget, seed, level):
         return Exact().semivalue(game, p, f"semivalue/{[float(x) for x in p]}", "semivalue(game, weights, budget=1000)")
@@ -135,5 +135,5 @@ def _in_the_limit(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def _exact(game: Game, budget: int | None, seed: Any, level: Any) -> bool:
     """Whether all payoffs are asked; settings that no estimate could use are refused either way."""
     if budget is not None:
-        checked(Sampled(level=level), budget, seed)
+        check(Sampled(level=level), budget, seed)
     return exactly(game, budget)

@@ -23,7 +23,7 @@ from accredit.values.intervals import (
     unseen_chance,
 )
 from accredit.values.pairs import Pairs, Sample, SizeLaw
-from accredit.values.sampling import FEW_DRAWS, Judged, Ledger, Sampled, described, known_whole, reported, run
+from accredit.values.sampling import FEW_DRAWS, Judged, Ledger, Sampled, describe, known_whole, report, run
 
 FOLDS = 5
 FIT_PAIRS = 2  # pairs per player before a control is fitted; with fewer the fit adds more noise than it removes
@@ -87,7 +87,7 @@ class NormalEquations:
         return Control(float(level[0]), float(level[1]), np.asarray(share + change, dtype=np.float64))
 
 
-def fitted_control(sample: Sample, ledger: Ledger) -> Control:
+def fit_control(sample: Sample, ledger: Ledger) -> Control:
     """The control of a sample; equal slopes where pairs are too few to fit more."""
     share = ledger.total / sample.players
     if _enough(len(sample), sample.players):
@@ -99,7 +99,7 @@ def fold_controls(sample: Sample, ledger: Ledger) -> list[Control]:
     """One control per fold, each fitted to the other folds."""
     share = ledger.total / sample.players
     if not _enough(len(sample) * (FOLDS - 1) // FOLDS, sample.players):
-        return [fitted_control(sample[:0], ledger)] * FOLDS
+        return [fit_control(sample[:0], ledger)] * FOLDS
     folds = [NormalEquations.of(sample[fold::FOLDS], share) for fold in range(FOLDS)]
     whole = NormalEquations(np.sum([fold.odd for fold in folds], axis=0), np.sum([fold.even for fold in folds], axis=0))
     return [whole.but(fold).control(share) for fold in folds]
@@ -168,16 +168,16 @@ def score_bounds(law: SizeLaw, control: Control, low: float, high: float) -> tup
     return float(np.min(corners)), float(np.max(corners))
 
 
-def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, share: float) -> Judged:
+def judge(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, share: float) -> Judged:
     """Estimate and interval from all pairs so far, with `share` of the error granted to this look."""
     error = confidence.error(law.players) * share
     if confidence.certify:
-        return _certified(sample, law, ledger, error)
+        return _certify(sample, law, ledger, error)
     controls, scores = fold_controls(sample, ledger), Scores(law, ledger)
     for fold, control in enumerate(controls[: len(sample)]):
         scores.add(sample[fold::FOLDS], control)
     credit, within = scores.moments.mean, scores.moments.stderr
-    stderr = None if within is None else within * _shared(len(sample), law.players)
+    stderr = None if within is None else within * _share(len(sample), law.players)
     if stderr is None or scores.moments.count < FEW_DRAWS:
         return Judged(credit, stderr, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread <= ledger.blur:
@@ -193,7 +193,7 @@ def judged(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence,
     return Judged(credit, stderr, student_t(stderr, scores.freedom, error), because, scores.freedom)
 
 
-def _shared(pairs: int, players: int) -> float:
+def _share(pairs: int, players: int) -> float:
     """By how much the standard error grows because the folds' controls, of one slope per player, share most of their pairs.
 
     A pair's own noise enters the controls of the other folds, and theirs enters its own: the two products go together, which
@@ -203,10 +203,10 @@ def _shared(pairs: int, players: int) -> float:
     return float((1 - players / pairs) ** -0.5) if fitted else 1.0
 
 
-def _certified(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> Judged:
+def _certify(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> Judged:
     """A control from the first fifth of the pairs, empirical Bernstein on the scores of the others."""
     first = len(sample) // FOLDS
-    control, scores = fitted_control(sample[:first], ledger), Scores(law, ledger)
+    control, scores = fit_control(sample[:first], ledger), Scores(law, ledger)
     scores.add(sample[first:], control)
     moments = scores.moments
     if moments.count < 2:
@@ -227,7 +227,7 @@ def semivalue_of_pairs(
     claims: tuple[Claim, ...],
 ) -> Attribution:
     """The semivalue with law s(k) = `meets`, estimated from independent pairs."""
-    confidence, method = settings.confidence, described(value, settings)
+    confidence, method = settings.confidence, describe(value, settings)
     ledger = Ledger(game, confidence.payoff_range)
     if len(game.players) <= 2:
         return known_whole(game, ledger, meets, method, budget, seed)
@@ -235,11 +235,11 @@ def semivalue_of_pairs(
     pairs = Pairs(law, ledger, seed)
 
     def half_widths(share: float) -> FloatArray | None:
-        return judged(pairs.sample(), law, ledger, confidence, share).half_widths
+        return judge(pairs.sample(), law, ledger, confidence, share).half_widths
 
     ended = run(settings, budget, ledger, pairs.draw, half_widths, cost=2, unit="pair")
-    found = judged(pairs.sample(), law, ledger, confidence, ended.share)
-    return reported(
+    found = judge(pairs.sample(), law, ledger, confidence, ended.share)
+    return report(
         game,
         ledger,
         method,

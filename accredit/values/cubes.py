@@ -18,9 +18,9 @@ from accredit.core import (
     FloatArray,
     Game,
     InvalidInput,
-    checked_players,
+    check_players,
     coalition_of,
-    named,
+    write_coalition,
 )
 from accredit.core.game import check_finite
 from accredit.core.numbers import finite_numbers, real_number, shown, truths
@@ -64,7 +64,7 @@ class CubeGame:
     """
 
     def __init__(self, players: Iterable[str], weight: Any, present: Any, absent: Any, constant: float = 0.0) -> None:
-        self._players = checked_players(players)
+        self._players = check_players(players)
         amounts = finite_numbers(weight, "weight")
         base = real_number(constant, "constant", example=0)
         shape = (amounts.size, len(self._players))
@@ -81,7 +81,7 @@ class CubeGame:
         if both.any():
             cube = int(np.argmax(both))
             raise InvalidInput(
-                f"cube {cube} wants {named(self._players, inside[cube] & outside[cube])} both present and absent, so it never "
+                f"cube {cube} wants {write_coalition(self._players, inside[cube] & outside[cube])} both present and absent, so it never "
                 "pays; leave it out"
             )
         self._cubes = Cubes(base, amounts, inside, outside)
@@ -93,7 +93,7 @@ class CubeGame:
         >>> CubeGame.unanimity("abc", "ac").payoff(np.array([[True, True, False], [True, False, True]]))
         array([0., 1.])
         """
-        names = checked_players(players)
+        names = check_players(players)
         needed = coalition_of(names, coalition)[None]
         return cls(names, [real_number(worth, "worth", example=1)], needed, np.zeros_like(needed))
 
@@ -107,7 +107,7 @@ class CubeGame:
         >>> either.payoff(np.array([[False, False], [True, False], [True, True]]))
         array([0., 1., 1.])
         """
-        names = checked_players(players)
+        names = check_players(players)
         try:
             every = [(coalition_of(names, has), coalition_of(names, lacks)) for has, lacks in terms]
         except (TypeError, ValueError) as error:

@@ -26,14 +26,14 @@ from accredit.values.sampling import (
     Judged,
     Ledger,
     Sampled,
-    checked,
-    described,
+    check,
+    describe,
     in_expectation,
     known_whole,
     linearity,
     mean_because,
     mean_half_widths,
-    reported,
+    report,
     run,
 )
 
@@ -66,7 +66,7 @@ class Differences(Sampled):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(self, self.budget, self.seed)
+        check(self, self.budget, self.seed)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
@@ -113,14 +113,14 @@ class DifferencesHint(Sampled):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(self, self.budget, self.seed)
+        check(self, self.budget, self.seed)
         if self.certify:
             raise InvalidInput("certify=True is not offered by DifferencesHint; write Differences(..., certify=True)")
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
-        n, confidence, method = len(game.players), self.confidence, described("shapley", self)
+        n, confidence, method = len(game.players), self.confidence, describe("shapley", self)
         ledger = Ledger(game, confidence.payoff_range)
         if n <= 2:
             return known_whole(game, ledger, np.full(n, 1 / n), method, self.budget, self.seed)
@@ -145,7 +145,7 @@ class DifferencesHint(Sampled):
             linearity(self),
         )
         found = Judged(moments.mean, moments.stderr, widths, because)
-        return reported(game, ledger, method, claims, found, confidence, ended, self.seed, {"draws": ended.units})
+        return report(game, ledger, method, claims, found, confidence, ended, self.seed, {"draws": ended.units})
 
 
 class _Hint:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from accredit.core import AccreditError, Attribution, Attributions, Game, Games, checked_game
-from accredit.core.arguments import checked_arguments
-from accredit.core.attributions import gathered
+from accredit.core import AccreditError, Attribution, Attributions, Game, Games, check_game
+from accredit.core.arguments import check_arguments
+from accredit.core.attributions import gather
 from accredit.core.games import Record
 from accredit.core.rounding import blur_of
 
@@ -47,11 +47,11 @@ def every_output(rule: Callable[Concatenate[Game, P], Answer]) -> Rule[P, Answer
 def every_output(rule: Callable[Concatenate[Game, P], Any]) -> Any:
     """`rule`, for games that pay one number per coalition and for those that pay several."""
 
-    rule = checked_arguments(rule)
+    rule = check_arguments(rule)
 
     @wraps(rule)
     def answered(game: Game, *args: P.args, **kwargs: P.kwargs) -> Any:
-        checked_game(game)
+        check_game(game)
         if not isinstance(game, Games):
             return _with_blur(rule(game, *args, **kwargs), game)
         return _answers(game, lambda one: _with_blur(rule(one, *args, **kwargs), one))
@@ -64,7 +64,7 @@ def solves_every_output(solve: Callable[[Any, Game], Attribution]) -> Solve:
 
     @wraps(solve)
     def solved(solver: Any, game: Game) -> Any:
-        checked_game(game)
+        check_game(game)
         if not isinstance(game, Games):
             return _with_blur(solve(solver, game), game)
         return _answers(game, lambda one: _with_blur(solve(solver, one), one))
@@ -87,4 +87,4 @@ def _answers(games: Games, rule: Callable[[Game], Any]) -> Any:
         except AccreditError as error:
             error.add_note(f"This was asked for output {name!r}.")
             raise
-    return gathered(answers, record.asked)
+    return gather(answers, record.asked)

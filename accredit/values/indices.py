@@ -149,6 +149,6 @@ def index_of(name: str) -> Index:
     return found
 
 
-def checked_order(order: int, players: int) -> int:
+def check_order(order: int, players: int) -> int:
     """A whole number from 1 to the number of players."""
     return whole_number(order, "order", 1, players)

@@ -33,8 +33,8 @@ from accredit.core.coalitions import CHUNK_BYTES, as_rows, members_of_size
 from accredit.core.game import TABLE_LIMIT
 from accredit.values.cubes import Cubed, cube_credit, cube_ends, cube_pairs
 from accredit.values.every_output import every_output
-from accredit.values.indices import INDICES, Index, checked_order, index_of
-from accredit.values.sampling import Sampled, checked
+from accredit.values.indices import INDICES, Index, check_order, index_of
+from accredit.values.sampling import Sampled, check
 from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue
 
 
@@ -87,9 +87,9 @@ def interactions(
     [0.0, 0.3333, 0.0]
     """
     found, n = index_of(index), len(game.players)
-    k = checked_order(order, n)
+    k = check_order(order, n)
     if budget is not None:
-        checked(Sampled(level=level), budget, seed)
+        check(Sampled(level=level), budget, seed)
     if found.name == "mobius":
         return _dividends(game, k, budget)
     if isinstance(game, Cubed) and found.name in RULES and k <= 2:
@@ -152,7 +152,7 @@ def mobius(game: Game, order: int | None = None) -> Interactions:
     """
     if order is None:
         return _dividends(game, len(game.players), None)
-    k = checked_order(order, len(game.players))
+    k = check_order(order, len(game.players))
     return _alone(_dividends(game, k, None).of_size(k))
 
 

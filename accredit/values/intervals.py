@@ -8,7 +8,7 @@ Every sampled value is a mean of m independent score vectors, one score per play
 * **Rule of three**: something that happened in none of m draws has, with confidence 1 − δ, a chance of at most 1 − δ^(1/m),
   about 3/m at 95 %. It keeps a player whose scores were all alike from being called certain.
 
-Payoffs are rounded, so scores are alike if they differ by no more than rounding may make of them (`blurred`).
+Payoffs are rounded, so scores are alike if they differ by no more than rounding may make of them (`blur_between`).
 
 Looking at an interval repeatedly until it is narrow enough makes it too narrow. Stopping at a half-width therefore looks only
 at m = 64, 128, 256, … and gives look t the error δ/(t(t+1)); these sum to δ, so by the union bound all looks hold together.
@@ -29,14 +29,14 @@ UNSTATED = 8 * SINGLE  # of the spread of payoffs: what rounding may make of the
 FIRST_LOOK = 64  # draws before the first look; Student t on fewer is not to be trusted with skewed scores
 
 
-def blurred(low: float, high: float, moved: float = 0.0) -> float:
+def blur_between(low: float, high: float, moved: float = 0.0) -> float:
     """How far apart rounding alone may bring gains that are equal, when payoffs lie between `low` and `high`.
 
     `moved` is what the game says of one payoff (`core.rounding`): two gains differ by four of them. A game that says nothing
     may still have been computed in single precision. Beside a large constant differences lose the digits that it hides, so
     the size of payoffs counts as well.
 
-    >>> blurred(0.0, 5.0) < 5e-6, blurred(0.0, 5.0, moved=1e-3) > 4e-3, blurred(1e12, 1e12 + 5.0) > 0.01
+    >>> blur_between(0.0, 5.0) < 5e-6, blur_between(0.0, 5.0, moved=1e-3) > 4e-3, blur_between(1e12, 1e12 + 5.0) > 0.01
     (True, True, True)
     """
     return max(4 * moved, UNSTATED * (high - low)) + blur(max(abs(low), abs(high)))
@@ -56,7 +56,7 @@ class Seen:
     @property
     def blur(self) -> float:
         """What rounding may make of gains."""
-        return blurred(self.low, self.high, blur_of(self._game))
+        return blur_between(self.low, self.high, blur_of(self._game))
 
 
 @dataclass(frozen=True)

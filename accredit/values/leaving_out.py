@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import FloatArray, Game, Known, payoffs, tabulate
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import from_index
 from accredit.values.exact import exactly, leave_one_out
 from accredit.values.interactions import mobius_from_table
-from accredit.values.intervals import blurred
+from accredit.values.intervals import blur_between
 from accredit.values.shapley import shapley
 
 ROUNDING = 1e-9  # of the largest credit
@@ -92,7 +92,7 @@ class LeavingOut:
         )
 
 
-@checked_arguments
+@check_arguments
 def leaving_out(game: Game, *, budget: int | None = None, seed: int = 0) -> LeavingOut:
     """Compare leave-one-out with the Shapley value. Exact, with dividends, where 2ⁿ payoffs are affordable; else estimated.
 
@@ -123,6 +123,6 @@ def _dividends(v: FloatArray, n: int) -> tuple[FloatArray, float]:
     size = members.sum(axis=1)
     weight = np.where(size > 1, m * (1 - 1 / np.maximum(size, 1)), 0.0)
     total = float(m[1:].sum())
-    return weight @ members, float(m[size > 1].sum()) / total if total > blurred(
+    return weight @ members, float(m[size > 1].sum()) / total if total > blur_between(
         float(v.min()), float(v.max())
     ) else 0.0

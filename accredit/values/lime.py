@@ -24,22 +24,22 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
-    checked_seed,
+    check_seed,
     optional_whole,
     payoffs,
     whole_number,
 )
 from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
-from accredit.values.intervals import blurred
-from accredit.values.sampling import described
+from accredit.values.intervals import blur_between
+from accredit.values.sampling import describe
 
 LAWS = {"sizes": "a uniform number of players removed", "coins": "every player removed with chance ½"}
 SCREEN = 0.01  # ridge of the first fit, which only chooses the features
 NO_INTERVAL = "the spread of the slopes over other draws of coalitions is not estimated; run another seed to see it"
 
 
-def drawn(n: int, count: int, law: str, rng: np.random.Generator) -> BoolArray:
+def draw(n: int, count: int, law: str, rng: np.random.Generator) -> BoolArray:
     """Coalitions to ask, the whole input first: (count, n)."""
     if law == "coins":
         kept = rng.random((count, n)) < 0.5
@@ -108,7 +108,7 @@ class Lime:
         check_fields(self)
         whole_number(self.budget, "budget", example=500)
         optional_whole(self.features, "features", example=5)
-        checked_seed(self.seed)
+        check_seed(self.seed)
         if self.law not in LAWS:
             raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}")
         if not self.width > 0 or not self.ridge > 0:
@@ -120,7 +120,7 @@ class Lime:
         n = len(game.players)
         if self.features is not None and self.features > n:
             raise InvalidInput(f"features={self.features} is more than the {n} players; leave it out to keep all")
-        coalitions = drawn(n, self.budget, self.law, np.random.default_rng(self.seed))
+        coalitions = draw(n, self.budget, self.law, np.random.default_rng(self.seed))
         earned, near = payoffs(game, coalitions), proximity(coalitions, self.width)
         kept = np.ones(n, dtype=bool)
         if self.features is not None and self.features < n:
@@ -135,7 +135,7 @@ class Lime:
             game.players,
             credit,
             None,
-            described("lime", self),
+            describe("lime", self),
             _claims(self.features is None or self.features >= n),
             precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,
@@ -152,7 +152,7 @@ class Lime:
 def fit_of(earned: FloatArray, line: FloatArray, near: FloatArray) -> float:
     """Weighted R² of the line: 1 is perfect, 0 no better than a constant; 1 where payoffs differ by rounding alone."""
     low, high = float(earned.min()), float(earned.max())
-    if high - low <= blurred(low, high):
+    if high - low <= blur_between(low, high):
         return 1.0
     spread = float(near @ (earned - np.average(earned, weights=near)) ** 2)
     if not spread > 0:  # squares of the smallest payoffs are 0

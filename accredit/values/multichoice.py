@@ -28,10 +28,10 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.values.intervals import Moments, Seen
-from accredit.values.sampling import Sampled, checked, mean_of_orders
+from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_weights
 from accredit.values.shapley import shapley
 
@@ -39,7 +39,7 @@ RULES = ("orders", "dividends", "weights", "vertices")
 Credit = list[FloatArray]  # per player, one number per level 1 … m_i
 
 
-@checked_arguments
+@check_arguments
 def multichoice(
     game: ChoiceGame,
     rule: str = "orders",
@@ -61,7 +61,7 @@ def multichoice(
     {'orders': [0.333, 0.0, 0.667], 'dividends': [0.333, 0.333, 0.333], 'vertices': [0.5, 0.0, 0.5]}
     """
     found = _rule(rule, weights, max(shape_of(game)) - 1)
-    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
+    check(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = prod(shape_of(game))
     if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
         1 << defaults.AUTO_EXACT if budget is None else budget
@@ -75,7 +75,7 @@ def multichoice(
     return found.sample(game, found, defaults.BUDGET if budget is None else budget, seed, level)
 
 
-@checked_arguments
+@check_arguments
 def multichoices(game: ChoiceGame, *, weights: Sequence[float] | None = None) -> Attributions:
     """All rules side by side, exactly: one output per rule. Without `weights`, level k weighs k.
 
@@ -89,7 +89,7 @@ def multichoices(game: ChoiceGame, *, weights: Sequence[float] | None = None) ->
     return Attributions(every, payoffs=prod(shape_of(game)))
 
 
-@checked_arguments
+@check_arguments
 def by_player(credit: Attribution, game: ChoiceGame) -> dict[str, float]:
     """What each player's levels earn together.
 
@@ -129,7 +129,7 @@ def from_orders(v: FloatArray) -> Credit:
         left = top.reshape(-1, *[1] * v.ndim) - below
         left[i] -= 1
         chance = np.exp(log_orders(below) + log_orders(left) - log_orders(top[:, None])[0])
-        credit.append(_summed(chance * np.diff(v, axis=i), i))
+        credit.append(_sum_up(chance * np.diff(v, axis=i), i))
     return credit
 
 
@@ -137,7 +137,7 @@ def from_dividends(v: FloatArray) -> Credit:
     """Every dividend shared equally by all levels up to it."""
     units = np.indices(v.shape).sum(axis=0)
     share = np.divide(dividends(v), units, out=np.zeros(v.shape), where=units > 0)
-    return [np.cumsum(_summed(share, i)[::-1])[::-1][1:] for i in range(v.ndim)]
+    return [np.cumsum(_sum_up(share, i)[::-1])[::-1][1:] for i in range(v.ndim)]
 
 
 def from_weights(v: FloatArray, weights: FloatArray) -> Credit:
@@ -146,7 +146,7 @@ def from_weights(v: FloatArray, weights: FloatArray) -> Credit:
     heavy = w[np.indices(v.shape)]
     total = heavy.sum(axis=0)
     share = np.divide(dividends(v), total, out=np.zeros(v.shape), where=total > 0)
-    return [_summed(share * heavy[i], i)[1:] for i in range(v.ndim)]
+    return [_sum_up(share * heavy[i], i)[1:] for i in range(v.ndim)]
 
 
 def from_vertices(v: FloatArray) -> Credit:
@@ -155,7 +155,7 @@ def from_vertices(v: FloatArray) -> Credit:
     for i in range(v.ndim):
         corners = v[np.ix_(*(np.arange(n) if k == i else [0, n - 1] for k, n in enumerate(v.shape)))]
         high = np.indices([1 if k == i else 2 for k in range(v.ndim)]).sum(axis=0)
-        credit.append(_summed(np.diff(corners, axis=i) * law[high], i))
+        credit.append(_sum_up(np.diff(corners, axis=i) * law[high], i))
     return credit
 
 
@@ -176,7 +176,7 @@ def _upto(grid: IntArray, axis: int, end: int) -> IntArray:
     return grid[(slice(None), *[slice(None)] * axis, slice(0, end))].copy()
 
 
-def _summed(cells: FloatArray, axis: int) -> FloatArray:
+def _sum_up(cells: FloatArray, axis: int) -> FloatArray:
     """Sums over all axes but one."""
     return np.asarray(cells.sum(axis=tuple(k for k in range(cells.ndim) if k != axis)))
 
@@ -232,14 +232,14 @@ def _rule(name: str, weights: Sequence[float] | None, highest: int) -> Rule:
             f"{f'weights={list(range(1, highest + 1))}, one per level' if name == 'weights' else 'rule=' + repr('weights')}"
         )
     if name == "weights":
-        w = _checked_weights(weights, highest)
+        w = _check_weights(weights, highest)
         return Rule(name, lambda v: from_weights(v, w))
     plain = {"orders": (from_orders, _by_orders), "dividends": (from_dividends, _as_units),
              "vertices": (from_vertices, _by_orders)}  # fmt: skip
     return Rule(name, *plain[name])
 
 
-def _checked_weights(weights: Any, highest: int) -> FloatArray:
+def _check_weights(weights: Any, highest: int) -> FloatArray:
     try:
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):

@@ -73,7 +73,7 @@ def least_core(game: Game) -> LeastCore:
     >>> found.core_is_empty, found.low.round(6) + 0.0, found.high.round(6) + 0.0
     (False, array([1., 0., 0.]), array([1., 0., 0.]))
     """
-    asked = _asked(game)
+    asked = _ask(game)
     n, v, rows, some = len(game.players), asked.beyond, asked.rows, slice(1, -1)
     if n == 1:
         return LeastCore(game.players, 0.0, asked.alone, asked.alone, 0.0)
@@ -99,7 +99,7 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
     >>> nucleolus(bankruptcy(200, {"a": 100, "b": 200, "c": 300})).credit.round(6)  # as the Talmud divides
     array([50., 75., 75.])
     """
-    asked = _asked(game)
+    asked = _ask(game)
     n, v, rows, alone = len(game.players), asked.beyond, asked.rows, asked.alone
     total = float(asked.payoffs[-1])
     if imputations and v[-1] < -TIGHT:
@@ -244,7 +244,7 @@ class _Asked:
     unit: float
 
 
-def _asked(game: Game) -> _Asked:
+def _ask(game: Game) -> _Asked:
     n = len(game.players)
     if n > LIMIT:
         raise TooManyPlayers(

@@ -21,14 +21,14 @@ from accredit.values.sampling import (
     Judged,
     Ledger,
     Sampled,
-    checked,
-    described,
+    check,
+    describe,
     in_expectation,
     known_whole,
     linearity,
     mean_because,
     mean_half_widths,
-    reported,
+    report,
     run,
 )
 
@@ -73,12 +73,12 @@ class Permutations(Sampled):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(self, self.budget, self.seed, orders=self.orders)
+        check(self, self.budget, self.seed, orders=self.orders)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
-        return _solved(game, self, self.orders, reverse=False)
+        return _solve(game, self, self.orders, reverse=False)
 
 
 @dataclass(frozen=True)
@@ -103,18 +103,18 @@ class Antithetic(Sampled):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(self, self.budget, self.seed, orders=self.orders)
+        check(self, self.budget, self.seed, orders=self.orders)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
-        return _solved(game, self, None if self.orders is None else -(-self.orders // 2), reverse=True)
+        return _solve(game, self, None if self.orders is None else -(-self.orders // 2), reverse=True)
 
 
-def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, reverse: bool) -> Attribution:
+def _solve(game: Game, settings: Permutations | Antithetic, units: int | None, reverse: bool) -> Attribution:
     """Both estimators: a unit is one order, or one order and its reverse."""
     n, confidence = len(game.players), settings.confidence
-    method = described("shapley", settings)
+    method = describe("shapley", settings)
     ledger = Ledger(game, confidence.payoff_range)
     if n == 1:
         return known_whole(game, ledger, np.ones(1), method, None, settings.seed)
@@ -134,7 +134,7 @@ def _solved(game: Game, settings: Permutations | Antithetic, units: int | None, 
     widths, because = half_widths(ended.share), mean_because(moments, confidence, unit, ledger.blur)
     claims, certificate = _claims(settings), {"draws": moments.count}
     found = Judged(moments.mean, moments.stderr, widths, because)
-    return reported(game, ledger, method, claims, found, confidence, ended, settings.seed, certificate)
+    return report(game, ledger, method, claims, found, confidence, ended, settings.seed, certificate)
 
 
 def _claims(settings: Sampled) -> tuple[Claim, ...]:

@@ -24,7 +24,7 @@ from accredit.core import (
     Precision,
     Tabulated,
     TooManyPlayers,
-    checked_seed,
+    check_seed,
     endpoints,
     optional_whole,
     payoffs,
@@ -262,7 +262,7 @@ def owen(
         INSIDE,
         Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     )
-    checked_seed(seed)
+    check_seed(seed)
     orders = _orders(game, coalitions_needed(root), budget, orders)
     if orders is not None:
         nobody, everybody = endpoints(game)

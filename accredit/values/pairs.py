@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.core.coalitions import packed, unpacked
+from accredit.core.coalitions import pack, unpack
 from accredit.values.orders import random_places
 from accredit.values.sampling import Ledger
 
@@ -99,7 +99,7 @@ class Sample:
         step = max(1, CHUNK_CELLS // self.players)
         for start in range(0, len(self), step):
             part = self[start : start + step]
-            yield part, unpacked(part.bits, self.players).astype(np.float64)
+            yield part, unpack(part.bits, self.players).astype(np.float64)
 
 
 class Sizes(Protocol):
@@ -125,7 +125,7 @@ class Pairs:
         sizes = np.searchsorted(steps / steps[-1], self._of_sizes.random(count), side="right")
         members: BoolArray = random_places(self._of_members, count, self._law.players) < sizes[:, None]
         earned = self._ledger.ask(np.concatenate([members, ~members]))
-        self._batches.append(Sample(self._law.players, packed(members), sizes, earned[:count], earned[count:]))
+        self._batches.append(Sample(self._law.players, pack(members), sizes, earned[:count], earned[count:]))
 
     def sample(self) -> Sample:
         """All pairs so far."""

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Literal
 
 from accredit.core import InvalidInput, whole_number
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Plan:
     payoffs: int  # v(∅) and v(N) once, and n − 1 coalitions per order
 
 
-@checked_arguments
+@check_arguments
 def permutations_needed(
     players: int, largest_gain: float, epsilon: float, delta: float, norm: Literal["l2", "max"] = "l2"
 ) -> Plan:

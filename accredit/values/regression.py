@@ -26,7 +26,7 @@ from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidIn
 from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS
-from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, checked, described, known_whole
+from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, check, describe, known_whole
 from accredit.values.solver import progress
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class KernelShap:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(Sampled(seconds=self.seconds), self.budget, self.seed)
+        check(Sampled(seconds=self.seconds), self.budget, self.seed)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
-        return _solved(game, self, power=1.0)
+        return _solve(game, self, power=1.0)
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ class Leverage:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(Sampled(seconds=self.seconds), self.budget, self.seed)
+        check(Sampled(seconds=self.seconds), self.budget, self.seed)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
-        return _solved(game, self, power=0.0)
+        return _solve(game, self, power=0.0)
 
 
 def constrained_least_squares(design: Design, odd: FloatArray, total: float) -> FloatArray:
@@ -103,11 +103,11 @@ def constrained_least_squares(design: Design, odd: FloatArray, total: float) -> 
     return np.asarray(total / n + uneven - uneven.mean(), dtype=np.float64)
 
 
-def _solved(game: Game, settings: KernelShap | Leverage, power: float) -> Attribution:
+def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribution:
     """Both estimators: stratum k of the pairs has a share ∝ (k(n−k))^-power."""
-    from accredit.values.surrogate.design import empty_design, grown
+    from accredit.values.surrogate.design import empty_design, grow
 
-    n, method, ledger = len(game.players), described("shapley", settings), Ledger(game)
+    n, method, ledger = len(game.players), describe("shapley", settings), Ledger(game)
     if n <= 2:
         return known_whole(game, ledger, np.full(n, 1 / n), method, settings.budget, settings.seed)
     if settings.budget < 2 * n + 2:
@@ -115,9 +115,9 @@ def _solved(game: Game, settings: KernelShap | Leverage, power: float) -> Attrib
             f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}"
         )
     rng = np.random.default_rng(settings.seed)
-    design = grown(empty_design(n), (settings.budget - 2) // 2, rng, power)
+    design = grow(empty_design(n), (settings.budget - 2) // 2, rng, power)
     _insist_on_rank(design, settings.budget)
-    design, odd, stopped = _asked(design, ledger, settings, rng)
+    design, odd, stopped = _ask(design, ledger, settings, rng)
     _insist_on_rank(design, settings.budget)
     credit = constrained_least_squares(design, odd, ledger.total)
     return Attribution(
@@ -135,7 +135,7 @@ def _solved(game: Game, settings: KernelShap | Leverage, power: float) -> Attrib
     )
 
 
-def _asked(
+def _ask(
     design: Design, ledger: Ledger, settings: KernelShap | Leverage, rng: np.random.Generator
 ) -> tuple[Design, FloatArray, str]:
     """The pairs that were asked in time, their odd parts, and why asking ended."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Attribution, Coalition, Game, Interactions, InvalidInput, player_index, tabulate
-from accredit.core.plain import plain, rounded
+from accredit.core.plain import plain, round_off
 from accredit.methods import find
 from accredit.values.interactions import (
     best_subsets,
@@ -46,7 +46,7 @@ class GameReport:
             "total": self.values.total,
             "baseline": self.values.baseline,
             "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],
-            "interactions": {"+".join(map(_quoted, who)): x for who, x in self.interactions or ()},
+            "interactions": {"+".join(map(_quote, who)): x for who, x in self.interactions or ()},
             "conditional": {
                 i: {"alone": self.alone[i], "given": dict(self.given[i]), "last": self.last[i]}
                 for i in self.values.players
@@ -117,11 +117,11 @@ def _reading(
     earned = tabulate(game)
     total, baseline = float(earned[-1] - earned[0]), float(earned[0])
     start = (
-        f"Nobody earns {rounded(baseline)}, everybody {rounded(baseline + total)}"
+        f"Nobody earns {round_off(baseline)}, everybody {round_off(baseline + total)}"
         if abs(baseline) > noise
-        else f"Everybody together earns {rounded(total)}"
+        else f"Everybody together earns {round_off(total)}"
     )
-    lines.append(f"{start}; {rounded(total)} is there to share.")
+    lines.append(f"{start}; {round_off(total)} is there to share.")
     for k in range(1, n):
         line = _top_against_best(game, values, k, best[k], noise)
         if line:
@@ -132,7 +132,7 @@ def _reading(
         lines.append(f"{_and(nothing)} {'adds' if len(nothing) == 1 else 'add'} nothing to any coalition.")
     if abs(values.unshared or 0.0) > n * noise:
         lines.append(
-            f"These values do not add up to {rounded(total)}: {rounded(values.unshared or 0.0)} is credited to nobody."
+            f"These values do not add up to {round_off(total)}: {round_off(values.unshared or 0.0)} is credited to nobody."
         )
     return lines
 
@@ -147,14 +147,14 @@ def _top_against_best(game: Game, values: Attribution, k: int, best: tuple[Coali
         return ""
     if k == 1:
         return (
-            f"The highest value is {top[0]}, worth {rounded(worth)} alone; "
-            f"the best single player is {who[0]}, worth {rounded(highest)}."
+            f"The highest value is {top[0]}, worth {round_off(worth)} alone; "
+            f"the best single player is {who[0]}, worth {round_off(highest)}."
         )
     named = SET.get(k, f"set of {COUNT.get(k, k)}")
     in_order = [p for p in values.players if p in top]
     return (
-        f"The {COUNT.get(k, k)} highest values are {_and(in_order)}, worth {rounded(worth)} together; "
-        f"the best {named} is {' + '.join(who)}, worth {rounded(highest)}."
+        f"The {COUNT.get(k, k)} highest values are {_and(in_order)}, worth {round_off(worth)} together; "
+        f"the best {named} is {' + '.join(who)}, worth {round_off(highest)}."
     )
 
 
@@ -164,9 +164,9 @@ def _synergy(game: Game, pairs: Interactions) -> list[str]:
     lines = []
     (low, least), (high, most) = ordered[0], ordered[-1]
     if most > 0:
-        lines.append(f"{_and(high)} complement each other most ({rounded(most)}): {_plainest(game, high, 1)}.")
+        lines.append(f"{_and(high)} complement each other most ({round_off(most)}): {_plainest(game, high, 1)}.")
     if least < 0:
-        lines.append(f"{_and(low)} replace each other most ({rounded(least)}): {_plainest(game, low, -1)}.")
+        lines.append(f"{_and(low)} replace each other most ({round_off(least)}): {_plainest(game, low, -1)}.")
     return lines
 
 
@@ -179,7 +179,7 @@ def _plainest(game: Game, pair: Coalition, sign: int) -> str:
     k = int(np.argmax(sign * (with_a - without)))
     beside = [p for i, p in enumerate(game.players) if others[k] >> i & 1]
     start = f"given {_and(beside)}" if beside else "alone"
-    return f"{b} adds {rounded(without[k])} {start}, {rounded(with_a[k])} given {_and([a, *beside])}"
+    return f"{b} adds {round_off(without[k])} {start}, {round_off(with_a[k])} given {_and([a, *beside])}"
 
 
 def _never_matters(game: Game, player: str, noise: float) -> bool:
@@ -187,7 +187,7 @@ def _never_matters(game: Game, player: str, noise: float) -> bool:
     return bool(np.abs(halves[:, 1] - halves[:, 0]).max() <= noise)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """A name among others joined by +: in quotation marks where it could be read as several."""
     return json.dumps(name, ensure_ascii=False) if "+" in name or name.startswith('"') else name
 

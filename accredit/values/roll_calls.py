@@ -19,14 +19,14 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.values.intervals import Moments, Seen
-from accredit.values.sampling import Sampled, checked, mean_of_orders
+from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
 
-@checked_arguments
+@check_arguments
 def roll_calls(
     game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
 ) -> Attribution:
@@ -41,13 +41,13 @@ def roll_calls(
     >>> (roll_calls(ChoiceTable("abc", v)).credit * 54).round(9).tolist()
     [44.0, 5.0, 5.0]
     """
-    checked(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
+    check(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = prod(shape_of(game))
     if isinstance(getattr(game, "table", None), np.ndarray) or cells <= (
         1 << defaults.AUTO_EXACT if budget is None else budget
     ):
         return _exact(game)
-    return _sampled(game, defaults.BUDGET if budget is None else budget, seed, level)
+    return _sample(game, defaults.BUDGET if budget is None else budget, seed, level)
 
 
 def open_range(v: FloatArray) -> FloatArray:
@@ -86,7 +86,7 @@ def _exact(game: ChoiceGame) -> Attribution:
     )
 
 
-def _sampled(game: ChoiceGame, budget: int, seed: int, level: float) -> Attribution:
+def _sample(game: ChoiceGame, budget: int, seed: int, level: float) -> Attribution:
     top = np.array(shape_of(game)) - 1
     n = len(top)
     draws = (budget - 2) // (2 * n - 1)  # both ends of the range after each call but the last, where they are one

@@ -24,14 +24,14 @@ from accredit.core import (
     Interactions,
     Precision,
     TooManyPlayers,
-    checked_seed,
+    check_seed,
 )
-from accredit.core.coalitions import members_of_size, unpacked
+from accredit.core.coalitions import members_of_size, unpack
 from accredit.values.control import FOLDS
 from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance
 from accredit.values.pairs import Pairs, Sample
-from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, checked, run
+from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, check, run
 from accredit.values.spread import Spread
 
 MOST = 1 << 20  # coalitions that may get a number
@@ -81,7 +81,7 @@ class Pairwise:
         return np.asarray(w[2] * dividends[2][of[:, 0], of[:, 1]] if t == 2 else np.zeros(len(of)))
 
 
-def fitted(sample: Sample, total: float) -> Pairwise:
+def fit(sample: Sample, total: float) -> Pairwise:
     """The control of a sample by ridge regression; equal slopes where there is nothing to fit."""
     n = sample.players
     level, slope, flat = total / 2, total / (2 * n), np.zeros(n + 1)
@@ -108,7 +108,7 @@ def size_kernel(players: int) -> FloatArray:
 def fold_controls(sample: Sample, total: float) -> list[Pairwise]:
     """One control per fold, each fitted to pairs of the other folds."""
     others = (np.flatnonzero(np.arange(len(sample)) % FOLDS != fold) for fold in range(min(FOLDS, len(sample))))
-    return [fitted(_some(sample, rows[:MOST_FITTED]), total) for rows in others]
+    return [fit(_some(sample, rows[:MOST_FITTED]), total) for rows in others]
 
 
 def _some(sample: Sample, kept: IntArray) -> Sample:
@@ -125,7 +125,7 @@ def _ridge(kernel: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _signs(sample: Sample) -> FloatArray:
-    return np.asarray(2.0 * unpacked(sample.bits, sample.players) - 1, dtype=np.float64)
+    return np.asarray(2.0 * unpack(sample.bits, sample.players) - 1, dtype=np.float64)
 
 
 class _Found:
@@ -139,7 +139,7 @@ class _Found:
         step = max(1, CELLS // len(self.of))
         for start in range(0, len(sample), step):
             part, rows = sample[start : start + step], slice(start, start + step)
-            members = unpacked(part.bits, part.players).astype(np.float64)
+            members = unpack(part.bits, part.players).astype(np.float64)
             share = 1 / (2 * spread.chance[part.sizes])
             left, right = (half[rows] for half in earned)
             self.moments.add(known + spread.scores(self.of, members, part.sizes, left, right, share))
@@ -159,7 +159,7 @@ class _Found:
 def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed: int, level: float) -> Interactions:
     """The index of every coalition of the sizes it has, estimated from `budget` payoffs."""
     settings, n = Sampled(level=level), len(game.players)
-    checked(settings, budget, checked_seed(seed))
+    check(settings, budget, check_seed(seed))
     _check_cost(n, order, sum(comb(n, t) for t in index.sizes(order)), budget)
     ledger, spread = Ledger(game), Spread.of(index, order, n, budget)
     every = spread.every()

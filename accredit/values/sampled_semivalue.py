@@ -16,7 +16,7 @@ from accredit.core.arguments import check_fields
 from accredit.core.numbers import finite_numbers
 from accredit.values.control import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
-from accredit.values.sampling import Sampled, checked, in_expectation, linearity
+from accredit.values.sampling import Sampled, check, in_expectation, linearity
 from accredit.values.semivalues import beta_law, check_weights, law_of, log_binomial
 
 
@@ -58,7 +58,7 @@ class SampledBanzhaf(Sampled):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(self, self.budget, self.seed)
+        check(self, self.budget, self.seed)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
@@ -86,7 +86,7 @@ class SampledBeta(Sampled):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(self, self.budget, self.seed)
+        check(self, self.budget, self.seed)
         beta_law(1, self.alpha, self.beta)  # refuses what is not positive
 
     @solves_every_output
@@ -114,7 +114,7 @@ class SampledSemivalue(Sampled):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(self, self.budget, self.seed)
+        check(self, self.budget, self.seed)
         object.__setattr__(self, "weights", tuple(finite_numbers(self.weights, "weights").ravel().tolist()))
 
     @solves_every_output

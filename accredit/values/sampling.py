@@ -25,7 +25,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
-    checked_seed,
+    check_seed,
     optional_whole,
     payoffs,
 )
@@ -37,7 +37,7 @@ from accredit.values.intervals import (
     Confidence,
     Moments,
     Seen,
-    blurred,
+    blur_between,
     empirical_bernstein,
     look_error,
     student_t,
@@ -73,19 +73,19 @@ class Sampled:
         return Confidence(self.level, self.simultaneous, self.certify, self.payoff_range)
 
 
-def checked(settings: Sampled, budget: int | None, seed: int, **counts: int | None) -> None:
+def check(settings: Sampled, budget: int | None, seed: int, **counts: int | None) -> None:
     """Refuse settings that cannot be used; `counts` are other limits, such as a number of orders."""
     for name, value in {"budget": budget, **counts}.items():
         optional_whole(value, name, example=1000)
-    checked_seed(seed)
+    check_seed(seed)
     Stop(budget or next((count for count in counts.values() if count), None), settings.seconds, settings.half_width)
     _ = settings.confidence
 
 
-def described(value: str, settings: Any) -> str:
+def describe(value: str, settings: Any) -> str:
     """Name of a method, enough to run it again: the value and the settings that differ from their defaults, and the seed.
 
-    >>> described("shapley", Sampled(seconds=2.0))
+    >>> describe("shapley", Sampled(seconds=2.0))
     'shapley/Sampled(seconds=2.0)'
     """
     given = [
@@ -143,7 +143,7 @@ class Ledger:
     @property
     def blur(self) -> float:
         """What rounding alone may make of gains; those that differ by less are alike."""
-        return blurred(self.low + self.nobody, self.high + self.nobody, blur_of(self._game))
+        return blur_between(self.low + self.nobody, self.high + self.nobody, blur_of(self._game))
 
 
 def check_spread(spread: float) -> None:
@@ -375,7 +375,7 @@ class Judged:
     freedom: float | None = None
 
 
-def reported(
+def report(
     game: Game,
     ledger: Ledger,
     method: str,

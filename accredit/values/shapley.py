@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from accredit import defaults
-from accredit.core import Attribution, Game, InvalidInput, checked_seed, optional_whole
-from accredit.core.estimate import checked_level
+from accredit.core import Attribution, Game, InvalidInput, check_seed, optional_whole
+from accredit.core.estimate import check_level
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly
@@ -41,8 +41,8 @@ def shapley(
     >>> shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])).credit
     array([6., 4.])
     """
-    budget, seed = optional_whole(budget, "budget", example=1000), checked_seed(seed)
-    checked_level(level)
+    budget, seed = optional_whole(budget, "budget", example=1000), check_seed(seed)
+    check_level(level)
     Stop(budget or 1, seconds, half_width)
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())

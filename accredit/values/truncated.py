@@ -15,7 +15,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
-    checked_seed,
+    check_seed,
     endpoints,
     payoffs,
 )
@@ -50,7 +50,7 @@ class Truncated:
             raise InvalidInput(
                 f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations"
             )
-        checked_seed(self.seed)
+        check_seed(self.seed)
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:

@@ -56,14 +56,14 @@ def _without_one(table: FloatArray, players: int, classes: Classes) -> Iterator[
     """For every class, the table of all players but one of that class; `table` holds those outside `classes`."""
     if len(classes) == 1:
         weight, count = classes[0]
-        yield weight, _joined(table, players, [(weight, count - 1)])
+        yield weight, _join(table, players, [(weight, count - 1)])
         return
     halves = classes[: len(classes) // 2], classes[len(classes) // 2 :]
     for kept, others in (halves, halves[::-1]):
-        yield from _without_one(_joined(table, players, others), players + sum(c for _, c in others), kept)
+        yield from _without_one(_join(table, players, others), players + sum(c for _, c in others), kept)
 
 
-def _joined(table: FloatArray, players: int, classes: Classes) -> FloatArray:
+def _join(table: FloatArray, players: int, classes: Classes) -> FloatArray:
     """The table after the players of these classes joined: row k holds the law of the votes of k random players."""
     sizes = np.arange(len(table))[:, None]
     for weight, count in classes:

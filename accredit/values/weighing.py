@@ -77,10 +77,10 @@ def beta_semivalue(alpha: float, beta: float) -> Semivalue:
     return Semivalue(name, lambda k: beta_weights(k, alpha, beta), jacobi, efficient=alpha == beta == 1)
 
 
-def weighed(weights: Any, players: int) -> Semivalue:
+def weigh(weights: Any, players: int) -> Semivalue:
     """The semivalue that gives a game of `players` these weights, and smaller games what follows from them.
 
-    >>> weighed([0.25, 0.75], 2).weights(1)
+    >>> weigh([0.25, 0.75], 2).weights(1)
     array([1.])
     """
     p = check_weights(weights, players)
@@ -117,4 +117,4 @@ def semivalue_of(value: Any, players: int) -> Semivalue:
         raise InvalidInput(
             f'value is {value!r}; write "shapley", "banzhaf", ("beta", 16, 1) or one weight per coalition size'
         )
-    return weighed(value, players)
+    return weigh(value, players)

@@ -75,7 +75,7 @@ def answer_blocks(explanation: Explanation, drawer: Drawer) -> dict[str, str]:
         "prompt": render(
             "answer", "prompt",
             strip=drawer.strip(method), live=live, many=drawer.many, unit=str(explanation.provenance.get("players", "part")),
-            methods=[title(name) for name, _ in explanation], spoken=_spoken(explanation, said, shown),
+            methods=[title(name) for name, _ in explanation], spoken=_speak(explanation, said, shown),
         ),
     }  # fmt: skip
     if live:
@@ -129,7 +129,7 @@ def _piece(said: Said, i: int, tokens: dict[int, str]) -> Piece:
     return Piece(text[:start], signs or "∅", text[start + len(body) :], tokens.get(i, ""), label)
 
 
-def _spoken(explanation: Explanation, said: Said, shown: dict[str, tuple[str, int, int]]) -> list[tuple[str, str]]:
+def _speak(explanation: Explanation, said: Said, shown: dict[str, tuple[str, int, int]]) -> list[tuple[str, str]]:
     """What is said of each target above the prompt: its name and how likely it is."""
     found = []
     for k, (name, a, b) in shown.items():

@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Iterator
 
 from accredit.core import Attribution
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.result import WHOLE, Explanation, Said
 from accredit.methods import named
 from accredit.views.columns import printable, short, table
 from accredit.views.notation import LEGEND, claim_letters
-from accredit.views.numbers import between, brief, credit_number, fixed, percent, rounding
+from accredit.views.numbers import between, brief, credit_number, fix, percent, rounding
 from accredit.views.terminal import another_target, paint
 from accredit.views.words import costs, error_bars, in_words, origin, title
 
@@ -36,7 +36,7 @@ def answer_text(explanation: Explanation, rows: int, colour: bool) -> str:
     said = explanation.said
     assert said is not None
     lines = [*_answer(explanation, said), "", *_parts(explanation, rows, colour)]
-    for kind, targets in (("sentence", sentences(said)[:SENTENCES]), ("token", moved_tokens(said)[:TOKENS])):
+    for kind, targets in (("sentence", sentences(said)[:SENTENCES]), ("token", move_tokens(said)[:TOKENS])):
         if targets and explanation.others:
             lines += ["", *_targets(explanation, kind, targets)]
     lines += ["", *(f"{method}: {in_words(result)}{_cost(explanation, method)}" for method, result in explanation)]
@@ -53,7 +53,7 @@ def likelihood(log_probability: float) -> str:
     ('−0.105 (90%)', '−40.000', '0.000 (100%)')
     """
     p = math.exp(min(log_probability, 0.0))
-    return fixed(log_probability, 3) + (f" ({percent(p, 0 if p >= 0.1 else 1)})" if p >= 0.001 else "")
+    return fix(log_probability, 3) + (f" ({percent(p, 0 if p >= 0.1 else 1)})" if p >= 0.001 else "")
 
 
 def worth_words(explanation: Explanation) -> str:
@@ -62,7 +62,7 @@ def worth_words(explanation: Explanation) -> str:
     if ends is None:
         return ""
     plain = payoff_words(explanation) == "log-probability"
-    with_all, without = (likelihood(x) if plain else rounded(x, 3) for x in ends)
+    with_all, without = (likelihood(x) if plain else round_off(x, 3) for x in ends)
     who = explanation.provenance.get("players", "player")
     count = len(explanation.players)
     none = f"none of the {count} {who}s" if count > 1 else f"that one {who} left out"
@@ -80,7 +80,7 @@ def _ends(explanation: Explanation) -> tuple[float, float] | None:
     place = next((t for t in said.targets if t[0] == explanation.target), None) if said is not None else None
     if said is None or place is None or (said.rather_than is not None and explanation.target == WHOLE):
         return None
-    _, with_all, without = _moved(said, place)
+    _, with_all, without = _move(said, place)
     if explanation.payoff == "probability":
         return math.exp(with_all), math.exp(without)
     count = place[2] - place[1] if explanation.payoff == "mean" else 1
@@ -96,16 +96,16 @@ def payoff_words(explanation: Explanation) -> str:
 
 def sentences(said: Said) -> list[Moved]:
     """The sentences of an answer of several."""
-    return [_moved(said, each) for each in said.targets[1:] if each[2] - each[1] > 1]
+    return [_move(said, each) for each in said.targets[1:] if each[2] - each[1] > 1]
 
 
-def moved_tokens(said: Said) -> list[Moved]:
+def move_tokens(said: Said) -> list[Moved]:
     """The tokens of an answer of several that the prompt moves, those first that it moves most."""
-    tokens = [_moved(said, each) for each in said.targets[1:] if each[2] - each[1] == 1]
+    tokens = [_move(said, each) for each in said.targets[1:] if each[2] - each[1] == 1]
     return sorted((t for t in tokens if abs(t[1] - t[2]) >= MOVED), key=lambda each: -abs(each[1] - each[2]))
 
 
-def _moved(said: Said, target: tuple[str, int, int]) -> Moved:
+def _move(said: Said, target: tuple[str, int, int]) -> Moved:
     name, start, stop = target
     return name, float(said.likely[start:stop].sum()), float(said.base[start:stop].sum())
 
@@ -149,7 +149,7 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     for name, result in explanation:
         header += [title(name).lower(), *[error_bars(result)] * (result.interval is not None)]
     cells = [
-        [shortened(name), *(x for m, a in explanation for x in _cells(a, name, m not in explanation.unsigned))]
+        [shorten(name), *(x for m, a in explanation for x in _cells(a, name, m not in explanation.unsigned))]
         for name in names
     ]
     values = [first[name] if abs(first[name]) > rounding(first) else 0.0 for name in names]
@@ -178,7 +178,7 @@ def _cells(result: Attribution, name: str, signed: bool) -> list[str]:
     return [number, between(estimate.low, estimate.high, 3)]
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """A name that fits into its column."""
     return short(name, NAME)
 
@@ -192,8 +192,8 @@ def _targets(explanation: Explanation, kind: str, targets: list[Moved]) -> list[
         if result is None:
             continue
         best = result.top(min(STRONGEST, len(result.players)))
-        named = ", ".join(f"{shortened(p)} {brief(x)}" for p, x in best if abs(x) > 5e-4)
-        rows.append([shortened(name), likelihood(with_all), likelihood(without), named or "nobody"])
+        named = ", ".join(f"{shorten(p)} {brief(x)}" for p, x in best if abs(x) > 5e-4)
+        rows.append([shorten(name), likelihood(with_all), likelihood(without), named or "nobody"])
     every = [row[0] for row in rows]
     if not every:
         return []

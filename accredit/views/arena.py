@@ -10,18 +10,18 @@ from typing import Any
 from accredit.arena.contest import METRICS, ORACLE, RANDOM
 from accredit.arena.standings import UNITS_ONLY, Standings
 from accredit.core import Estimate
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.views.columns import printable
 from accredit.views.columns import table as aligned
 from accredit.views.notation import LEGEND, letters
-from accredit.views.numbers import estimated, fixed, percent
+from accredit.views.numbers import estimate, fix, percent
 
 FEW = 10  # inputs, below which intervals are rough
 KINDS = 3  # of problems that are listed, each with its first row
 
 
 def interval_text(interval: Estimate | None, digits: int = 2) -> str:
-    """An estimate with its interval, as documents write it; terminal and page write `estimated`.
+    """An estimate with its interval, as documents write it; terminal and page write `estimate`.
 
     >>> interval_text(Estimate(0.5, 0.41, 0.6))
     '0.50 [0.41, 0.60]'
@@ -29,26 +29,26 @@ def interval_text(interval: Estimate | None, digits: int = 2) -> str:
     return "—" if interval is None else format(interval, f".{digits}f").replace("-", "−")
 
 
-def measured(table: Standings) -> list[str]:
+def measure(table: Standings) -> list[str]:
     """Metrics that were measured for at least one method, in the order asked for."""
     return [metric for metric in METRICS if any(metric in s.metrics for s in table.standings)]
 
 
 def header_of(table: Standings) -> list[str]:
     """Column names; an arrow says which way is good."""
-    metrics = measured(table)
+    metrics = measure(table)
     arrows = [f"{m} {'↑' if METRICS[m].better == 'higher' else '↓'}" for m in metrics]
     return ["method", f"share of oracle, {percent(table.level)} interval", "p best", *arrows, "passes", "claims"]
 
 
 def rows_of(table: Standings) -> list[list[str]]:
     """The cells of the table for terminal and page, in its order."""
-    return _cells(table, lambda share: "—" if share is None else estimated(share, lambda x: fixed(x, 2)))
+    return _cells(table, lambda share: "—" if share is None else estimate(share, lambda x: fix(x, 2)))
 
 
 def _cells(table: Standings, written: Callable[[Estimate | None], str]) -> list[list[str]]:
     columns = [
-        _column([s.metrics[m].value if m in s.metrics else None for s in table.standings]) for m in measured(table)
+        _column([s.metrics[m].value if m in s.metrics else None for s in table.standings]) for m in measure(table)
     ]
     lines = []
     for k, s in enumerate(table.standings):
@@ -67,9 +67,9 @@ def _column(values: Sequence[float | None]) -> list[str]:
     known = [abs(x) for x in values if x is not None]
     largest = max(known, default=0.0)
     if largest and not 1e-6 < largest < 1e6:
-        return ["n/a" if x is None else rounded(x, 3) for x in values]
+        return ["n/a" if x is None else round_off(x, 3) for x in values]
     decimals = max(0, 3 - ceil(log10(largest))) if largest else 3
-    return ["n/a" if x is None else fixed(x, decimals) for x in values]
+    return ["n/a" if x is None else fix(x, decimals) for x in values]
 
 
 def notes_of(table: Standings) -> list[str]:
@@ -79,12 +79,12 @@ def notes_of(table: Standings) -> list[str]:
         "pairs of methods)."
     )
     against_best = any(s.p_best is not None for s in table.standings)
-    return [*_ranked_by(table), *[tested] * against_best, *_left_out(table), *failures_of(table)]
+    return [*_rank_by(table), *[tested] * against_best, *_left_out(table), *failures_of(table)]
 
 
-def _ranked_by(table: Standings) -> list[str]:
+def _rank_by(table: Standings) -> list[str]:
     inputs = f"{table.rows} input{'s' * (table.rows != 1)}"
-    flat = [m for m in measured(table) if m not in table.ranked_by and m not in UNITS_ONLY]
+    flat = [m for m in measure(table) if m not in table.ranked_by and m not in UNITS_ONLY]
     if table.ranked_by:
         notes = [
             f"{inputs}; ranked by {', '.join(table.ranked_by)}. 0 is random, 1 the oracle, which looks at the game itself "
@@ -161,10 +161,10 @@ def seconds_text(table: Standings) -> str:
 def text_table(table: Standings, width: int | None = None) -> str:
     """The tables for a terminal: the ranking, then metric by metric; columns and notes folded to `width`, if given."""
     header, rows = header_of(table), rows_of(table)
-    first, last = 3, 3 + len(measured(table))  # columns of metrics
+    first, last = 3, 3 + len(measure(table))  # columns of metrics
     short = ["method", f"share, {percent(table.level)} interval", "p best", "passes", "claims"]
     lines = aligned(short, [[*row[:first], *row[last:]] for row in rows])
-    for columns in _folded([header, *rows], range(first, last), width):
+    for columns in _fold([header, *rows], range(first, last), width):
         picked = [[row[0], *(row[c] for c in columns)] for row in (header, *rows)]
         lines += ["", *aligned(picked[0], picked[1:])]
     lines.append("")
@@ -173,7 +173,7 @@ def text_table(table: Standings, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _folded(rows: Sequence[Sequence[str]], columns: Iterable[int], width: int | None) -> list[list[int]]:
+def _fold(rows: Sequence[Sequence[str]], columns: Iterable[int], width: int | None) -> list[list[int]]:
     """Columns in blocks that, beside the first column, are no wider than `width`."""
     blocks: list[list[int]] = []
     used = 0
@@ -199,7 +199,6 @@ def as_markdown_matrix(names: Sequence[str], square: Any) -> str:
     """A square of numbers as a Markdown table."""
     lines = ["| | " + " | ".join(names) + " |", "|---" + "|---:" * len(names) + "|"]
     lines += [
-        "| " + name + " | " + " | ".join(fixed(x, 2) for x in row) + " |"
-        for name, row in zip(names, square, strict=True)
+        "| " + name + " | " + " | ".join(fix(x, 2) for x in row) + " |" for name, row in zip(names, square, strict=True)
     ]
     return "\n".join(lines)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from accredit.arena.contest import ORACLE, RANDOM
 from accredit.arena.standings import Standing, Standings
-from accredit.views.arena import header_of, measured, notes_of, rows_of
+from accredit.views.arena import header_of, measure, notes_of, rows_of
 from accredit.views.engine import render
 from accredit.views.notation import LEGEND
-from accredit.views.numbers import column, fixed
+from accredit.views.numbers import column, fix
 from accredit.views.page import page
 from accredit.views.palette import level
 from accredit.views.parts import Bar, Shaded, bar
@@ -22,7 +22,7 @@ LEFT, TOP, WIDE, HIGH = 44, 26, 380, 200  # of the plotting area, in the units o
 def arena_page(table: Standings, of: str) -> str:
     """One HTML page with everything that is known about the methods; `of` is what they explained."""
     header, rows = header_of(table), rows_of(table)
-    first, last = 3, 3 + len(measured(table))  # columns of metrics
+    first, last = 3, 3 + len(measure(table))  # columns of metrics
     curves = [_curve(table, "deletion", "removed"), _curve(table, "insertion", "put in")]
     body = render(
         "arena", "body",
@@ -46,7 +46,7 @@ def _answer(table: Standings) -> str:
     some = ", ".join(alike[:ALIKE]) + (f" and {len(alike) - ALIKE} more" if len(alike) > ALIKE else "")
     assert best.share is not None
     first = (
-        f"Closest to the oracle comes {best.method}: {fixed(best.share.value, 2)} of the way from random (0) to it (1)"
+        f"Closest to the oracle comes {best.method}: {fix(best.share.value, 2)} of the way from random (0) to it (1)"
     )
     return f"{first}; these inputs cannot tell {some} from it." if alike else f"{first}."
 
@@ -136,5 +136,5 @@ def _short(correlation: float) -> str:
     >>> _short(-0.061), _short(1.0), _short(-0.001)
     ('−.06', '1.00', '.00')
     """
-    text = fixed(correlation, 2)
+    text = fix(correlation, 2)
     return text.replace("0.", ".") if abs(correlation) < 0.995 else text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 
 from accredit.audit.finding import Finding, Findings
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
-from accredit.views.numbers import BRIEF, estimated, fixed, percent
+from accredit.views.numbers import BRIEF, estimate, fix, percent
 from accredit.views.page import page
 from accredit.views.words import sentence, without_folders
 
@@ -29,14 +29,14 @@ def audit_text(report: Findings) -> str:
         lines += ["", f"{MARKS[finding.verdict]} {finding.name}: {finding.reading}"]
         for label, words in (("asks", finding.asks), ("cannot see", finding.blind), ("also", _details(finding))):
             if words and words not in said:
-                lines += _folded(label, words)
+                lines += _fold(label, words)
         said |= {finding.asks, finding.blind}
     if report.not_run:
         lines += ["", "not run:"]
         by_reason: dict[str, list[str]] = {}
         for name, why in report.not_run.items():
             by_reason.setdefault(why, []).append(name)
-        lines += [line for why, names in by_reason.items() for line in _folded(", ".join(names), why)]
+        lines += [line for why, names in by_reason.items() for line in _fold(", ".join(names), why)]
     return "\n".join([*lines, "", summary(report)])
 
 
@@ -108,7 +108,7 @@ def _cells(finding: Finding) -> list[str]:
         "high ↑" if finding.wanted else "low ↓",
         _number(finding.value, finding.unit),
         _number(finding.chance, finding.unit),
-        estimated(finding.excess, lambda x: _signed(x, finding.unit), UNITS[finding.unit])
+        estimate(finding.excess, lambda x: _sign(x, finding.unit), UNITS[finding.unit])
         + f" ({ONE})" * (finding.rows == 1),
         "—" if finding.random is None else _number(finding.random, finding.unit),
         f"{MARKS[finding.verdict]} {finding.verdict}",
@@ -116,18 +116,18 @@ def _cells(finding: Finding) -> list[str]:
 
 
 def _number(value: float, unit: str) -> str:
-    return percent(value, 1) if unit == "share" else fixed(value, 3) + UNITS[unit]
+    return percent(value, 1) if unit == "share" else fix(value, 3) + UNITS[unit]
 
 
-def _signed(value: float, unit: str) -> str:
-    return fixed(100 * value, 1, signed=True) if unit == "share" else fixed(value, 3, signed=True)
+def _sign(value: float, unit: str) -> str:
+    return fix(100 * value, 1, signed=True) if unit == "share" else fix(value, 3, signed=True)
 
 
 def _details(finding: Finding) -> str:
-    return ", ".join(f"{printable(name)} {rounded(value, BRIEF)}" for name, value in finding.details.items())
+    return ", ".join(f"{printable(name)} {round_off(value, BRIEF)}" for name, value in finding.details.items())
 
 
-def _folded(label: str, words: str) -> list[str]:
+def _fold(label: str, words: str) -> list[str]:
     return textwrap.wrap(
         f"{label}: {printable(words)}",
         WIDE,

@@ -10,12 +10,12 @@ import numpy as np
 from accredit.core import Attribution
 from accredit.valuation.suspects import suspects
 from accredit.views.engine import render
-from accredit.views.labels_view import labels_body, stated
+from accredit.views.labels_view import labels_body, state
 from accredit.views.numbers import brief, column, ranges
 from accredit.views.page import page
 from accredit.views.parts import Bar, Who, bar, bounds, claims_table, heat, span
 from accredit.views.valuation import HARMFUL, WORTH, curves_svg, linear_words, worst
-from accredit.views.words import interval_word, leaders, sentence, shared, spoken
+from accredit.views.words import interval_word, leaders, sentence, share, speak
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -68,7 +68,7 @@ def _answer(watched: Watched) -> str:
     if watched.labels is not None:
         count = len(watched.labels.suspects)
         said.append(
-            f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{stated(watched.labels)}."
+            f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{state(watched.labels)}."
         )
     if watched.values is not None and not watched.provisional:
         said.append(leaders(watched.values, "is worth most", worst(watched.harmful)))
@@ -138,7 +138,7 @@ def _ranking(watched: Watched, values: Attribution, known: Mapping[str, Who]) ->
     ranged = values.interval is not None
     number = "difference" if watched.provisional else WORTH
     return {
-        "heading": f"{spoken(values.method)}: {shared(values)}",
+        "heading": f"{speak(values.method)}: {share(values)}",
         "header": ["group" if watched.known.groups is not None else "row", number, *[interval_word(values)] * ranged, ""],
         "rows": rows, "kind": "bars ranking sortable searchable", "between": between_them,
         "notes": " · ".join(note for note in (values.interval_because, values.stopped) if note),

@@ -65,7 +65,7 @@ def design_page() -> str:
 
 def _parts() -> list[tuple[str, str, Markup]]:
     """Name, what it is for, and the drawing of each part."""
-    shared, rows = _shared(), _table()
+    shared, rows = _share(), _table()
     square = np.array([[0.0, 0.8, -0.3], [0.8, 0.0, 0.1], [-0.3, 0.1, 0.0]])
     along = np.linspace(0, 1, 5)
     curves = [
@@ -92,7 +92,7 @@ def _parts() -> list[tuple[str, str, Markup]]:
     return [(name, PARTS[name], piece) for name, piece in drawn.items()]
 
 
-def _shared() -> Attribution:
+def _share() -> Attribution:
     credit = np.array([38.3, 33.3, -20.0])
     ends = np.stack([credit - 6, credit + 6], axis=1)
     claims = (

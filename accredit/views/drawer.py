@@ -228,7 +228,7 @@ def paragraphs(runs: list[Run]) -> list[list[Run]]:
     """A long text in paragraphs, which a browser lays out one by one; they end with a sentence if they can, else at a space."""
     found: list[list[Run]] = [[]]
     count, last = 0, ""
-    for before, words, together in (short for run in runs for short in _shortened(run)):
+    for before, words, together in (short for run in runs for short in _shorten(run)):
         spaced, ended = before[-1:].isspace(), (last + before).rstrip()[-1:] in tuple(".!?。！？")
         if (count >= PIECE and spaced and ended) or (count >= 1.5 * PIECE and spaced) or count >= 2 * PIECE:
             found[-1].append((before.rstrip(), [], False))
@@ -239,7 +239,7 @@ def paragraphs(runs: list[Run]) -> list[list[Run]]:
     return found
 
 
-def _shortened(run: Run) -> list[Run]:
+def _shorten(run: Run) -> list[Run]:
     """A run of no more tokens than a paragraph begins with: scripts without spaces have longer ones."""
     before, words, _ = run
     if len(words) <= PIECE:

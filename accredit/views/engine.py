@@ -40,7 +40,7 @@ def environment() -> Environment:
 
     assert __package__ is not None
     made = Environment(
-        loader=PackageLoader(__package__, "templates"), autoescape=True, undefined=StrictUndefined, finalize=printed(),
+        loader=PackageLoader(__package__, "templates"), autoescape=True, undefined=StrictUndefined, finalize=print_out(),
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     made.filters = {name: made.filters[name] for name in FILTERS}
@@ -48,7 +48,7 @@ def environment() -> Environment:
     return made
 
 
-def printed() -> Any:
+def print_out() -> Any:
     """What happens to each value before it is escaped: only text, whole numbers and markup may be printed.
 
     A float has to pass the one style of numbers first, and `None` would be printed as a word.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import AXIOMS, Attribution
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.assembled import NOTHING_KNOWN
 from accredit.explanation.result import WHOLE, Explanation
 from accredit.models.prompt import visible
@@ -20,7 +20,7 @@ from accredit.views.notation import mark
 from accredit.views.numbers import percent, unnoticed
 from accredit.views.palette import LEVELS
 from accredit.views.running import running_sum
-from accredit.views.words import duration, error_bars, leaders, place_name, spoken, title, without_folders
+from accredit.views.words import duration, error_bars, leaders, place_name, speak, title, without_folders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -80,7 +80,7 @@ def _intro(explanation: Explanation) -> Markup:
     return render(
         "explanation", "intro", answer=_answer(explanation),
         several=several + " of two texts" * (explanation.pair is not None), payoff=_payoff(explanation),
-        target=_asked(explanation), methods="one method" if ran == 1 else f"{ran} methods",
+        target=_ask(explanation), methods="one method" if ran == 1 else f"{ran} methods",
         cost=duration(took) if took else "", model=without_folders(str(explanation.provenance.get("model") or "")),
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def _answer(explanation: Explanation) -> str:
     if not signed:
         return ""
     if (largest := float(abs(signed[0].credit).max(initial=0.0))) <= unnoticed(signed[0]):
-        said = f"no credit is larger than {rounded(largest, 1)}" if largest else "all credit is 0"
+        said = f"no credit is larger than {round_off(largest, 1)}" if largest else "all credit is 0"
         return f"Nothing stands out: {said}."
     if explanation.said is not None:
         most = "earned most of it" if (signed[0].total or 0) > 0 else "speaks for it most"
@@ -108,7 +108,7 @@ def _payoff(explanation: Explanation) -> str:
     return explanation.payoff if explanation.said is None else payoff_words(explanation)
 
 
-def _asked(explanation: Explanation) -> str:
+def _ask(explanation: Explanation) -> str:
     return (
         f"the {WHOLE}" if explanation.said is not None and explanation.target == WHOLE else visible(explanation.target)
     )
@@ -118,7 +118,7 @@ def _prediction(explanation: Explanation) -> Markup:
     rows = []
     for label, p in explanation.prediction:
         share = explanation.unit == "probability"
-        number = percent(p, 1) if share else rounded(p)
+        number = percent(p, 1) if share else round_off(p)
         rows.append((visible(label), label == explanation.target, f"{100 * p:.2f}" if share else "", number))
     return render("explanation", "prediction", rows=rows)
 
@@ -132,7 +132,7 @@ def _flow(explanation: Explanation, many: bool) -> Markup:
     assert flow is not None
     return render(
         "explanation", "flow",
-        drawing=flow_svg(flow), many=many, whole=rounded(flow.value), method=title(flow.method), left_out=left_out(flow),
+        drawing=flow_svg(flow), many=many, whole=round_off(flow.value), method=title(flow.method), left_out=left_out(flow),
         notes=flow.notes,
     )  # fmt: skip
 
@@ -161,26 +161,26 @@ def _left(result: Attribution) -> str:
     """What is credited to nobody; what summing numbers leaves behind is nothing."""
     if result.unshared is None or result.total is None:
         return "—"
-    return rounded(result.unshared, 2) if abs(result.unshared) > result.rounding else "0"
+    return round_off(result.unshared, 2) if abs(result.unshared) > result.rounding else "0"
 
 
 def _reasons(result: Attribution) -> list[tuple[str, str]]:
     facts = [(f"{c.axiom}: {c.holds}", c.because) for c in result.claims]
     if result.baseline is not None:
-        facts.append(("nobody earns", f"{rounded(result.baseline)}, which is not shared"))
+        facts.append(("nobody earns", f"{round_off(result.baseline)}, which is not shared"))
     if result.interval_because:
         facts.append(("error bars", result.interval_because))
     if result.stopped:
         facts.append(("stopped", result.stopped))
     if result.certificate:
         facts.append(("certificate", "; ".join(f"{k} {_short(v)}" for k, v in result.certificate.items())))
-    facts.append(("method", spoken(result.method) + (f", seed {result.seed}" if result.seed is not None else "")))
+    facts.append(("method", speak(result.method) + (f", seed {result.seed}" if result.seed is not None else "")))
     return facts
 
 
 def _short(value: object) -> str:
     if isinstance(value, float):
-        return rounded(value)
+        return round_off(value)
     text = str(value)
     return text if len(text) <= LONG else text[: LONG - 1] + "…"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
 from accredit.views.numbers import BRIEF
@@ -40,9 +40,9 @@ def flow_svg(flow: FlowPicture) -> Markup:
     return render(
         "flow", "drawing",
         width=round(LEFT + step * count + RIGHT), height=TOP + ROW * flow.layers + BOTTOM,
-        says=f"Flow of {rounded(flow.value)} through {flow.layers} layers to {count} tokens. {' '.join(flow.notes)}",
+        says=f"Flow of {round_off(flow.value)} through {flow.layers} layers to {count} tokens. {' '.join(flow.notes)}",
         edges=[edge for layer in range(flow.layers) for edge in _edges(flow, layer, x, y, widest, thickest)],
-        whole=rounded(flow.value, BRIEF), nodes=list(_nodes(flow, x, y, step)),
+        whole=round_off(flow.value, BRIEF), nodes=list(_nodes(flow, x, y, step)),
         ticks=list(_outer_cut(flow, x, y)),
         rows=[(y[layer] + 4, layer_word(layer, flow.layers)) for layer in range(flow.layers + 1)],
         below=[(f"{x[i] + 4:.1f} {y[0] + 26}", names[i], i, 0, bool(flowing[0][i])) for i in range(count)],
@@ -57,10 +57,10 @@ def left_out(flow: FlowPicture) -> str:
     if len(shown) == carrying:
         return ""
     share = sum(float(flow.edges[place]) for place in shown) / float(flow.edges.sum())
-    return f"Drawn: the {len(shown):,} strongest of {carrying:,} edges, which carry {rounded(100 * share, 2)}% of the flow."
+    return f"Drawn: the {len(shown):,} strongest of {carrying:,} edges, which carry {round_off(100 * share, 2)}% of the flow."
 
 
-def drawn(weights: FloatArray, most: int = MOST, share: float = DRAWN) -> list[tuple[int, int]]:
+def draw(weights: FloatArray, most: int = MOST, share: float = DRAWN) -> list[tuple[int, int]]:
     """The largest entries of a matrix that make up a share of its sum, smallest first: they are painted over one another."""
     flat = weights.ravel()
     order = np.argsort(-flat, kind="stable")[: min(most, int((flat > 0).sum()))]
@@ -70,8 +70,8 @@ def drawn(weights: FloatArray, most: int = MOST, share: float = DRAWN) -> list[t
 
 def _strong(flow: FlowPicture, layer: int) -> set[tuple[int, int]]:
     """The edges of a layer that are shown at first: those that carry most of it, and those of the minimum cut."""
-    most = drawn(flow.edges[layer], 2 * len(flow.columns), STRONG)
-    return {*most, *(edge for edge in drawn(flow.edges[layer], MOST // flow.layers) if flow.cut[layer][edge] > 0)}
+    most = draw(flow.edges[layer], 2 * len(flow.columns), STRONG)
+    return {*most, *(edge for edge in draw(flow.edges[layer], MOST // flow.layers) if flow.cut[layer][edge] > 0)}
 
 
 def _edges(
@@ -81,11 +81,11 @@ def _edges(
     above, below, amounts = y[layer + 1], y[layer], flow.edges[layer]
     middle = (above + below) / 2
     strong = _strong(flow, layer)
-    for i, j in drawn(amounts, MOST // flow.layers):
+    for i, j in draw(amounts, MOST // flow.layers):
         amount, cut, shown = float(amounts[i, j]), flow.cut[layer, i, j] > 0, (i, j) in strong
         share = amount / widest
         path = f"M{x[i]:.1f} {above}C{x[i]:.1f} {middle:.1f} {x[j]:.1f} {middle:.1f} {x[j]:.1f} {below}"
-        name = f"{flow.columns[i]} → {flow.columns[j]}: {rounded(amount, BRIEF)}{', in the minimum cut' * bool(cut)}"
+        name = f"{flow.columns[i]} → {flow.columns[j]}: {round_off(amount, BRIEF)}{', in the minimum cut' * bool(cut)}"
         opacity = 0.35 + 0.45 * share
         tick = f"M{(x[i] + x[j]) / 2 - 6:.1f} {middle:.1f}h12" if cut and shown else ""
         kind = ("cut" if cut else "edge") + " weak" * (not shown)
@@ -103,14 +103,14 @@ def _nodes(
         where = layer_word(layer, flow.layers)
         for i, (amount, radius) in enumerate(zip(amounts, sizes, strict=True)):
             name = f"{flow.columns[i]}, {where}"
-            yield f"{x[i]:.1f}", y[layer], f"{radius:.1f}", layer, i, name, rounded(amount, BRIEF)
+            yield f"{x[i]:.1f}", y[layer], f"{radius:.1f}", layer, i, name, round_off(amount, BRIEF)
 
 
 def _outer_cut(flow: FlowPicture, x: list[float], y: list[int]) -> Iterator[tuple[str, str]]:
     """Arcs of the source and of the sink that belong to the cut: a bar above the output, or below the input."""
     for amounts, level in ((flow.source_cut, y[-1] - 15), (flow.sink_cut, y[0] + 15)):
         for i in np.flatnonzero(amounts > 0).tolist():
-            name = f"{flow.columns[i]}: {rounded(float(amounts[i]), BRIEF)}, in the minimum cut"
+            name = f"{flow.columns[i]}: {round_off(float(amounts[i]), BRIEF)}, in the minimum cut"
             yield f"M{x[i] - 7:.1f} {level}h14", name
 
 

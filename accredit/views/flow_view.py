@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.attention import FlowReport
 from accredit.core import Attribution, FloatArray
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
@@ -72,7 +72,7 @@ def flow_body(
         "flow", "body",
         answer=_answer(credit, drawing.value, where), asked=f"Rule: {rule}, {RULES[rule]}.{f' {chosen}.' if chosen else ''}",
         doubts=[*doubts, *[("Collapse.", collapse)] * bool(collapse)],
-        whole=rounded(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
+        whole=round_off(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
         lines=[*(line for line in beside if not line.startswith(DOUBT)), *lines],
         where=where, strip=_strip(credit, tokens),
         ends="" if flows is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
@@ -139,6 +139,6 @@ def _rest(credit: Attribution, places: Sequence[int]) -> tuple[str, list[str]] |
     """Tokens of little credit, as one text: hundreds of rows with drawings would make the page heavy."""
     if not places:
         return None
-    whole = rounded(float(credit.credit[list(places)].sum()), BRIEF)
+    whole = round_off(float(credit.credit[list(places)].sum()), BRIEF)
     items = [f"{credit.players[k]} {brief(float(credit.credit[k]), False)}" for k in places]
     return f"{len(places)} more tokens of smaller credit, {whole} together", items

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accredit.core import Attribution, Attributions, Interactions, Selection
-from accredit.core.arguments import checked_arguments
-from accredit.core.plain import rounded
+from accredit.core.arguments import check_arguments
+from accredit.core.plain import round_off
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport
@@ -14,7 +14,7 @@ from accredit.views.engine import render
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.game import game_body
 from accredit.views.interactions import interactions_body
-from accredit.views.page import framed, page
+from accredit.views.page import frame, page
 from accredit.views.parts import attribution_table, claims_table
 from accredit.views.table_page import QUESTION as COLUMNS
 from accredit.views.table_page import table_body
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
 
 
-@checked_arguments
+@check_arguments
 def fragment(result: Drawable) -> str:
     """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script.
 
@@ -35,24 +35,24 @@ def fragment(result: Drawable) -> str:
     (True, False)
     """
     if isinstance(result, Explanation):
-        return framed(explanation_body(result), headline(result))
+        return frame(explanation_body(result), headline(result))
     if isinstance(result, TableExplanation):
-        return framed(table_body(result), COLUMNS)
+        return frame(table_body(result), COLUMNS)
     if isinstance(result, GameReport):
-        return framed(game_body(result))
+        return frame(game_body(result))
     if isinstance(result, Selection):
-        return framed(_selection(result))
+        return frame(_selection(result))
     if isinstance(result, Attributions):
-        return framed(_by_output(result))
+        return frame(_by_output(result))
     if isinstance(result, Interactions):
-        return framed(interactions_body(result))
-    return framed(attribution_table(result) + claims_table(result))
+        return frame(interactions_body(result))
+    return frame(attribution_table(result) + claims_table(result))
 
 
 def _by_output(result: Attributions) -> Markup:
     """Credit per player and output; what holds for one output holds for all."""
     rows = [
-        (player, *map(rounded, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)
+        (player, *map(round_off, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)
     ]
     first = result[result.outputs[0]]
     return render("parts", "table", header=["player", *result.outputs], rows=rows) + claims_table(first)
@@ -63,7 +63,7 @@ def _selection(result: Selection) -> Markup:
     return render("parts", "selection", heading=f"{result.method}: {result.rule}", rows=rows)
 
 
-@checked_arguments
+@check_arguments
 def game_page(report: GameReport, of: str = "") -> str:
     """A game report as one file; `of` is what the game is called.
 
@@ -76,7 +76,7 @@ def game_page(report: GameReport, of: str = "") -> str:
     return page(f"Who earned what{f' in {of}' if of else ''}?", game_body(report), script_of="sorting")
 
 
-@checked_arguments
+@check_arguments
 def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> str:
     """An explained table as one file; `about` says where its model came from.
 
@@ -88,7 +88,7 @@ def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> st
     return page(COLUMNS, table_body(explanation, about), script_of="sorting")
 
 
-@checked_arguments
+@check_arguments
 def to_page(result: Explanation | TableExplanation) -> str:
     """A result as one file.
 
@@ -99,7 +99,7 @@ def to_page(result: Explanation | TableExplanation) -> str:
     return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 
-@checked_arguments
+@check_arguments
 def explanation_page(explanation: Explanation) -> str:
     """An explanation as one file. Its script only shows what the page already holds; without it everything is still there.
 

@@ -25,7 +25,7 @@ def labels_text(found: WrongLabels | None, unanswered: str = "") -> list[str]:
     """The answer as lines for a terminal."""
     if found is None:
         return [QUESTION.upper(), f"not answered: {unanswered}"]
-    lines = [QUESTION.upper(), stated(found)]
+    lines = [QUESTION.upper(), state(found)]
     if found.suspects:
         listed = suspects(found)[:SHOWN]
         cells = [[s.row, printable(s.given), printable(s.suggested), short(s.text, TEXT)] for s in listed]
@@ -36,7 +36,7 @@ def labels_text(found: WrongLabels | None, unanswered: str = "") -> list[str]:
     return [*lines, *([CANNOT] if found.suspects else [])]
 
 
-def stated(found: WrongLabels) -> str:
+def state(found: WrongLabels) -> str:
     """The verdict with its interval, as one sentence."""
     said = found.verdict[:1].upper() + found.verdict[1:]
     if found.precision_interval is None:
@@ -86,7 +86,7 @@ def labels_body(found: WrongLabels | None, unanswered: str = "") -> Markup:
 
     return render(
         "labels", "body",
-        question=QUESTION, verdict=stated(found), silent=not found.suspects, evidence=evidence(found), cannot=CANNOT,
+        question=QUESTION, verdict=state(found), silent=not found.suspects, evidence=evidence(found), cannot=CANNOT,
         rows=[(Who(s.row, "", s.text), s.given, s.suggested) for s in suspects(found)],
         tried=[(e.score, f"{e.area:.3f}", f"{e.stderr:.3f}") for e in found.evidence],
         pairs=[(row(i), row(j), found.given[i] != found.given[j]) for i, j in odd.duplicates],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import floor, log10
 
 from accredit.core import Attribution, Estimate, Known
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 
 ROUNDING = 1e-6  # of the largest number beside it: what is smaller reads 0
 BRIEF = 3  # digits beside a drawing; a number that stands alone has the four of `rounded`
@@ -18,7 +18,7 @@ def brief(value: float, signed: bool = True) -> str:
     >>> brief(0.51234), brief(-2.0), brief(0.0), brief(0.51234, signed=False)
     ('+0.512', '−2', '0', '0.512')
     """
-    return ("+" if signed and value > 0 else "") + rounded(value, BRIEF)
+    return ("+" if signed and value > 0 else "") + round_off(value, BRIEF)
 
 
 def credit_number(value: float, largest: float) -> str:
@@ -29,7 +29,7 @@ def credit_number(value: float, largest: float) -> str:
     """
     if abs(value) <= largest * ROUNDING:
         value = 0.0
-    return fixed(value, 3, signed=True) if 0.01 <= largest < 1e4 else brief(value)
+    return fix(value, 3, signed=True) if 0.01 <= largest < 1e4 else brief(value)
 
 
 def column(values: Sequence[float], signed: bool = False, digits: int = 4, beside: Sequence[float] = ()) -> list[str]:
@@ -48,7 +48,7 @@ def column(values: Sequence[float], signed: bool = False, digits: int = 4, besid
     decimals = max(0, digits - 1 - floor(log10(largest)))
     written = [f"{x:.{decimals}f}" for x in every]
     decimals -= min(len(text) - len(text.rstrip("0")) for text in written) if decimals else 0
-    texts = [fixed(x, max(decimals, 0), signed) for x in values]
+    texts = [fix(x, max(decimals, 0), signed) for x in values]
     return [text if x == 0 or text.strip("0.") else brief(x, signed) for x, text in zip(values, texts, strict=True)]
 
 
@@ -59,11 +59,11 @@ def part_of(part: float, whole: float) -> tuple[str, str]:
     >>> part_of(1.9, 1.95), part_of(38.333, 100), part_of(0.0152, 0.58), part_of(2e-9, 1.5)
     (('1.90', '1.95'), ('38.3', '100'), ('0.0152', '0.5800'), ('2e-09', '1.5'))
     """
-    texts = rounded(part, BRIEF), rounded(whole, BRIEF)
+    texts = round_off(part, BRIEF), round_off(whole, BRIEF)
     if whole == round(whole) or any("e" in text for text in texts):
         return texts
     decimals = max(len(text.partition(".")[2]) for text in texts)
-    return fixed(part, decimals), fixed(whole, decimals)
+    return fix(part, decimals), fix(whole, decimals)
 
 
 def rounding(result: Attribution) -> float:
@@ -76,10 +76,10 @@ def unnoticed(result: Attribution) -> float:
     return 10 * rounding(result)
 
 
-def fixed(value: float, decimals: int, signed: bool = False) -> str:
+def fix(value: float, decimals: int, signed: bool = False) -> str:
     """A number among others of the same decimals, so that a column can be read down; zero has no sign.
 
-    >>> fixed(0.5, 2), fixed(-0.5, 2, signed=True), fixed(-0.001, 2, signed=True)
+    >>> fix(0.5, 2), fix(-0.5, 2, signed=True), fix(-0.001, 2, signed=True)
     ('0.50', '−0.50', '0.00')
     """
     text = f"{value:{'+' * signed}.{decimals}f}"
@@ -92,7 +92,7 @@ def percent(share: float, decimals: int = 0) -> str:
     >>> percent(0.931, 1), percent(0.95)
     ('93.1%', '95%')
     """
-    return f"{fixed(100 * share, decimals)}%"
+    return f"{fix(100 * share, decimals)}%"
 
 
 def between(low: float, high: float, digits: int = 4) -> str:
@@ -114,12 +114,12 @@ def ranges(low: Sequence[float], high: Sequence[float]) -> list[str]:
     return [f"{a} … {b}" for a, b in zip(ends[: len(low)], ends[len(low) :], strict=True)]
 
 
-def estimated(number: Estimate, write: Callable[[float], str], unit: str = "") -> str:
+def estimate(number: Estimate, write: Callable[[float], str], unit: str = "") -> str:
     """A number and how well it is known, in one cell; an exact one stands alone.
 
-    >>> estimated(Estimate(0.5, 0.41, 0.6), lambda x: fixed(x, 2))
+    >>> estimate(Estimate(0.5, 0.41, 0.6), lambda x: fix(x, 2))
     '0.50 (0.41 … 0.60)'
-    >>> estimated(Estimate.exact(-3), brief, " points"), estimated(Estimate.unknown(1, "one row"), brief)
+    >>> estimate(Estimate.exact(-3), brief, " points"), estimate(Estimate.unknown(1, "one row"), brief)
     ('−3 points', '+1 (no interval)')
     """
     said = write(number.value) + unit

@@ -54,7 +54,7 @@ def page(title: str, body: Markup, *, script_of: str | tuple[str, ...] = ()) -> 
     )
 
 
-def framed(body: Markup, title: str = "") -> str:
+def frame(body: Markup, title: str = "") -> str:
     """Pieces as a notebook shows them in a cell: with their style, without any script."""
     return str(render("page", "fragment", title=title, body=body, style=_verbatim(in_a_cell(stylesheet()))))
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import Attribution, FloatArray, Interactions
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.views.engine import render
 from accredit.views.numbers import column, ranges
 from accredit.views.palette import level
-from accredit.views.words import credit_word, interval_word, shared, spoken
+from accredit.views.words import credit_word, interval_word, share, speak
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -90,7 +90,7 @@ def heat(names: Sequence[str], square: FloatArray, digits: int) -> Heat:
     """Numbers of every two players; the diagonal, and what is not known, stays empty."""
     rows, largest = [], float(abs(square[square == square]).max(initial=0.0))
     for i, (name, row) in enumerate(zip(names, square.tolist(), strict=True)):
-        cells = [("", "") if i == j or x != x else (rounded(x, digits), level(x, largest)) for j, x in enumerate(row)]
+        cells = [("", "") if i == j or x != x else (round_off(x, digits), level(x, largest)) for j, x in enumerate(row)]
         rows.append((name, cells))
     return Heat(list(names), rows)
 
@@ -129,7 +129,7 @@ def attribution_table(
     notes = " · ".join(note for note in (result.interval_because, result.stopped, cost) if note)
     return render(
         "parts", "attribution",
-        heading=f"{spoken(result.method)}: {shared(result)}", header=named, rows=rows, notes=notes,
+        heading=f"{speak(result.method)}: {share(result)}", header=named, rows=rows, notes=notes,
         kind="bars" + " ranking" * any(row[0].text for row in rows) + " sortable searchable" * sorts,
     )  # fmt: skip
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import Attribution, IntArray, InvalidInput, needs
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.result import PICTURE, Explanation, FlowPicture
 from accredit.models.prompt import visible
 from accredit.views.columns import printable
-from accredit.views.flow import drawn
+from accredit.views.flow import draw
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
 from accredit.views.words import layer_word, title
 
@@ -48,7 +48,7 @@ def bars(attribution: Attribution, ax: Axes | None = None, *, top: int = 30, sor
     ax.axvline(0, color="#1b1d22", linewidth=0.8)
     ax.set_yticks(where, [_plain(p) for p in shown.players])
     ax.invert_yaxis()
-    ax.set_xlabel("score" if attribution.total is None else f"credit, of {rounded(attribution.total)} to share")
+    ax.set_xlabel("score" if attribution.total is None else f"credit, of {round_off(attribution.total)} to share")
     ax.set_title(_plain(attribution.method), loc="left", fontsize="medium")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -70,7 +70,7 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
             if len(explanation.players) <= 16:
                 ink = css(LIGHT_INK if white else DARK_INK)
                 ax.text(
-                    column, row, rounded(result[player], 2), ha="center", va="center", color=ink, fontsize="x-small"
+                    column, row, round_off(result[player], 2), ha="center", va="center", color=ink, fontsize="x-small"
                 )
     ax.imshow(image, aspect="auto", interpolation="nearest")
     ax.set_yticks(range(len(ran)), [title(method) for method, _ in ran])
@@ -139,7 +139,7 @@ def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
     widest = float(picture.edges.max(initial=0.0)) or 1.0
     largest = float(picture.through.max(initial=0.0)) or 1.0
     for layer in range(picture.layers):
-        for i, j in drawn(picture.edges[layer]):
+        for i, j in draw(picture.edges[layer]):
             share = float(picture.edges[layer, i, j]) / widest
             cut = picture.cut[layer, i, j] > 0
             colour = CUT if cut else css(POSITIVE)
@@ -156,7 +156,7 @@ def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
     ax.set_xticks(range(len(picture.columns)), [_plain(c) for c in picture.columns], rotation=60, ha="right")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"{rounded(picture.value)} flows ({title(picture.method)})", loc="left", fontsize="medium")
+    ax.set_title(f"{round_off(picture.value)} flows ({title(picture.method)})", loc="left", fontsize="medium")
     return ax
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.table import TableExplanation
 from accredit.views.engine import render
 from accredit.views.interactions import left_out, pair_heat
@@ -101,16 +101,16 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
         place=row, name=explanation.rows[row], target=explanation.target, base=first, output=last,
         lines=lines, ends=[mark(x, reach) for x in (base, output)],
         pairs=", ".join(f"{together(who)} {brief(x)}" for who, x in pairs),
-        unshared=rounded(unshared, BRIEF) if abs(unshared) > 1e-6 * max(1.0, *map(abs, ends)) else "",
+        unshared=round_off(unshared, BRIEF) if abs(unshared) > 1e-6 * max(1.0, *map(abs, ends)) else "",
     )  # fmt: skip
 
 
 def _list(explanation: TableExplanation, rows: range) -> list[Listed]:
     outputs = column(explanation.prediction[rows, explanation.place()].tolist())
-    return [_listed(explanation, row, output) for row, output in zip(rows, outputs, strict=True)]
+    return [_read_list(explanation, row, output) for row, output in zip(rows, outputs, strict=True)]
 
 
-def _listed(explanation: TableExplanation, row: int, output: str) -> Listed:
+def _read_list(explanation: TableExplanation, row: int, output: str) -> Listed:
     credit = explanation.credit[row, :, explanation.place()]
     largest = np.argsort(-np.abs(credit), kind="stable")[:NAMED].tolist()
     most = ", ".join(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, player_index
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.interactions import strongest_players
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
@@ -43,7 +43,7 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     k = explanation.place()
     ends = explanation.base[k] + np.cumsum(steps[::-1])[::-1]  # the base value is at the bottom
     where = np.arange(len(steps))
-    ax.barh(where, steps, left=ends - steps, color=_signed(steps), height=0.7)
+    ax.barh(where, steps, left=ends - steps, color=_sign(steps), height=0.7)
     said = _intervals(ax, explanation.row(row), top, ends)
     for y, (end, step) in enumerate(zip(ends.tolist(), steps.tolist(), strict=True)):
         aside = 4 if step >= 0 else -4, 7 if said else 0  # above the line of its interval
@@ -56,9 +56,9 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     ax.invert_yaxis()
     ax.margins(x=0.2)
     below = "; ".join(filter(None, [_left(explanation, row), said]))
-    ax.set_xlabel(f"{_worth(explanation)}; base value {rounded(explanation.base[k])}" + f"\n{below}" * bool(below))
-    prediction = rounded(explanation.prediction[row, k])
-    return _titled(ax, f"row {explanation.rows[row]}: {explanation.target} = {prediction}")
+    ax.set_xlabel(f"{_worth(explanation)}; base value {round_off(explanation.base[k])}" + f"\n{below}" * bool(below))
+    prediction = round_off(explanation.prediction[row, k])
+    return _title(ax, f"row {explanation.rows[row]}: {explanation.target} = {prediction}")
 
 
 def _left(explanation: TableExplanation, row: int) -> str:
@@ -103,7 +103,7 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
     ax.set_ylim(-1.3, 0.6)
     ax.set_yticks([])
     ax.set_xlabel(f"{_worth(explanation)}; dotted: base value")
-    return _titled(ax, f"row {explanation.rows[row]}: {explanation.target} = {rounded(meeting)}")
+    return _title(ax, f"row {explanation.rows[row]}: {explanation.target} = {round_off(meeting)}")
 
 
 def bar(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20) -> Axes:
@@ -115,7 +115,7 @@ def bar(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20)
     ax.set_xlabel(
         f"mean |credit|, {_worth(explanation)}" + ("; lines: 95 % interval" if found.interval is not None else "")
     )
-    return _titled(
+    return _title(
         ax, f"{explanation.target}: mean |credit| over {len(explanation):,} row{'s' * (len(explanation) > 1)}"
     )
 
@@ -138,7 +138,7 @@ def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
     ax.set_yticks(np.arange(len(shown)), [_short(explanation.players[i]) for i in shown])
     ax.invert_yaxis()
     ax.set_xlabel(f"credit, {_worth(explanation)}\ndark: low values, bright: high, grey: missing or words")
-    return _titled(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
+    return _title(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
 
 
 def scatter(
@@ -165,7 +165,7 @@ def scatter(
         ax.set_xticks([at for at, _ in ticks], [_short(name) for _, name in ticks], rotation=45, ha="right")
     ax.set_xlabel(_plain(player) + ("" if colour is None else f" (dark: low {_plain(colour)}, bright: high)"))
     ax.set_ylabel("credit")
-    return _titled(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
+    return _title(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
 
 
 def heatmap(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20) -> Axes:
@@ -180,7 +180,7 @@ def heatmap(explanation: TableExplanation, ax: Axes | None = None, *, top: int =
     ax.set_yticks(np.arange(len(shown)), [_short(explanation.players[i]) for i in shown])
     each = "" if len(groups) == len(order) else f", averaged in {len(groups)} groups"
     ax.set_xlabel(f"{len(order)} rows from low to high prediction{each}")
-    return _titled(ax, f"{explanation.target}: blue raises, orange lowers, by {rounded(largest, 3)} at most")
+    return _title(ax, f"{explanation.target}: blue raises, orange lowers, by {round_off(largest, 3)} at most")
 
 
 def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20, seed: int = 0) -> Axes:
@@ -201,7 +201,7 @@ def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
     ax.set_yticks(np.arange(1, len(names) + 1) - 0.5, names)
     ax.axvline(explanation.base[k], color=MISSING, linewidth=0.8, linestyle=":")
     ax.set_xlabel(f"{_worth(explanation)}; dotted: base value")
-    return _titled(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
+    return _title(ax, f"{explanation.target}{_share_drawn(len(drawn_rows), len(explanation), 'rows')}")
 
 
 def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30) -> Axes:
@@ -226,7 +226,7 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.margins(0.25)
-    return _titled(ax, f"the {len(pairs)} strongest pairs, {rounded(largest)} at most", COLOURS)
+    return _title(ax, f"the {len(pairs)} strongest pairs, {round_off(largest)} at most", COLOURS)
 
 
 def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int = 20) -> Axes:
@@ -245,7 +245,7 @@ def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int
     largest = float(np.abs(square).max()) or 1.0
     for i, j in zip(*np.nonzero(~np.eye(len(kept), dtype=bool)), strict=True) if len(kept) <= CELLS else ():
         _, white = shade(square[i, j], largest)
-        ax.text(j, i, rounded(square[i, j], 2), ha="center", va="center", fontsize="x-small",
+        ax.text(j, i, round_off(square[i, j], 2), ha="center", va="center", fontsize="x-small",
                 color=css(LIGHT_INK if white else DARK_INK))  # fmt: skip
     ax.imshow(square, interpolation="nearest", cmap=_signed_colours(), vmin=-largest, vmax=largest)
     names = [_short(interactions.players[i]) for i in kept]
@@ -253,7 +253,7 @@ def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int
     ax.set_xticks(np.arange(len(kept)), names, rotation=60, ha="right")
     ax.tick_params(length=0)
     some = f" of {len(kept)} of {len(interactions.players)} players" if len(kept) < len(interactions.players) else ""
-    return _titled(ax, f"interactions of pairs ({interactions.index}){some}, {rounded(largest)} at most")
+    return _title(ax, f"interactions of pairs ({interactions.index}){some}, {round_off(largest)} at most")
 
 
 # What the figures share
@@ -352,14 +352,14 @@ def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
 
         low, high = float(values[known].min()), float(values[known].max())
         round_ones = [x for x in map(float, MaxNLocator(5).tick_values(low, high)) if low <= x <= high] or [low]
-        ticks += [(x, rounded(x, 3)) for x in round_ones]
+        ticks += [(x, round_off(x, 3)) for x in round_ones]
     return np.where(known, values, rest), [(x, name) for x, name in ticks if x in used or name not in at]
 
 
 def _cell(value: Cell) -> str:
     if value is None:
         return "missing"
-    shown = rounded(value).replace("-", "−") if isinstance(value, float) else str(value)
+    shown = round_off(value).replace("-", "−") if isinstance(value, float) else str(value)
     return _plain(shown if len(shown) <= 24 else shown[:23] + "…")
 
 
@@ -369,10 +369,10 @@ def _short(name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return ("+" * (value > 0) + rounded(value, 3)).replace("-", "−")
+    return ("+" * (value > 0) + round_off(value, 3)).replace("-", "−")
 
 
-def _signed(values: FloatArray) -> list[str]:
+def _sign(values: FloatArray) -> list[str]:
     return [css(POSITIVE if x >= 0 else NEGATIVE) for x in values.tolist()]
 
 
@@ -382,7 +382,7 @@ def _worth(explanation: TableExplanation) -> str:
     )
 
 
-def _titled(ax: Axes, text: str, below: str = "") -> Axes:
+def _title(ax: Axes, text: str, below: str = "") -> Axes:
     ax.set_title("\n".join(filter(None, [_plain(text), below])), loc="left", fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from accredit.core import Interactions
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.columns import printable, short, table
 from accredit.views.numbers import between, brief
 from accredit.views.steps import Step, climb, largest
-from accredit.views.words import NAME, spoken, together
+from accredit.views.words import NAME, speak, together
 
 STEPS = 12  # columns of one row that are shown by themselves; the others together
 TEXT_ROWS = 5  # rows that a terminal shows
@@ -23,10 +23,10 @@ def headline(explanation: TableExplanation) -> str:
         largest = explanation.row(0).top(1)
         way = "raises" if largest.credit[0] >= 0 else "lowers"
         return (
-            f"{explanation.target}: {rounded(explanation.prediction[0, k])}; {largest.players[0]} {way} it most, by "
+            f"{explanation.target}: {round_off(explanation.prediction[0, k])}; {largest.players[0]} {way} it most, by "
             f"{brief(float(largest.credit[0]))}"
         )
-    by = rounded(float(explanation.importance().top(1).credit[0]), 3)
+    by = round_off(float(explanation.importance().top(1).credit[0]), 3)
     moved = "the prediction" if explanation.target == "prediction" else f"the output “{explanation.target}”"
     return f"In {len(explanation):,} rows: {short(top, NAME)} matters most, moving {moved} by {by} on average"
 
@@ -49,7 +49,7 @@ def shown(value: Cell) -> str:
     """
     if value is None:
         return "missing"
-    return rounded(value) if isinstance(value, float) else str(value)
+    return round_off(value) if isinstance(value, float) else str(value)
 
 
 # On a terminal
@@ -66,7 +66,7 @@ def _method_text(explanation: TableExplanation, rows: int) -> str:
         overall = explanation.importance().ranked()[: min(rows, len(explanation.players))]
         ends = overall.interval
         cells = [
-            [printable(p), rounded(c), "" if ends is None else between(float(ends[i, 0]), float(ends[i, 1]), 3)]
+            [printable(p), round_off(c), "" if ends is None else between(float(ends[i, 0]), float(ends[i, 1]), 3)]
             for i, (p, c) in enumerate(zip(overall.players, overall.credit.tolist(), strict=True))
         ]
         lines += ["", *table(["column", "mean |credit|", "95% interval"], cells, overall.credit.tolist())]
@@ -84,7 +84,7 @@ def _method_text(explanation: TableExplanation, rows: int) -> str:
 def _row_lines(explanation: TableExplanation, row: int) -> list[str]:
     k = explanation.place()
     name = printable(explanation.rows[row])
-    ends = f"{rounded(explanation.base[k])} (base value) to {rounded(explanation.prediction[row, k])}"
+    ends = f"{round_off(explanation.base[k])} (base value) to {round_off(explanation.prediction[row, k])}"
     found = steps(explanation, row)
     cells = [[printable(s.name), printable(s.value), brief(s.credit)] for s in found]
     lines = [f"row {name}: from {ends}", *table(["column", "value", "credit"], cells, [s.credit for s in found])]
@@ -94,13 +94,15 @@ def _row_lines(explanation: TableExplanation, row: int) -> list[str]:
 def _pair_lines(pairs: Interactions) -> list[str]:
     """The strongest pairs."""
     found = pairs.strongest(PAIRS)
-    cells = [[printable(together(who)), rounded(x)] for who, x in found]
+    cells = [[printable(together(who)), round_off(x)] for who, x in found]
     return table(["pair", f"interaction ({pairs.index})"], cells, [x for _, x in found])
 
 
 def asked(explanation: TableExplanation) -> str:
     """What was shared, of which model, and how."""
-    return f"{explanation.payoff or 'value'} of {printable(explanation.model) or 'the model'}, {spoken(explanation.method)}"
+    return (
+        f"{explanation.payoff or 'value'} of {printable(explanation.model) or 'the model'}, {speak(explanation.method)}"
+    )
 
 
 def facts(explanation: TableExplanation) -> list[str]:

@@ -9,12 +9,12 @@ from typing import TextIO
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.result import Explanation
 from accredit.models.prompt import visible
 from accredit.views.columns import printable, short, width
 from accredit.views.notation import LEGEND, claim_letters
-from accredit.views.numbers import ROUNDING, fixed, percent
+from accredit.views.numbers import ROUNDING, fix, percent
 from accredit.views.palette import DARK_INK, LIGHT_INK, shade
 from accredit.views.picture import picture_map
 from accredit.views.segments import segments
@@ -34,7 +34,7 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
         if explanation.picture:
             lines += [*picture_map(explanation, paint if colour else None), ""]
         else:
-            lines += [_painted(explanation, colour), ""]
+            lines += [_paint(explanation, colour), ""]
         lines += [*_table(explanation, rows, colour), ""]
         lines += [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]
     lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
@@ -60,14 +60,14 @@ def wants_colour(stream: TextIO) -> bool:
 
 def _prediction(explanation: Explanation) -> str:
     shown = [
-        f"{printable(visible(label))} {percent(p, 1) if explanation.unit == 'probability' else rounded(p)}"
+        f"{printable(visible(label))} {percent(p, 1) if explanation.unit == 'probability' else round_off(p)}"
         for label, p in explanation.prediction[:LABELS]
     ]
     asked = f"credit for the {explanation.payoff} of {printable(visible(explanation.target))}"
     return f"{', '.join(shown)}   ({asked})" if shown else asked
 
 
-def _painted(explanation: Explanation, colour: bool) -> str:
+def _paint(explanation: Explanation, colour: bool) -> str:
     """The text, its players on the colours of the first method's credit; plain where there are no colours."""
     method, result = next(iter(explanation))
     largest, signed = float(np.abs(result.credit).max()), method not in explanation.unsigned
@@ -97,7 +97,7 @@ def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
 
 def _table(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     """Players down, methods across, as many side by side as fit; below them what the credit adds up to, and claims."""
-    names = _shown_players(explanation, rows)
+    names = _show_players(explanation, rows)
     left = max([width(_short(name)) for name in names] + [6])
     columns = [_Column(explanation, method, result, names) for method, result in explanation]
     lines: list[str] = []
@@ -119,7 +119,7 @@ class _Column:
         self.cells = [_number(result, name, self.largest) for name in names]
         self.values = [result[name] if name in result.places else 0.0 for name in names]
         self.signed = method not in explanation.unsigned
-        self.feet = ["—" if result.total is None else _fixed(float(result.credit.sum())), claim_letters(result)]
+        self.feet = ["—" if result.total is None else _fix(float(result.credit.sum())), claim_letters(result)]
         self.width = max(width(cell) for cell in [*self.head, *self.cells, *self.feet])
 
 
@@ -152,7 +152,7 @@ def headings(explanation: Explanation, names: list[str]) -> dict[int, str]:
     return {k: kind for k, kind in enumerate(kinds) if k == 0 or kind != kinds[k - 1]}
 
 
-def _shown_players(explanation: Explanation, rows: int) -> list[str]:
+def _show_players(explanation: Explanation, rows: int) -> list[str]:
     """All players in order, or those of largest credit in the first method; then special tokens that hold credit."""
     _, first = next(iter(explanation))
     names = list(explanation.players)
@@ -168,17 +168,17 @@ def _number(result: Attribution, name: str, largest: float) -> str:
         return "—"
     at = result.place(name)
     credit = float(result.credit[at])
-    shown = _fixed(credit if abs(credit) > largest * ROUNDING else 0.0)
+    shown = _fix(credit if abs(credit) > largest * ROUNDING else 0.0)
     if result.interval is not None:
         low, high = result.interval[at].tolist()
-        return f"{shown} ±{rounded((high - low) / 2, 2)}"
+        return f"{shown} ±{round_off((high - low) / 2, 2)}"
     return shown
 
 
-def _fixed(value: float) -> str:
+def _fix(value: float) -> str:
     """A signed number of constant precision, so that columns can be read down."""
     if 0.0005 <= abs(value) < 1000:
-        return fixed(value, 3, signed=True)
+        return fix(value, 3, signed=True)
     return "0" if value == 0 else f"{'+' if value > 0 else '−'}{abs(value):.1e}"
 
 

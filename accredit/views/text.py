@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
-from accredit.core.arguments import checked_arguments
-from accredit.core.plain import rounded
+from accredit.core.arguments import check_arguments
+from accredit.core.plain import round_off
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport
@@ -15,12 +15,12 @@ from accredit.views.table_view import table_text
 from accredit.views.terminal import explanation_text
 from accredit.views.words import (
     PAIRS,
+    credit,
     credit_word,
-    credited,
     error_bars,
     interactions_headline,
     notes,
-    shared,
+    share,
     together,
 )
 
@@ -29,7 +29,7 @@ COLUMNS = 10  # outputs shown beside one another
 NOISE = 1e-11  # of what there was to share: a smaller credit reads 0 and gets no bar
 
 
-@checked_arguments
+@check_arguments
 def text(
     result: Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation,
     rows: int = ROWS,
@@ -67,7 +67,7 @@ def text(
 
 
 def _attribution(result: Attribution, rows: int) -> str:
-    one = credited(result)
+    one = credit(result)
     lines = [f"{result.method}: {_headline(result)}"]
     shown = result if len(result) <= rows else result.top(rows)
     lines += table(*_columns(shown), bars=_without_noise(shown))
@@ -78,25 +78,23 @@ def _attribution(result: Attribution, rows: int) -> str:
 
 def _headline(result: Attribution) -> str:
     """What was shared among whom. A rule that is not efficient, or a part of a result, shares another sum than there was."""
-    who = f"{len(result)} {credited(result)}{'s' * (len(result) > 1)}"
+    who = f"{len(result)} {credit(result)}{'s' * (len(result) > 1)}"
     if result.total is None or result.claim("efficiency").holds is not Holds.NO:
-        return f"{shared(result)} among {who}"
-    return (
-        f"credits of {who} add up to {rounded(sum(_without_noise(result)))}; {rounded(result.total)} was there to share"
-    )
+        return f"{share(result)} among {who}"
+    return f"credits of {who} add up to {round_off(sum(_without_noise(result)))}; {round_off(result.total)} was there to share"
 
 
 def _attributions(result: Attributions, rows: int) -> str:
     """One column of credit per output, as many as fit; what is known about it once, where it is the same for all."""
     outputs, one = result.outputs, result[result.outputs[0]]
-    n, k, who = len(result.players), len(outputs), credited(one)
+    n, k, who = len(result.players), len(outputs), credit(one)
     several = len({each.method for _, each in result.items()}) > 1
     what = one.method.partition("/")[0] if several else one.method
     rules = (
         several and what != "bolger"
     )  # the same payoff shared in several ways; an alternative has a payoff of its own
     each = "rule" if rules else "alternative" if several else "output"
-    divided = shared(one) if rules or one.total is None else "shared"
+    divided = share(one) if rules or one.total is None else "shared"
     lines = [f"{what}: {k} {each}{'s' * (k > 1)}{':' * rules} {divided} among {n} {who}{'s' * (n > 1)}"]
     shown = result if n <= rows else result.top(rows)
     header = [who, *(printable(name) for name in outputs[:COLUMNS])]
@@ -118,7 +116,7 @@ def _interactions(result: Interactions, rows: int) -> str:
     """The strongest first; nobody, whose number is not an interaction, is left out."""
     shown = result.top(rows)
     header = ["coalition", result.index, error_bars(result)]
-    cells = [[printable(together(who)), rounded(x), ""] for who, x in shown]
+    cells = [[printable(together(who)), round_off(x), ""] for who, x in shown]
     if shown.interval is not None:
         for row, (low, high) in zip(cells, shown.interval.tolist(), strict=True):
             row[2] = between(low, high)
@@ -131,8 +129,8 @@ def _interactions(result: Interactions, rows: int) -> str:
 
 
 def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
-    header = [credited(result), credit_word(result)]
-    rows = [[printable(p), rounded(x)] for p, x in zip(result.players, _without_noise(result), strict=True)]
+    header = [credit(result), credit_word(result)]
+    rows = [[printable(p), round_off(x)] for p, x in zip(result.players, _without_noise(result), strict=True)]
     if result.interval is not None:
         header.append(error_bars(result))
         for row, (low, high) in zip(rows, result.interval.tolist(), strict=True):
@@ -140,7 +138,7 @@ def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
     elif result.stderr is not None:
         header.append(error_bars(result))
         for row, error in zip(rows, result.stderr.tolist(), strict=True):
-            row.append(rounded(error, 2))
+            row.append(round_off(error, 2))
     return header, rows
 
 
@@ -154,7 +152,7 @@ def facts(result: Attribution) -> list[str]:
     """What is known about the credit, in two or three lines."""
     lines = []
     if result.baseline:
-        lines.append(f"nobody earns {rounded(result.baseline)}; that is not shared")
+        lines.append(f"nobody earns {round_off(result.baseline)}; that is not shared")
     lines += _claims(result)
     known = notes(result) + (f"; stopped: {result.stopped}" if result.stopped and result.seed is not None else "")
     return [*lines, known.removeprefix("; ")] if known else lines
@@ -186,13 +184,13 @@ def _game(report: GameReport) -> str:
         strongest = report.interactions.strongest(ROWS)
         lines += table(
             ["pair", "index"],
-            [[printable(together(who)), rounded(x)] for who, x in strongest],
+            [[printable(together(who)), round_off(x)] for who, x in strongest],
             [x for _, x in strongest],
         )
         lines.append("")
         lines += _conditional(report)
     lines.append("best coalition of each size")
-    best = [[str(k), printable(together(who)), rounded(x)] for k, (who, x) in report.best.items()]
+    best = [[str(k), printable(together(who)), round_off(x)] for k, (who, x) in report.best.items()]
     lines += [*table(["size", "coalition", "payoff"], best), ""]
     return "\n".join(lines + list(report.reading))
 
@@ -203,6 +201,6 @@ def _conditional(report: GameReport, widest: int = 8) -> list[str]:
     header = ["what it adds", "to nobody", *(f"given {printable(j)}" for j in columns), "to all others"]
     rows = []
     for i in players[:ROWS]:
-        given = ["—" if i == j else rounded(report.given[i][j]) for j in columns]
-        rows.append([printable(i), rounded(report.alone[i]), *given, rounded(report.last[i])])
+        given = ["—" if i == j else round_off(report.given[i][j]) for j in columns]
+        rows.append([printable(i), round_off(report.alone[i]), *given, round_off(report.last[i])])
     return [*table(header, rows), ""]

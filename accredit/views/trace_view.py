@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.valuation.trace import Trace
 from accredit.views.columns import bar as cells
 from accredit.views.columns import printable, width
@@ -30,7 +30,7 @@ CANNOT = (
 def headline(found: Trace) -> str:
     """What was asked, as one sentence."""
     after = f" after “{found.prompt}”" if found.prompt else ""
-    return f"The model says “{found.answer}”{after} with probability {rounded(found.probability, 3)}."
+    return f"The model says “{found.answer}”{after} with probability {round_off(found.probability, 3)}."
 
 
 def answer(found: Trace) -> str:
@@ -53,7 +53,7 @@ def trace_text(found: Trace, shown: int = 10) -> str:
     largest = float(abs(found.scores).max())
     first = "those that made it likelier first:" if towards else "none of which made it likelier"
     lines = [printable(headline(found)), f"{counted(len(found.texts), 'training text')}, {first}"]
-    scores = [rounded(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
+    scores = [round_off(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
     wide, rows = max(map(width, scores), default=0), len(str(len(found.texts)))
     for number, (i, score) in enumerate(zip((*towards, *against), scores, strict=True)):
         if number == len(towards):
@@ -74,7 +74,7 @@ def trace_text(found: Trace, shown: int = 10) -> str:
 
 def gradient(found: Trace) -> str:
     """How far the model is from a minimum."""
-    norm, typical = (rounded(found.facts[name], BRIEF) for name in ("gradient norm", "gradient norm of a row"))
+    norm, typical = (round_off(found.facts[name], BRIEF) for name in ("gradient norm", "gradient norm of a row"))
     return f"{norm}, a typical text's gradient {typical}"
 
 

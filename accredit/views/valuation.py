@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.evaluate.data import Curve
 from accredit.valuation.harmonics import READING
 from accredit.valuation.report import DataReport, Valuation
 from accredit.valuation.suspects import MOST, Harmful
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
-from accredit.views.labels_view import labels_body, labels_text, short, stated
+from accredit.views.labels_view import labels_body, labels_text, short, state
 from accredit.views.numbers import BRIEF, between, column
 from accredit.views.page import page
 from accredit.views.parts import Who, attribution_table, claims_table
@@ -51,10 +51,10 @@ def report_text(report: DataReport, rows: int = SHOWN) -> str:
 
 def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     """What the rows are worth, for a terminal."""
-    lines = [f"payoff: {report.payoff}", *(f"warning: {w}" for w in report.warnings), *_ranked(report, rows)]
+    lines = [f"payoff: {report.payoff}", *(f"warning: {w}" for w in report.warnings), *_rank(report, rows)]
     if report.harmful:
         lines += ["", HARMFUL]
-        cells = [[s.player, printable(s.label), rounded(s.credit), str(s.surely)] for s in report.harmful]
+        cells = [[s.player, printable(s.label), round_off(s.credit), str(s.surely)] for s in report.harmful]
         head, *listed = table(["row", "label", WORTH, "certainty"], cells)
         texts = [short(s.text, TEXT) for s in report.harmful]
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
@@ -62,11 +62,11 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
         lines += ["", f"no row is called harmful: {report.silent}"]
     if report.synergy:
         lines += ["", PAIRS]
-        pairs = [[printable(" + ".join(pair)), rounded(index)] for pair, index in report.synergy]
+        pairs = [[printable(" + ".join(pair)), round_off(index)] for pair, index in report.synergy]
         lines += table(["pair", "index"], pairs, [index for _, index in report.synergy])
     if report.curves:
         lines += ["", "payoff while players are removed, from all (left) to none (right)"]
-        lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), rounded(c.area)] for c in report.curves])
+        lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), round_off(c.area)] for c in report.curves])
     if said := linear_words(report.values):
         lines += ["", said]
     if report.trained or report.recalled:
@@ -97,10 +97,10 @@ def _share(value: float, low: float, high: float) -> str:
     if low <= 0 and high >= 1:
         return "an unknown share"
     value, low, high = (min(max(number, 0.0), 1.0) for number in (value, low, high))
-    return f"{rounded(value, BRIEF)} ({between(low, high, BRIEF)})"
+    return f"{round_off(value, BRIEF)} ({between(low, high, BRIEF)})"
 
 
-def _ranked(report: Valuation, rows: int) -> list[str]:
+def _rank(report: Valuation, rows: int) -> list[str]:
     """The highest and the lowest credits, and what is known about them."""
     values = report.values.ranked()
     if len(values) <= rows:
@@ -147,7 +147,7 @@ def _answer(report: DataReport) -> str:
     if report.labels is not None:
         count = len(report.labels.suspects)
         said.append(
-            f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{stated(report.labels)}."
+            f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{state(report.labels)}."
         )
     if report.worth is not None:
         said.append(leaders(report.worth.values, "is worth most", worst(report.worth.harmful)))
@@ -198,11 +198,11 @@ def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> 
     lines = []
     for k, curve in enumerate(curves):
         points = " ".join(at(f, p) for f, p in zip(curve.fractions.tolist(), curve.payoffs.tolist(), strict=True))
-        lines.append((points, k % 3, DASHES[k % 3], f"{curve.label}: mean {rounded(curve.area, BRIEF)}"))
+        lines.append((points, k % 3, DASHES[k % 3], f"{curve.label}: mean {round_off(curve.area, BRIEF)}"))
     return render(
         "valuation", "curves",
         width=width, height=height, tall=height + 10 + 18 * len(curves), says="; ".join(line[-1] for line in lines),
-        high=rounded(high, BRIEF), low=rounded(low, BRIEF), lines=lines,
+        high=round_off(high, BRIEF), low=round_off(low, BRIEF), lines=lines,
     )  # fmt: skip
 
 

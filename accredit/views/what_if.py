@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.explanation.result import Explanation
 from accredit.models.prompt import visible
 from accredit.views.drawer import Drawer
 from accredit.views.engine import render
-from accredit.views.numbers import brief, fixed, percent
+from accredit.views.numbers import brief, fix, percent
 from accredit.views.words import title
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def what_if_body(before: Explanation, after: Explanation) -> Markup:
 def verdict(before: Explanation, after: Explanation) -> str:
     """What the change does to the output, in one sentence."""
     (was, now), shares = (dict(each.prediction)[before.target] for each in (before, after)), _shares(before)
-    apart = f"{fixed(100 * (now - was), 1, signed=True)} points" if shares else brief(now - was)
+    apart = f"{fix(100 * (now - was), 1, signed=True)} points" if shares else brief(now - was)
     if apart in ("0.0 points", "0"):
         return f"{visible(before.target)} stays at {_number(now, shares)}."
     way = "rises" if now > was else "falls"
@@ -60,4 +60,4 @@ def _shares(explanation: Explanation) -> bool:
 
 
 def _number(value: float, share: bool) -> str:
-    return percent(value, 1) if share else rounded(value)
+    return percent(value, 1) if share else round_off(value)

@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Attribution, Coalition, Holds, Interactions
-from accredit.core.plain import rounded
+from accredit.core.plain import round_off
 from accredit.views.columns import short
 from accredit.views.numbers import ROUNDING, between, part_of, percent
 
@@ -36,20 +36,20 @@ def title(method: str) -> str:
     return f"{shown} ({INITIALS.get(tensor, tensor)})" if tensor else shown
 
 
-def spoken(method: str) -> str:
+def speak(method: str) -> str:
     """How a result was computed, for people: the method, then its settings.
 
-    >>> spoken("shapley/Exact()"), spoken("shapley/PairedOrders(orders=500, seed=0)"), spoken("rollout/residual=0.5")
+    >>> speak("shapley/Exact()"), speak("shapley/PairedOrders(orders=500, seed=0)"), speak("rollout/residual=0.5")
     ('Shapley, exact', 'Shapley, paired orders (orders 500, seed 0)', 'Rollout, residual 0.5')
-    >>> spoken("mean |credit| over 9 rows, shapley/trees")
+    >>> speak("mean |credit| over 9 rows, shapley/trees")
     'mean |credit| over 9 rows, Shapley, trees'
-    >>> spoken("knn-shapley(k=5, within=0.3)")
+    >>> speak("knn-shapley(k=5, within=0.3)")
     'KNN Shapley (k 5, within 0.3)'
     """
     name, slash, how = method.partition("/")
     if " " in name.partition("(")[0]:
         said, comma, last = method.partition(", ")
-        return f"{said}, {spoken(last)}" if comma else method
+        return f"{said}, {speak(last)}" if comma else method
     if not slash:
         name, bracket, settings = name.partition("(")
         return title(name) + (f" ({settings.replace('=', ' ')}" if bracket else "")
@@ -87,12 +87,12 @@ def origin(source: str) -> str:
     return ", ".join([said, f"at most {longest} new tokens", *(f"{name} {value}" for name, value in rest.items())])
 
 
-def shared(result: Attribution) -> str:
+def share(result: Attribution) -> str:
     """What the method divides, in a few words."""
-    return "scores; nothing is divided" if result.total is None else f"{rounded(result.total)} shared"
+    return "scores; nothing is divided" if result.total is None else f"{round_off(result.total)} shared"
 
 
-def credited(result: Attribution) -> str:
+def credit(result: Attribution) -> str:
     """What one credit is of: in a game of several choices every level of a player has its own."""
     return "level" if result.method.startswith("multichoice/") else "player"
 
@@ -113,11 +113,13 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     """
     highest, lowest = float(result.credit.max()), float(result.credit.min())
     divided = result.total is not None and result.total > 0
-    first, whole = part_of(highest, result.total or 0.0) if divided else (rounded(highest, 3), "")
+    first, whole = part_of(highest, result.total or 0.0) if divided else (round_off(highest, 3), "")
     of = f" of {whole}" if divided else ""
     parts = [f"{_first(result, 1, quoted, most, first)}{of}"] if highest > 0 else []
     parts += (
-        [_first(result, -1, quoted, least, rounded(lowest, 3))] if lowest < -ROUNDING * abs(result.credit).max() else []
+        [_first(result, -1, quoted, least, round_off(lowest, 3))]
+        if lowest < -ROUNDING * abs(result.credit).max()
+        else []
     )
     doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
     said = re.sub(
@@ -146,8 +148,8 @@ def _around(low: float, high: float) -> str:
     >>> _around(1.62, 1.64), _around(1.6301, 1.6305)
     ('1.62 … 1.64', '±0.0002')
     """
-    narrow = high > low and rounded(low, 3) == rounded(high, 3)
-    return f"±{rounded((high - low) / 2, 1)}" if narrow else between(low, high, 3)
+    narrow = high > low and round_off(low, 3) == round_off(high, 3)
+    return f"±{round_off((high - low) / 2, 1)}" if narrow else between(low, high, 3)
 
 
 def _of_several(words: str) -> str:
@@ -230,7 +232,7 @@ def in_words(result: Attribution) -> str:
     if result.claim("efficiency").holds is Holds.NO:
         return f"adds up to {credited}; {total} was there to share"
     if abs(result.unshared) <= ALL * max(abs(result.total), float(abs(result.credit).sum())):
-        return f"all {rounded(result.total, 3)} shared out"
+        return f"all {round_off(result.total, 3)} shared out"
     return f"{credited} of {total} shared out"
 
 

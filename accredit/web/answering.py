@@ -15,7 +15,7 @@ from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.words import title
-from accredit.web.explaining import asked_by
+from accredit.web.explaining import ask_by
 
 READ = 4096  # tokens of prompt and answer
 NEW_TOKENS = 60  # of a generated answer
@@ -67,7 +67,7 @@ def _subject(models: Any, task: Event) -> AnswerSubject:
     else:
         passages = [passage for passage in task["context"] or () if passage.strip()]
         said |= {"context": passages, "query": task["query"] or ""}
-    subject = subject_in_prompt(prompt, model, asked_by({**task, **said}, AnswerRequest))
+    subject = subject_in_prompt(prompt, model, ask_by({**task, **said}, AnswerRequest))
     read = subject.facts["prompt tokens"] + subject.facts["answer tokens"]
     if read > READ:
         raise InvalidInput(f"prompt and answer have {read:,} tokens; this page explains up to {READ:,}. Shorten them")

@@ -27,8 +27,8 @@ from accredit.values.report import report
 from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, stylesheet
-from accredit.web.cards import titled
-from accredit.web.dropped import TABLES, dropped
+from accredit.web.cards import title_of
+from accredit.web.dropped import TABLES, drop
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
 from accredit.web.requests import (
     GAME_PLAYERS,
@@ -151,8 +151,8 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         """Which models are served, which methods there are, whether a journal is open."""
         return {
             **worker.about,
-            "games": [titled(method, method.name) for method in methods_for("game")],
-            "valuations": [titled(method, method.name) for method in methods_for("training data")],
+            "games": [title_of(method, method.name) for method in methods_for("game")],
+            "valuations": [title_of(method, method.name) for method in methods_for("training data")],
             "store": store is not None,
             "run": runs.state() is not None,
         }
@@ -172,7 +172,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     @app.post("/api/game/file")
     async def game_file(asked: GameFileRequest) -> dict[str, Any]:
         """Players and payoffs of a game in a file."""
-        with dropped(asked.table, asked.name, (*TABLES, ".json")) as path:
+        with drop(asked.table, asked.name, (*TABLES, ".json")) as path:
             read, filled = read_filled(path, nobody=0)
         if len(read.players) > GAME_PLAYERS:
             raise InvalidInput(f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}")
@@ -236,6 +236,6 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
     return app
 
 
-def guarded(app: FastAPI, secret: str, port: int, ticket: str = "") -> ASGIApp:
+def guard(app: FastAPI, secret: str, port: int, ticket: str = "") -> ASGIApp:
     """The routes behind the gate; `ticket` opens the page once."""
     return Gate(app, secret, port, ticket)

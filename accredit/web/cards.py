@@ -21,7 +21,7 @@ CLOTHES = "It knows only clothes: any other picture gets one of these labels too
 BEGINNING = 20_000  # characters of a card in which its head is looked for
 
 
-def titled(method: Method, spelled: str) -> dict[str, Any]:
+def title_of(method: Method, spelled: str) -> dict[str, Any]:
     """A method that can be chosen: as it is written, and as people call it."""
     return {**method.to_plain(), "spelled": spelled, "title": title(spelled)}
 
@@ -30,7 +30,7 @@ def text_card(model: Any, builtin: bool, folder: str | None) -> dict[str, Any]:
     """A model for texts, before it has run."""
     return {
         "name": model.name, "labels": labels_of(model), "task": model.task, "reads": model.longest(),
-        "trained": TRAINED["text"] if builtin else trained_on(folder),
+        "trained": TRAINED["text"] if builtin else train_on(folder),
         "pairs": not builtin and model.task in ("classify", "fill"),
     }  # fmt: skip
 
@@ -39,7 +39,7 @@ def image_card(model: Any, folder: str | None) -> dict[str, Any]:
     """A model for pictures; the built-in one is described without being loaded."""
     if model is not None:
         labels = [model.label(k) for k in range(min(LABELS, int(getattr(model, "classes", 0) or 0)))]
-        return {"name": model.name, "labels": labels, "trained": trained_on(folder)}
+        return {"name": model.name, "labels": labels, "trained": train_on(folder)}
     from accredit.models.builtin import vision_folder
 
     names = json.loads((vision_folder() / "config.json").read_text(encoding="utf-8"))["id2label"]
@@ -67,7 +67,7 @@ def plain_name(name: str) -> str:
     return Path(name).name or Path(name).resolve().name if local else name
 
 
-def trained_on(folder: str | None) -> str:
+def train_on(folder: str | None) -> str:
     """The data sets that the model's card names at its head; empty where it names none."""
     from accredit.models.loading import model_folder
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Precision, no_division
-from accredit.core.coalitions import CHUNK_BYTES, packed, to_index, unique, unpacked
+from accredit.core.coalitions import CHUNK_BYTES, pack, to_index, unique, unpack
 from accredit.core.plain import cell
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import TableGame, grouped
@@ -80,7 +80,7 @@ def watch(path: str) -> Watched:
         facts = journal.description(runs[-1].id) if runs else {}
         known = RowFacts.of(facts, rows)
         masks, worth = (
-            _stored(journal, game["id"], len(rows)) if games else (np.zeros((0, len(rows)), dtype=bool), np.zeros(0))
+            _store(journal, game["id"], len(rows)) if games else (np.zeros((0, len(rows)), dtype=bool), np.zeros(0))
         )
     stored = _Stored(rows, masks, worth)
     if known.groups:
@@ -99,13 +99,13 @@ def watch(path: str) -> Watched:
     )  # fmt: skip
 
 
-def _stored(journal: Journal, game: int, players: int) -> tuple[BoolArray, FloatArray]:
+def _store(journal: Journal, game: int, players: int) -> tuple[BoolArray, FloatArray]:
     """Every coalition that was paid for, (m, n), and its payoff, (m,)."""
     kept = [(e.coalition, e.value) for _, e in journal.entries(game) if e.status == "ok"]
     if not kept:
         return np.zeros((0, players), dtype=bool), np.zeros(0)
     bits = np.frombuffer(b"".join(coalition for coalition, _ in kept), dtype=np.uint8).reshape(len(kept), -1)
-    return unpacked(bits, players), np.array([value for _, value in kept], dtype=np.float64)
+    return unpack(bits, players), np.array([value for _, value in kept], dtype=np.float64)
 
 
 def _players_that_differ(players: Sequence[str], masks: BoolArray) -> tuple[tuple[str, ...], BoolArray]:
@@ -195,11 +195,11 @@ class _Stored:
 
     def __init__(self, players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -> None:
         self.players = players
-        self._known = dict(zip(map(bytes, packed(masks)), worth.tolist(), strict=True))
+        self._known = dict(zip(map(bytes, pack(masks)), worth.tolist(), strict=True))
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         try:
-            return np.array([self._known[bytes(row)] for row in packed(coalitions)])
+            return np.array([self._known[bytes(row)] for row in pack(coalitions)])
         except KeyError:
             raise InvalidInput("a coalition of this curve is not in the journal") from None
 

@@ -26,7 +26,7 @@ def kind_of(name: str, endings: tuple[str, ...] = TABLES) -> str:
 
 
 @contextmanager
-def dropped(text: str, name: str, endings: tuple[str, ...] = TABLES) -> Iterator[Path]:
+def drop(text: str, name: str, endings: tuple[str, ...] = TABLES) -> Iterator[Path]:
     """The path of the text while it is read."""
     kind = kind_of(name, endings)
     with tempfile.TemporaryDirectory() as folder:

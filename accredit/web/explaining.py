@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from accredit.core import InvalidInput
-from accredit.explanation.explainer import chosen_methods, subject_in_picture, subject_in_text
-from accredit.explanation.requests import PictureRequest, Request, TextRequest, requested, settings_of
+from accredit.explanation.explainer import choose_methods, subject_in_picture, subject_in_text
+from accredit.explanation.requests import PictureRequest, Request, TextRequest, make_request, settings_of
 from accredit.explanation.result import Explanation
-from accredit.explanation.stream import Done, Ended, Explained, Progress, Refused, Started, assembled, events
+from accredit.explanation.stream import Done, Ended, Explained, Progress, Refused, Started, assemble, events
 from accredit.explanation.subject import Subject
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
 from accredit.views.what_if import what_if_body
 from accredit.views.words import title
-from accredit.web.long_texts import parts, predicted, tokens_in
-from accredit.web.trained import placed, without_places
+from accredit.web.long_texts import parts, predict, tokens_in
+from accredit.web.trained import place, without_places
 
 TOKENS = 2048
 PIXELS = 16_000_000
@@ -32,7 +32,7 @@ Made = TypeVar("Made", bound=Request)
 
 def explain(models: Any, task: Event) -> Iterator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
-    asked = placed(chosen_methods(task["methods"]), models.explainers)
+    asked = place(choose_methods(task["methods"]), models.explainers)
     if too_long := _too_long(models, task):
         yield too_long
         return
@@ -43,13 +43,13 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
         if isinstance(event, Started | Progress):
             yield _progress(event, len(ended), len(asked))
         elif isinstance(event, Explained):
-            made = assembled(subject, asked, ended)
+            made = assemble(subject, asked, ended)
             yield {"event": "done", "page": explanation_page(made), "json": made.to_json()}
         else:
             if isinstance(event, Refused):
                 event = replace(event, why=without_places(event.why, models.explainers))
             ended.append(event)
-            explanation = assembled(subject, asked, ended)
+            explanation = assemble(subject, asked, ended)
             blocks = explanation_blocks(explanation, live="page")
             fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
             shown = blocks
@@ -62,8 +62,8 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
 
 def what_if(models: Any, task: Event) -> Iterator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
-    asked = placed(chosen_methods([task["method"]]), models.explainers)
-    model, request = models.of("text"), replace(asked_by(task, TextRequest), cut=True)
+    asked = place(choose_methods([task["method"]]), models.explainers)
+    model, request = models.of("text"), replace(ask_by(task, TextRequest), cut=True)
     made: list[Explanation] = []
     for text, pair in ((task["text"], task["pair"]), (task["changed"], task["changed_pair"])):
         subject = subject_in_text((text, pair) if pair else text, model, request)
@@ -76,14 +76,14 @@ def what_if(models: Any, task: Event) -> Iterator[Event]:
                 raise InvalidInput(without_places(event.why, models.explainers))
             elif isinstance(event, Done):
                 ended.append(event)
-        made.append(assembled(subject, asked, ended))
+        made.append(assemble(subject, asked, ended))
     yield {"event": "result", "done": 2, "of": 2, "html": what_if_body(*made)}
     yield {"event": "done"}
 
 
-def asked_by(task: Event, request: type[Made]) -> Made:
+def ask_by(task: Event, request: type[Made]) -> Made:
     """The request that a task of the page makes."""
-    return requested(request, {name: task[name] for name in settings_of(request) if name in task})
+    return make_request(request, {name: task[name] for name in settings_of(request) if name in task})
 
 
 def _progress(event: Started | Progress, done: int, of: int) -> Event:
@@ -117,7 +117,7 @@ def _read(models: Any, task: Event) -> tuple[Subject, Event]:
     """What is explained, and what the page is told of it."""
     if task["image"]:
         players = task["players"] if task["players"] in OF_PICTURES else None
-        shown = asked_by({**task, "players": players}, PictureRequest)
+        shown = ask_by({**task, "players": players}, PictureRequest)
         return subject_in_picture(_picture(task["image"]), models.of("image"), shown), {}
     model, text, about = models.of("text"), task["text"], Event()
     if task["players"] in OF_PICTURES:
@@ -125,7 +125,7 @@ def _read(models: Any, task: Event) -> tuple[Subject, Event]:
     if task["part"] is not None:
         text, about = _part(models, model, text, task["part"])
     given = (text, task["pair"]) if task["pair"] else text
-    subject = subject_in_text(given, model, asked_by({**task, "cut": task["cut"] or bool(about)}, TextRequest))
+    subject = subject_in_text(given, model, ask_by({**task, "cut": task["cut"] or bool(about)}, TextRequest))
     if len(subject.owner) > TOKENS:
         raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}")
     return subject, {**about, "text": text}
@@ -137,7 +137,7 @@ def _part(models: Any, model: Any, text: str, number: int) -> tuple[str, Event]:
     if not 0 <= number < len(spans):
         raise InvalidInput(f"there is no part {number + 1}; this text is read in {len(spans)}")
     pieces = [text[a:b].strip() for a, b in spans]
-    said = models.recent.get(("said", text), lambda: predicted(model, pieces))
+    said = models.recent.get(("said", text), lambda: predict(model, pieces))
     about = {"part": number, "parts": [[label, share] for label, share in said]}
     return pieces[number], about
 

@@ -26,7 +26,7 @@ class Fitted:
     about: tuple[str, ...]
 
 
-def fitted(frame: Any, target: str, file: str) -> Fitted:
+def fit(frame: Any, target: str, file: str) -> Fitted:
     """Gradient-boosted trees that foretell `target` from the other columns; judged on folds that they did not see."""
     if target not in frame.columns:
         raise InvalidInput(f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}")
@@ -42,7 +42,7 @@ def fitted(frame: Any, target: str, file: str) -> Fitted:
     about = [
         f"No model was given, so one was fitted on the spot: gradient-boosted trees learned {target} from "
         f"{counted(len(rows.columns), 'other column')} of {file}, {counted(len(rows), 'row')}. "
-        f"{_judged(rows, answers, regression)}"
+        f"{_judge(rows, answers, regression)}"
     ]
     if len(known) < len(frame):
         about.append(f"{counted(len(frame) - len(known), 'row')} without a value of {target} were left out.")
@@ -95,7 +95,7 @@ def _classes(column: Any, target: str) -> Any:
     return words
 
 
-def _judged(rows: Any, answers: Any, regression: bool) -> str:
+def _judge(rows: Any, answers: Any, regression: bool) -> str:
     """How good the model is on rows that it has not seen, beside guessing without looking."""
     from sklearn.model_selection import KFold, cross_val_predict
 

@@ -108,7 +108,7 @@ class Stream(Response):
         del self.headers["content-length"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(_disconnect(receive))
         sending = asyncio.ensure_future(self._send(send))
         try:
             await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
@@ -126,6 +126,6 @@ class Stream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

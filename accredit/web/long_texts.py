@@ -55,6 +55,6 @@ def _words(text: str, start: int, end: int) -> Iterable[Span]:
     return zip([start, *ends[:-1]], [*ends[:-1], end], strict=True)
 
 
-def predicted(model: Any, texts: Iterable[str]) -> list[tuple[str, float]]:
+def predict(model: Any, texts: Iterable[str]) -> list[tuple[str, float]]:
     """For each part the likeliest label and its share."""
     return [subject_of(model, text, cut=True).prediction[0][0] for text in texts]

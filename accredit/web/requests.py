@@ -55,7 +55,7 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-def asked_with(
+def ask_with(
     name: str, doc: str, requests: Sequence[type[Settings]], settings: Mapping[str, Any], **own: tuple[Any, Any]
 ) -> type[Request]:
     """What the page asks with some settings of these requests: each as narrow as a browser may be, its default theirs.
@@ -84,7 +84,7 @@ OF_INPUTS: Mapping[str, Any] = {
 Unit = Literal["word", "token", "sentence"]
 Part = Literal["patches", "patches:49", "segments"]
 
-ExplainRequest = asked_with(
+ExplainRequest = ask_with(
     "ExplainRequest",
     "A text, or two, or a picture as base64; which methods; who plays; of a long text its beginning, or one of its parts.",
     (TextRequest, PictureRequest),
@@ -99,7 +99,7 @@ ExplainRequest = asked_with(
     image=(Annotated[str, Field(max_length=IMAGE_CHARACTERS)] | None, None),
     part=(Annotated[int, Field(ge=0, le=1000)] | None, None),
 )
-WhatIfRequest = asked_with(
+WhatIfRequest = ask_with(
     "WhatIfRequest",
     "A text, the same text changed, and the method that explains both.",
     (TextRequest,),
@@ -110,7 +110,7 @@ WhatIfRequest = asked_with(
     changed_pair=(Text, ""),
     method=(ExplainMethod, ...),
 )
-AnswerRequest = asked_with(
+AnswerRequest = ask_with(
     "AnswerRequest",
     "One prompt, or passages and a question; an answer, or none if the model is to say one; who plays, and how they leave.",
     (AnswerSettings,),

@@ -87,7 +87,7 @@ class Gate:
             await answer(scope, receive, guarded)
             return
         body = scope.pop("body", b"")
-        await self.app(scope, _replayed(body, receive), guarded)
+        await self.app(scope, _replay(body, receive), guarded)
 
     async def _admitted(self, scope: Scope, receive: Receive) -> Response | None:
         """What is answered here; None, with the body in `scope`, if the request may go on."""
@@ -185,7 +185,7 @@ def _same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """The body once, then whatever comes after it: the news that the client has gone."""
     first = True
 

@@ -28,7 +28,7 @@ async def serve(
     with needs("serve", "accredit serve"):
         import fastapi  # noqa: F401
         import uvicorn
-    from accredit.web.app import application, guarded
+    from accredit.web.app import application, guard
     from accredit.web.doors import Door
     from accredit.web.worker import Worker
 
@@ -40,7 +40,7 @@ async def serve(
             secret, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
             app = application(worker, store, **limits)
             config = uvicorn.Config(
-                guarded(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False,
+                guard(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False,
                 ws="none", backlog=BACKLOG, limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
             )  # fmt: skip
             server = uvicorn.Server(config)

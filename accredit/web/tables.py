@@ -15,8 +15,8 @@ from accredit.explanation.row_answers import are_trees
 from accredit.explanation.table import TableExplanation
 from accredit.views.html import table_page
 from accredit.views.table_page import QUESTION, row_body, table_body
-from accredit.web.dropped import dropped, kind_of
-from accredit.web.fitting import fitted
+from accredit.web.dropped import drop, kind_of
+from accredit.web.fitting import fit
 
 CELLS = 1_000_000  # of a table, counted before it is read
 ROWS, FEW_ROWS = 1_000, 40  # that are explained, of trees, and of models that are asked coalition by coalition
@@ -32,7 +32,7 @@ Event = dict[str, Any]
 def explain_table(models: Any, task: Event) -> Iterator[Event]:
     """The whole table, or, once that is known, one row of it from base value to output."""
     yield {"event": "progress", "method": "reading the table", "done": 0, "of": 2}
-    explained, about = models.recent.get(_key(task), lambda: _explained(models, task))
+    explained, about = models.recent.get(_key(task), lambda: _explain(models, task))
     if task["shown"]:
         explained = explained.of(task["shown"])
     if task["row"] is not None:
@@ -52,7 +52,7 @@ def _key(task: Event) -> Hashable:
     return "table", sha256(task["table"].encode()).hexdigest(), task["name"], task["target"]
 
 
-def _explained(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, ...]]:
+def _explain(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, ...]]:
     from accredit.explanation.explainer import explain_rows
 
     if not task["table"]:
@@ -65,19 +65,19 @@ def _explained(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, .
     if served is None:
         if not task["target"]:
             raise InvalidInput("no model was named at the start; choose the column that one fitted here is to predict")
-        made = fitted(frame, task["target"], file)
+        made = fit(frame, task["target"], file)
         model, rows, about = made.model, made.rows, made.about
     else:
         model, about = served, (f"Model: {served.name}.",)
         rows = frame.drop(columns=[task["target"]] if task["target"] in frame.columns else [])
     trees = are_trees(model) if served is not None else True
-    kept, said = _thinned(rows, ROWS if trees else FEW_ROWS)
+    kept, said = _thin(rows, ROWS if trees else FEW_ROWS)
     background = None if served is not None and len(rows) < 20 else rows
     most = min(BACKGROUND if trees else FEW_BACKGROUND, len(rows))
     return explain_rows(kept, model, background, most_background=None if background is None else most), (*about, *said)
 
 
-def _thinned(rows: Any, most: int) -> tuple[Any, tuple[str, ...]]:
+def _thin(rows: Any, most: int) -> tuple[Any, tuple[str, ...]]:
     """At most so many rows, spread evenly over the table; what is left out is said."""
     if len(rows) <= most:
         return rows, ()
@@ -99,5 +99,5 @@ def _frame(text: str, file: str) -> Any:
             f"{file} holds about {cells:,} cells, and this page reads up to {CELLS:,}; keep the rows or columns that matter, "
             "or use accredit explain"
         )
-    with dropped(text, file) as path:
+    with drop(text, file) as path:
         return read_frame(path)

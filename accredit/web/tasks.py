@@ -14,12 +14,12 @@ from accredit.explanation.loading import builtin_model, subject_of
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, find, methods_for
 from accredit.web.answering import WRITES, answer
-from accredit.web.cards import image_card, plain_name, text_card, titled
+from accredit.web.cards import image_card, plain_name, text_card, title_of
 from accredit.web.explaining import explain, what_if
 from accredit.web.flowing import flow, heads_of
 from accredit.web.long_texts import tokens_in
 from accredit.web.tables import explain_table
-from accredit.web.trained import offered
+from accredit.web.trained import offer
 
 TOKENS = 512  # of a text whose attention is followed
 REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need not ask for them again
@@ -76,7 +76,7 @@ class Models:
         if self.builtin:
             self.by_kind["text"] = builtin_model("text")
         self.recent = Recent(3 * REMEMBERED)
-        self.explainers = offered(explainers)
+        self.explainers = offer(explainers)
 
     def of(self, kind: str) -> Any:
         """The model for texts or for pictures."""
@@ -114,8 +114,10 @@ class Models:
             "builtin": self.builtin,
             "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
-            "methods": [titled(method, method.spelled) for method in methods_for("explain") if method.kind != "learned"]
-            + [{**titled(find(name, "explain").method, name), "title": name} for name in self.explainers],
+            "methods": [
+                title_of(method, method.spelled) for method in methods_for("explain") if method.kind != "learned"
+            ]
+            + [{**title_of(find(name, "explain").method, name), "title": name} for name in self.explainers],
             "default": list(DEFAULT),
         }
 

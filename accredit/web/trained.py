@@ -10,7 +10,7 @@ from accredit.core import InvalidInput
 from accredit.methods import Chosen
 
 
-def offered(folders: Sequence[str]) -> dict[str, str]:
+def offer(folders: Sequence[str]) -> dict[str, str]:
     """Folders by the methods that they are on the page: `fast-shapley:NAME` or `selector:NAME`."""
     found: dict[str, str] = {}
     for folder in folders:
@@ -23,10 +23,10 @@ def offered(folders: Sequence[str]) -> dict[str, str]:
 
 def _method(folder: str) -> str:
     from accredit.learned import cxplain, fast, trainer
-    from accredit.learned.folders import described
+    from accredit.learned.folders import describe
 
     methods = {fast.KIND: "fast-shapley", trainer.KIND: "selector", cxplain.KIND: "selector"}
-    kind = described(folder).get("kind")
+    kind = describe(folder).get("kind")
     if kind not in methods:
         raise InvalidInput(
             f"--explainer {folder!r} holds a {kind}, which is not a method; give what accredit learn fit wrote"
@@ -34,7 +34,7 @@ def _method(folder: str) -> str:
     return methods[kind]
 
 
-def placed(asked: Sequence[Chosen], there: Mapping[str, str]) -> list[Chosen]:
+def place(asked: Sequence[Chosen], there: Mapping[str, str]) -> list[Chosen]:
     """The methods with the folders of those that are trained; one that was not named at the start is refused."""
     for chosen in asked:
         if chosen.method.kind == "learned" and chosen.name not in there:

@@ -18,7 +18,7 @@ import pytest
 
 from accredit.arena.contest import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
 from accredit.arena.examples import read_examples, sample
-from accredit.arena.hold import finished, hold
+from accredit.arena.hold import hold, read_finished
 from accredit.arena.standings import standings
 from accredit.arena.store import FinishedRows
 from accredit.core import Attribution, InvalidInput
@@ -55,7 +55,7 @@ def test_shapley_beats_position_and_the_difference_is_significant(table):
 
 
 def test_the_mean_of_the_row_shares_is_the_share_by_hand(table):
-    rows = finished(ToyContest(), TEXTS, None, "serial")
+    rows = read_finished(ToyContest(), TEXTS, None, "serial")
     by_hand = []
     for metric, sign in (("comprehensiveness", 1), ("deletion", -1), ("insertion", 1), ("sensitivity-n", 1)):
         mine, chance, top = (
@@ -396,7 +396,7 @@ def test_the_built_in_sentences_are_forty_and_distinct():
 
 @pytest.mark.slow
 def test_standings_do_not_depend_on_the_order_of_rows(table):
-    rows = finished(ToyContest(), TEXTS, None, "serial")
+    rows = read_finished(ToyContest(), TEXTS, None, "serial")
     assert standings(rows[::-1]).to_plain() == table.to_plain()
 
 

@@ -40,11 +40,11 @@ def test_places_that_name_the_class_are_reported_beside_the_curve():
 
 
 def test_a_noisy_guess_has_the_spread_of_what_it_replaces():
-    from accredit.arena.retraining import _filled
+    from accredit.arena.retraining import _fill
 
     x = RNG.normal(size=(4000, 1)) @ np.ones((1, 3)) + RNG.normal(size=(4000, 3)) * [0.1, 0.5, 0.5]
     gone = np.tile([True, False, False], (4000, 1))
-    filled = _filled(x, gone, x, "noisy", 0)
+    filled = _fill(x, gone, x, "noisy", 0)
     np.testing.assert_allclose(filled[:, 0].std(), x[:, 0].std(), rtol=0.1)
     np.testing.assert_array_equal(filled[:, 1:], x[:, 1:])
     assert np.corrcoef(filled[:, 0], x[:, 0])[0, 1] > 0.7  # a constant would have none

@@ -13,7 +13,7 @@ pytest.importorskip("sklearn")
 import torch
 
 from accredit.audit import audit_attention
-from accredit.audit.classifier import JAIN_WALLACE, LEAKS, gradients, imposed, removals
+from accredit.audit.classifier import JAIN_WALLACE, LEAKS, gradients, impose, removals
 from accredit.audit.counterchecks import (
     COUNTERCHECKS,
     DIAGNOSTIC,
@@ -90,7 +90,7 @@ def test_imposing_the_models_own_attention_changes_nothing(plain):
     data = AttentionData.of(SHAPE, tokens, query)
     with torch.no_grad():
         logits, mask = plain(*data.given)
-        again = imposed(plain, data)(mask[None, :, None].expand(3, -1, -1, -1))
+        again = impose(plain, data)(mask[None, :, None].expand(3, -1, -1, -1))
     for copy in again:
         torch.testing.assert_close(copy, logits.softmax(dim=1))
 

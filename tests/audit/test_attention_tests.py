@@ -14,7 +14,7 @@ from accredit.audit.attention import (
     adversary_finding,
     jensen_shannon,
     permutation_finding,
-    permuted,
+    permute,
     rank_agreement,
     rank_finding,
     total_variation,
@@ -53,15 +53,15 @@ def test_divergence_has_a_gradient_where_tokens_are_absent():
 def test_shuffles_of_one_hot_attention():
     """One of four tokens counts and holds all attention: three of four shuffles move the answer from 1 to 0."""
     attention, there = torch.tensor([[[1.0, 0, 0, 0]]]), torch.ones(1, 4, dtype=torch.bool)
-    assert permuted(votes([[1.0, 0, 0, 0]]), attention, there, 101)[0] == 1
-    assert permuted(votes([[1.0, 1, 1, 1]]), attention, there, 101)[0] == 0
+    assert permute(votes([[1.0, 0, 0, 0]]), attention, there, 101)[0] == 1
+    assert permute(votes([[1.0, 1, 1, 1]]), attention, there, 101)[0] == 0
 
 
 def test_shuffles_stay_among_tokens_that_are_there():
     """All present tokens vote alike, padding would not: a shuffle that used it would move the answer."""
     attention = torch.tensor([[[0.7, 0.3, 0.0], [0.2, 0.8, 0.0]]])
     there = torch.tensor([[True, True, False]])
-    assert permuted(votes([[1.0, 1.0, 0.0]]), attention, there, 50)[0] == pytest.approx(0, abs=1e-6)
+    assert permute(votes([[1.0, 1.0, 0.0]]), attention, there, 50)[0] == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.slow

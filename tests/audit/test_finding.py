@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accredit.audit.finding import interval_of, interval_of_pairs, judged, named
+from accredit.audit.finding import interval_of, interval_of_pairs, judge_finding, named
 from accredit.audit.swaps import others
 from accredit.core import InvalidInput, Known
 
@@ -13,7 +13,7 @@ READINGS = {"flagged": "bad", "passes": "good", "unclear": "more rows would tell
 
 
 def verdict(values: np.ndarray) -> str:
-    return judged("check", values, 0.0, asks="?", readings=READINGS, blind="", margin=0.05).verdict
+    return judge_finding("check", values, 0.0, asks="?", readings=READINGS, blind="", margin=0.05).verdict
 
 
 def test_the_interval_by_hand():

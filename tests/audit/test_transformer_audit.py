@@ -18,7 +18,7 @@ from accredit.audit.transformer import (
     gradient_importance,
     last_layer,
     removal_importance,
-    watched,
+    watch_losses,
 )
 from accredit.core import InvalidInput
 from accredit.explanation.loading import builtin_model
@@ -81,7 +81,7 @@ def test_imposed_attention_is_what_the_model_computes_with(model):
         changed[:, :, read] = torch.nn.functional.one_hot(torch.tensor(3), weights.shape[-1]).to(weights)
         return changed
 
-    with watched(model, one_token), torch.no_grad():
+    with watch_losses(model, one_token), torch.no_grad():
         expected = model.outputs(model.batch(encoded)).softmax(dim=-1)[0]
     with last_layer(model, encoded) as (answer, attention), torch.no_grad():
         wanted = torch.zeros_like(attention)
@@ -107,7 +107,7 @@ def test_gradients_do_not_flow_through_attention_weights(model):
     encoded = model.encode(TEXT)
     batch = model.batch(encoded)
     frozen: list[torch.Tensor] = []
-    with watched(model, lambda _, weights: frozen.append(weights.double()) or weights), torch.no_grad():
+    with watch_losses(model, lambda _, weights: frozen.append(weights.double()) or weights), torch.no_grad():
         model.outputs(batch)
     model.model.double()
     try:
@@ -116,7 +116,7 @@ def test_gradients_do_not_flow_through_attention_weights(model):
         def worth(scale: float) -> float:
             moved, left = vectors.clone(), list(frozen)
             moved[0, 2] *= 1 + scale
-            with watched(model, lambda _, __: left.pop(0)), torch.no_grad():
+            with watch_losses(model, lambda _, __: left.pop(0)), torch.no_grad():
                 z = model.outputs(TokenBatch(embeddings=moved, attends=batch.attends))[0]
             said = int(model.predict(encoded).argmax())
             return float(z[said] - z[1 - said])

@@ -14,10 +14,10 @@ from accredit.audit import leakage_report
 from accredit.audit.finding import Finding
 from accredit.audit.gaps import evalx_gap, surrogate_gap
 from accredit.audit.judges import evalx as judge_alone
-from accredit.audit.judges import trained_judge
+from accredit.audit.judges import train_judge
 from accredit.audit.names import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
 from accredit.audit.probes import score_code
-from accredit.audit.verdict import concluded, rows_to_decide
+from accredit.audit.verdict import conclude, rows_to_decide
 from accredit.core import Estimate, InvalidInput
 from accredit.learned import EvalX
 from accredit.learned.inputs import Pixels, Tabular, Words
@@ -36,7 +36,7 @@ def on(**verdicts: str):
     by_name = dict.fromkeys((PROBE, METER, *DECIDE), "passes") | {
         name.replace("_", " "): v for name, v in verdicts.items()
     }
-    return concluded([finding(name, verdict, 0.04, 0.02) for name, verdict in by_name.items()], {}, 1000)
+    return conclude([finding(name, verdict, 0.04, 0.02) for name, verdict in by_name.items()], {}, 1000)
 
 
 def test_everything_passing_acquits():
@@ -46,14 +46,14 @@ def test_everything_passing_acquits():
 
 @pytest.mark.parametrize("name", DECIDE)
 def test_one_deciding_detector_convicts_and_is_named(name):
-    said = concluded([finding(n, "flagged" if n == name else "passes") for n in DECIDE], {}, 1000)
+    said = conclude([finding(n, "flagged" if n == name else "passes") for n in DECIDE], {}, 1000)
     assert said.answer == "leaks" and said.evidence == (name,) and name in said.because
 
 
 def test_the_probe_alone_convicts_nobody_and_the_meter_acquits_nobody():
     findings = [finding(name, "passes") for name in DECIDE]
-    assert concluded([*findings, finding(PROBE, "flagged")], {}, 1000).answer == "does not leak"
-    said = concluded([*findings, finding(METER, "flagged")], {}, 1000)
+    assert conclude([*findings, finding(PROBE, "flagged")], {}, 1000).answer == "does not leak"
+    said = conclude([*findings, finding(METER, "flagged")], {}, 1000)
     assert said.answer == "cannot tell" and "honest" in said.because
 
 
@@ -61,26 +61,26 @@ def test_what_only_the_meter_reads_acquits_if_neither_the_mask_nor_the_own_reade
     findings = [*(finding(name, "passes") for name in DECIDE), finding(METER, "flagged")]
     used = {"passes": "does not leak", "flagged": "cannot tell", "unclear": "cannot tell"}
     for verdict, answer in used.items():
-        assert concluded([*findings, finding(PROBE, "passes"), finding(SURENESS, verdict)], {}, 1000).answer == answer
-        assert concluded([*findings, finding(PROBE, verdict), finding(SURENESS, "passes")], {}, 1000).answer == answer
+        assert conclude([*findings, finding(PROBE, "passes"), finding(SURENESS, verdict)], {}, 1000).answer == answer
+        assert conclude([*findings, finding(PROBE, verdict), finding(SURENESS, "passes")], {}, 1000).answer == answer
     unread = [*findings[:-1], finding(METER, "unclear"), finding(PROBE, "flagged"), finding(SURENESS, "passes")]
-    assert concluded(unread, {}, 1000).answer == "cannot tell"
+    assert conclude(unread, {}, 1000).answer == "cannot tell"
 
 
 def test_an_unclear_meter_acquits_nobody_whose_own_reader_is_surer_than_an_outsider():
     """A cheat on hard rows alone: every deciding detector passes, and the code shows in how sure its reader is."""
     findings = [*(finding(name, "passes") for name in DECIDE), finding(METER, "unclear"), finding(PROBE, "passes")]
-    assert concluded([*findings, finding(SURENESS, "flagged")], {}, 1500).answer == "cannot tell"
-    assert concluded([*findings, finding(SURENESS, "passes")], {}, 1500).answer == "does not leak"
+    assert conclude([*findings, finding(SURENESS, "flagged")], {}, 1500).answer == "cannot tell"
+    assert conclude([*findings, finding(SURENESS, "passes")], {}, 1500).answer == "does not leak"
 
 
 def test_a_black_box_that_reads_holes_well_stands_in_for_a_weak_judge():
     weak = [*(finding(name, "passes") for name in (SCRAMBLE, TRANSPLANT)), finding(EVALX, "unclear", 0.04, 0.02)]
     for share, answer in ((0.95, "does not leak"), (0.5, "cannot tell")):
         gap = replace(finding(SURROGATE, "passes"), details={READ: share})
-        assert concluded([*weak, gap], {}, 1000).answer == answer
+        assert conclude([*weak, gap], {}, 1000).answer == answer
     unclear = replace(finding(SURROGATE, "unclear", 0.04, 0.02), details={READ: 1.0})
-    assert concluded([*weak, unclear], {}, 1000).answer == "cannot tell"
+    assert conclude([*weak, unclear], {}, 1000).answer == "cannot tell"
 
 
 def test_the_judge_that_hears_the_black_box_knows_no_code_and_reads_better_than_either():
@@ -97,7 +97,7 @@ def test_the_judge_that_hears_the_black_box_knows_no_code_and_reads_better_than_
     labels = black_box(x, np.ones((1300, 8))).argmax(axis=1)
     shown = np.tile([1.0, 1, 1, 0, 0, 0, 0, 0], (300, 1))
     alone = judge_alone(Tabular(8), x[:300], labels[:300], 5, 3, 32, 0)
-    both = trained_judge(Tabular(8), x[:300], labels[:300], 5, 3, black_box, shown, 32, 0)
+    both = train_judge(Tabular(8), x[:300], labels[:300], 5, 3, black_box, shown, 32, 0)
     found = {}
     for many in (3, 8):
         masks = rng.permuted(np.tile(np.arange(8) < many, (1000, 1)), axis=1).astype(float)
@@ -109,7 +109,7 @@ def test_the_judge_that_hears_the_black_box_knows_no_code_and_reads_better_than_
 
 
 def test_without_a_surrogate_nobody_can_tell():
-    said = concluded([finding(PROBE, "flagged")], {EVALX: "needs the explainer's own surrogate"}, 1000)
+    said = conclude([finding(PROBE, "flagged")], {EVALX: "needs the explainer's own surrogate"}, 1000)
     assert said.answer == "cannot tell" and "own surrogate" in said.because and said.rows is None
 
 
@@ -122,13 +122,13 @@ def test_how_many_rows_would_decide():
     weak = replace(
         finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows"
     )  # no number of rows is promised
-    said = concluded([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
+    said = conclude([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
     assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
-    said = concluded([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
+    said = conclude([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
     assert (
         said.answer == "cannot tell" and said.because.endswith("about 34,100 rows might decide") and said.rows == 34_100
     )
-    blocked = concluded([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
+    blocked = conclude([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
                          *(finding(n, "passes") for n in DECIDE[1:])], {}, 1000)  # fmt: skip
     assert (
         "might decide whether it leaks; encode-meter 50% against 50% keeps it from being acquitted" in blocked.because

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from accredit.audit.saved import recorded
+from accredit.audit.saved import record
 from accredit.cli import accredit
 from accredit.core import AccreditError
 from accredit.learned import CXPlain, Tabular, Training, l2x
@@ -56,7 +56,7 @@ def explainer(tmp_path_factory):
     x = (rng.choice([-1.0, 1.0], size=(240, 3)) + rng.normal(size=(240, 3)) / 9).astype(np.float32)
     p = 1 / (1 + np.exp(-3 * x[:, 0]))
     answers = np.stack([1 - p, p], axis=1)
-    box = recorded(x, answers)
+    box = record(x, answers)
     small = {"selector_width": 8, "surrogate_width": 8, "training": Training(epochs=1)}
     known = l2x(Tabular(3), 2, 1, **small).fit(x, box, seed=0)
     known.save(folder / "l2x")

@@ -12,7 +12,7 @@ import pytest
 
 import accredit
 from accredit.core import InvalidInput, plugins
-from accredit.methods import METHODS, added_methods, find
+from accredit.methods import METHODS, add_methods, find
 
 EXAMPLE = Path(__file__).parents[1] / "plugin_example"
 
@@ -21,7 +21,7 @@ EXAMPLE = Path(__file__).parents[1] / "plugin_example"
 def fresh(monkeypatch):
     """Nothing found before or in a test is remembered after it; the doctor does not try what the CPU runs."""
     monkeypatch.setattr("accredit.cli.doctor.try_precision", lambda dtype: None)
-    caches = (plugins.entries, added_methods)
+    caches = (plugins.entries, add_methods)
     for cache in caches:
         cache.cache_clear()
     yield
@@ -42,7 +42,7 @@ def installed(place: Path, monkeypatch, groups: dict[str, dict[str, str]], name:
     (told / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(place)
     plugins.entries.cache_clear()
-    added_methods.cache_clear()
+    add_methods.cache_clear()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from accredit.cli.command import Command
 from accredit.cli.explain import OWN, explain
 from accredit.cli.settings import offers, read_settings, setting_options
-from accredit.cli.wording import in_options, spelled
+from accredit.cli.wording import in_options, spell
 from accredit.core import InvalidInput
 from accredit.explanation.requests import REQUESTS, RowRequest, TextRequest, setting, settings_of
 
@@ -20,7 +20,7 @@ OFFERED = offers()
 
 
 def test_every_option_is_a_field_or_says_what_is_explained():
-    assert set(spelled(explain)) == set(OFFERED) | set(OWN) | RESULT | {"quiet"}
+    assert set(spell(explain)) == set(OFFERED) | set(OWN) | RESULT | {"quiet"}
 
 
 @pytest.mark.parametrize("kind", REQUESTS)
@@ -69,4 +69,4 @@ def test_help_that_differs_names_the_kinds():
     ],
 )
 def test_a_message_names_options_and_leaves_what_is_quoted(message, argument, wanted):
-    assert in_options(message, argument, spelled(explain)) == wanted
+    assert in_options(message, argument, spell(explain)) == wanted

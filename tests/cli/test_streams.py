@@ -98,7 +98,7 @@ def test_an_interrupt_that_nobody_reads_of_ends_the_command_too(monkeypatch):
 
     monkeypatch.setattr(cli.click, "echo", closed)
     monkeypatch.setattr(cli, "leave_closed_pipe", lambda: left.append(True))
-    assert cli._interrupted() == 130 and left == [True]
+    assert cli._interrupt() == 130 and left == [True]
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accredit.core import BoolArray, FloatArray, Game, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.evaluate import axioms_kept, check_claims
 from accredit.games import FunctionGame, TableGame
 from accredit.values import Differences, Exact, KernelShap, Permutations, SampledSemivalue, Surrogate, shapley
@@ -17,7 +17,7 @@ from accredit.values import Differences, Exact, KernelShap, Permutations, Sample
 COOKIES = TableGame(("alice", "bob"), [0, 5, 3, 10])
 
 
-@checked_arguments
+@check_arguments
 def everything(
     count: int = 1, share: float = 0.5, name: str = "x", flag: bool = True, seed: int = 0, game: Game = COOKIES,
     row: FloatArray | None = None, mask: BoolArray | None = None, function: Callable[[int], int] = abs,

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accredit.core import BadPayoff, InvalidInput, TooManyPlayers, endpoints, payoffs, tabulate
-from accredit.core.coalitions import all_coalitions, from_index, keys, packed, to_index, unique, unpacked
+from accredit.core.coalitions import all_coalitions, from_index, keys, pack, to_index, unique, unpack
 from accredit.games import FunctionGame, cached
 
 
@@ -12,8 +12,8 @@ from accredit.games import FunctionGame, cached
 @given(st.integers(1, 10_000), st.integers(1, 5), st.integers(0, 99))
 def test_packing_loses_nothing(players, rows, seed):
     coalitions = np.random.default_rng(seed).random((rows, players)) < 0.5
-    assert packed(coalitions).shape == (rows, -(-players // 8))
-    assert (unpacked(packed(coalitions), players) == coalitions).all()
+    assert pack(coalitions).shape == (rows, -(-players // 8))
+    assert (unpack(pack(coalitions), players) == coalitions).all()
 
 
 def test_keys_differ_exactly_where_coalitions_do():

@@ -19,7 +19,7 @@ from accredit import (
     shapley_interactions,
 )
 from accredit.attention import joint_flow
-from accredit.core import BadPayoff, Estimate, checked_seed, real_number, real_numbers, shown, whole_number
+from accredit.core import BadPayoff, Estimate, check_seed, real_number, real_numbers, shown, whole_number
 from accredit.flow.network import LayeredNetwork
 from accredit.games import TableGames
 
@@ -112,12 +112,12 @@ def test_counts_and_seeds_are_whole_numbers_that_fit(given):
     with pytest.raises(InvalidInput, match=r"budget must be a whole number .* write for example budget="):
         whole_number(given, "budget")
     with pytest.raises(InvalidInput, match="seed must be a whole number of at least 0"):
-        checked_seed(given)
+        check_seed(given)
 
 
 def test_counts_of_numpy_are_counts():
     assert whole_number(np.uint8(3), "k") == 3 and type(whole_number(np.int64(3), "k")) is int
-    assert checked_seed(2**63 - 1) == 2**63 - 1
+    assert check_seed(2**63 - 1) == 2**63 - 1
 
 
 @pytest.mark.parametrize("given", [True, "0.5", None, [0.5], np.array([0.5]), float("nan"), 2, -1, 10**400, 1j])

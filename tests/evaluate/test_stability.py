@@ -13,7 +13,7 @@ from accredit.evaluate import (
     label_randomisation,
     max_sensitivity,
     model_randomisation,
-    nudged_embeddings,
+    nudge_embeddings,
     randomised_layers,
     shaken,
 )
@@ -125,9 +125,9 @@ def test_no_inputs_and_no_stages_are_refused():
 @pytest.fixture(scope="module")
 def model():
     pytest.importorskip("torch")
-    from accredit.arena.texts import loaded
+    from accredit.arena.texts import load
 
-    return loaded("builtin")
+    return load("builtin")
 
 
 def test_layers_are_randomised_from_the_head_down_and_the_model_is_not_touched(model):
@@ -150,9 +150,9 @@ def _changed(before, model):
 
 def test_nudged_embeddings_stay_in_their_box(model):
     table = model.model.get_input_embeddings().weight
-    near = list(nudged_embeddings(model, 0.1, 2, seed=0))
+    near = list(nudge_embeddings(model, 0.1, 2, seed=0))
     moves = [(other.model.get_input_embeddings().weight - table).abs().max().item() for other in near]
     assert all(0 < move <= 0.1 * table.std().item() * (1 + 1e-6) for move in moves)
     assert not near[0].model.get_input_embeddings().weight.equal(near[1].model.get_input_embeddings().weight)
     with pytest.raises(InvalidInput, match="radius"):
-        next(nudged_embeddings(model, 0, 1))
+        next(nudge_embeddings(model, 0, 1))

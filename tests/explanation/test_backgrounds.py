@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 import accredit
 from accredit.core import InvalidInput
-from accredit.explanation.backgrounds import compared_with, medoids
+from accredit.explanation.backgrounds import compare_with, medoids
 from accredit.explanation.explainer import explain_rows
 from accredit.models.frames import rows_of
 
@@ -42,7 +42,7 @@ def test_medoids_are_real_rows_counted_by_their_clusters():
     chosen, weights = medoids(rows_of(frame), np.full(40, 1 / 40), 2, seed=0)
     assert_allclose(weights, [0.75, 0.25])
     assert chosen[0] < 30 <= chosen[1]
-    some = compared_with(frame, frame, most=2, by="medoids")
+    some = compare_with(frame, frame, most=2, by="medoids")
     assert some.rows is not None and list(some.rows.table.dtypes) == list(frame.dtypes)
     assert some.facts["background rows"] == 2 and some.facts["background given"] == 40
 
@@ -57,7 +57,7 @@ def test_equal_rows_give_fewer_medoids_than_asked_for():
 @pytest.mark.parametrize("by", ["draw", "medoids"])
 def test_a_thinned_background_is_that_background_with_its_weights(model, by):
     """By trees, sums of columns and games alike; the result says how many rows, which way and what they count."""
-    some = compared_with(X, X, most=12, by=by, seed=3)
+    some = compare_with(X, X, most=12, by=by, seed=3)
     assert some.rows is not None
     thinned = accredit.explain(X[:4], model, background=X, most_background=12, background_by=by, seed=3)
     given = explain_rows(X[:4], model, some.rows.table, weights=some.weights, seed=3)

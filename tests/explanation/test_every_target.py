@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from accredit.arena.texts import counted_passes
+from accredit.arena.texts import count_passes
 from accredit.core import InvalidInput
 from accredit.explanation import Explanation, explain
 from accredit.models import as_string_model
@@ -25,7 +25,7 @@ def bert():
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"players": "token", "budget": 60, "seed": 2}, {"removal": "delete"}])
 def test_every_target_is_explained_as_if_alone_from_the_passes_of_one(bert, settings):
-    with counted_passes(bert.model) as passes:
+    with count_passes(bert.model) as passes:
         one = explain(TEXT, bert, methods=GAMES, **settings)
         alone = passes[0]
         every = explain(TEXT, bert, methods=GAMES, target="all", **settings)
@@ -46,7 +46,7 @@ def test_ten_classes_of_a_picture_cost_the_passes_of_one():
     from accredit.explanation.loading import builtin_model
 
     model = builtin_model("image")
-    with counted_passes(model.model) as passes:
+    with count_passes(model.model) as passes:
         explain(pixels, model, **options)
         alone = passes[0]
         every = explain(pixels, model, target="all", **options)

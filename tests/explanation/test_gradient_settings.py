@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from accredit.cli.explain import explain as command
 from accredit.core import Holds, InvalidInput, NotConverged
 from accredit.explanation import explain
-from accredit.explanation.gradients import drawn
+from accredit.explanation.gradients import draw
 from accredit.gradients import integrated_gradients, saliency
 from accredit.gradients.point import point
 from accredit.methods import METHODS
@@ -123,8 +123,8 @@ class Cliff(torch.nn.Module):
 def test_random_points_are_doubled_where_few_miss_a_steep_place():
     at = point(Cliff(), [1.0, 1.0], payoff="logit")
     with pytest.raises(NotConverged, match=r"raise samples \(in explain: most_steps\)"):
-        drawn([at], seed=0, samples=50, most=50, noise=0.0)
-    found = drawn([at], seed=0, samples=50, most=1 << 14, noise=0.0)
+        draw([at], seed=0, samples=50, most=50, noise=0.0)
+    found = draw([at], seed=0, samples=50, most=1 << 14, noise=0.0)
     assert found.payoffs > 50
     # eight standard errors of a mean of thousands: false alarm below 1e-12
     assert abs(found.unshared) <= 8 * found.stderr.sum()

@@ -16,7 +16,7 @@ from accredit.core.coalitions import all_coalitions
 from accredit.explanation.explainer import explain_rows
 from accredit.explanation.table import TableExplanation
 from accredit.games import TableGame
-from accredit.games.rows import mixed
+from accredit.games.rows import mix
 from accredit.models.rows import as_row_model
 
 RNG = np.random.default_rng(0)
@@ -31,7 +31,7 @@ def by_table(model, row, background, index):
     both = np.vstack([background, row])
     paid = np.array(
         [
-            asked.outputs(mixed(both, len(background), len(background), kept[None]), asked.unit(None)).mean(axis=0)
+            asked.outputs(mix(both, len(background), len(background), kept[None]), asked.unit(None)).mean(axis=0)
             for chunk in all_coalitions(len(row))
             for kept in chunk
         ]

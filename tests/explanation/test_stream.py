@@ -21,7 +21,7 @@ from accredit.explanation.graph import graph_of
 from accredit.explanation.loading import subject_of
 from accredit.explanation.stream import Done, Explained, Progress, Refused, Started, answer, attribution_of, events
 from accredit.explanation.subject import Memo
-from accredit.games.wrappers import watched
+from accredit.games.wrappers import watch
 from accredit.methods import find, find_all
 from accredit.values.solver import progress
 from tests.models.small_models import TEXT, text_model
@@ -156,11 +156,11 @@ def test_explaining_with_a_flow_solves_it_once(bert, solves):
 
 
 def test_drawings_are_made_once_however_often_they_are_asked_for(bert, solves):
-    from accredit.explanation.stream import assembled
+    from accredit.explanation.stream import assemble
 
     subject, methods = subject_of(bert, TEXT), chosen("flow")
     ended = [answer(subject, methods[0])]
-    first, second = (assembled(subject, methods, ended).flow for _ in range(2))
+    first, second = (assemble(subject, methods, ended).flow for _ in range(2))
     assert first is second and len(solves) == 1
 
 
@@ -177,7 +177,7 @@ def test_a_drawing_that_fails_is_a_note_and_not_a_refusal(bert, monkeypatch):
 def test_a_watched_game_tells_every_batch_and_every_call(bert):
     subject = subject_of(bert, TEXT, players="token")
     n, told = len(subject.players), []
-    game = watched(subject.game, told.append)
+    game = watch(subject.game, told.append)
     coalitions = np.random.default_rng(0).random((3 * subject.game.rows, n)) < 0.5
     np.testing.assert_array_equal(game.payoff(coalitions), subject.game.payoff(coalitions))
     assert told == sorted(told) and told[-1] == len(coalitions)

@@ -18,7 +18,7 @@ from accredit.core import AccreditError, Holds, InvalidInput, Known
 from accredit.core.coalitions import all_coalitions
 from accredit.explanation.explainer import explain_rows
 from accredit.explanation.table import TableExplanation
-from accredit.games.rows import mixed
+from accredit.games.rows import mix
 from accredit.models.arrays import as_array_model
 from accredit.models.rows import as_row_model
 from accredit.values.semivalues import banzhaf_weights, semivalue_from_table, shapley_from_table
@@ -36,7 +36,7 @@ def brute_force(model, row, background, value=shapley_from_table):
     asked = as_row_model(model)
     both = np.vstack([background, row])
     outputs = [
-        asked.outputs(mixed(both, len(background), len(background), kept[None]), asked.unit(None)).mean(axis=0)
+        asked.outputs(mix(both, len(background), len(background), kept[None]), asked.unit(None)).mean(axis=0)
         for chunk in all_coalitions(len(row))
         for kept in chunk
     ]
@@ -190,7 +190,7 @@ def shared(formula, count):
     """Shapley values of a formula of the chances of TREES, for the first row, from all coalitions: (columns, outputs)."""
     both = np.vstack([X[50:60], X[0]])
     kept = np.concatenate(list(all_coalitions(4)))
-    chances = TREES.predict_proba(mixed(both, 10, 10, kept))
+    chances = TREES.predict_proba(mix(both, 10, 10, kept))
     columns = [formula(chances, k).reshape(len(kept), 10).mean(axis=1) for k in range(count)]
     return np.array([shapley_from_table(np.ascontiguousarray(v)) for v in columns]).T
 

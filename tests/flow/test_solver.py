@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 
 from accredit.core import BrokenLibrary
 from accredit.flow import LayeredNetwork, MaximumFlows, PairFlows, solver
-from accredit.flow.solver import RemoteMaxFlow, solved, solved_each
+from accredit.flow.solver import RemoteMaxFlow, solve, solve_all
 from tests.flow.attention_samples import soft
 from tests.together import at_once
 
@@ -122,17 +122,17 @@ def path_of_two() -> tuple[RemoteMaxFlow, np.ndarray]:
 
 def test_capacities_change_one_by_one_and_in_rows():
     found, arcs = path_of_two()
-    assert solved(found, 0, 2) == 3
+    assert solve(found, 0, 2) == 3
     found.set_arcs_capacity(arcs[1:], np.array([2**60 + 1]))
     found.set_arcs_capacity(arcs[:1], np.array([2**60]))
-    assert solved(found, 0, 2) == 2**60  # beyond what a double holds
+    assert solve(found, 0, 2) == 2**60  # beyond what a double holds
     found.set_arcs_capacity(arcs[1:], np.array([7]))  # together with rows of the other
-    assert_array_equal(solved_each(found, 0, 2, arcs[:1], np.array([[4], [9], [6]])), [4, 7, 6])
+    assert_array_equal(solve_all(found, 0, 2, arcs[:1], np.array([[4], [9], [6]])), [4, 7, 6])
     assert_array_equal(found.flows(arcs), [6, 6])
-    assert solved(found, 0, 2) == 6  # the last row stays
-    assert solved_each(found, 0, 2, arcs, np.empty((0, 2), dtype=np.int64)).tolist() == []
+    assert solve(found, 0, 2) == 6  # the last row stays
+    assert solve_all(found, 0, 2, arcs, np.empty((0, 2), dtype=np.int64)).tolist() == []
     more = found.add_arcs_with_capacity(np.array([0]), np.array([2]), np.array([10]))
-    assert solved(found, 0, 2) == 16 and found.flows(more) == [10]
+    assert solve(found, 0, 2) == 16 and found.flows(more) == [10]
 
 
 def end_it() -> None:
@@ -147,13 +147,13 @@ def end_it() -> None:
 def test_a_process_that_was_killed_is_replaced_and_told_again(monkeypatch, small):
     monkeypatch.setattr(solver, "SMALL", small)
     found, arcs = path_of_two()
-    assert solved(found, 0, 2) == 3
+    assert solve(found, 0, 2) == 3
     end_it()
     found.set_arcs_capacity(arcs, np.array([4, 8]))  # after the solve, which the flows are of
     assert_array_equal(found.flows(arcs), [3, 3])
     assert_array_equal(found.get_source_side_min_cut(), [0, 1])
     end_it()
-    assert solved(found, 0, 2) == 4
+    assert solve(found, 0, 2) == 4
     assert_array_equal(found.get_source_side_min_cut(), [0])
 
 
@@ -171,7 +171,7 @@ def test_a_process_that_cannot_do_it_is_reported_in_words(monkeypatch, program, 
     monkeypatch.setattr(solver, "START", program)
     found, _ = path_of_two()
     with pytest.raises(BrokenLibrary, match=f"exact max flow needs OR-tools, .*{said}"):
-        solved(found, 0, 2)
+        solve(found, 0, 2)
     solver._leave()
 
 
@@ -185,7 +185,7 @@ def test_an_interpreter_that_cannot_be_started_is_reported_in_words(monkeypatch)
 @pytest.mark.slow
 def test_an_interrupt_leaves_no_half_of_a_conversation(monkeypatch):
     found, arcs = path_of_two()
-    solved(found, 0, 2)
+    solve(found, 0, 2)
     found.set_arcs_capacity(arcs, np.array([4, 8]))
 
     def interrupted(stream: object) -> None:
@@ -193,8 +193,8 @@ def test_an_interrupt_leaves_no_half_of_a_conversation(monkeypatch):
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(solver, "read", interrupted)
-        solved(found, 0, 2)
-    assert solved(found, 0, 2) == 4
+        solve(found, 0, 2)
+    assert solve(found, 0, 2) == 4
 
 
 def test_graphs_of_several_threads_do_not_mix():
@@ -206,18 +206,18 @@ def test_graphs_of_several_threads_do_not_mix():
             width = rng.integers(1, 1000, 2)
             found, arcs = path_of_two()
             found.set_arcs_capacity(arcs, width)
-            assert solved(found, 0, 2) == width.min() and found.flows(arcs).tolist() == [width.min()] * 2
+            assert solve(found, 0, 2) == width.min() and found.flows(arcs).tolist() == [width.min()] * 2
 
     assert at_once(work, workers=4) == []
 
 
 def test_a_graph_that_nobody_holds_is_forgotten():
     found, _ = path_of_two()
-    solved(found, 0, 2)
+    solve(found, 0, 2)
     number = found._number
     del found
     assert number in solver._dropped
-    solved(path_of_two()[0], 0, 2)
+    solve(path_of_two()[0], 0, 2)
     assert number not in solver._dropped
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from accredit.core import BadPayoff, InvalidInput
 from accredit.core.tables import read_sheet
-from accredit.games.choices import has_choices, ordered, read_choices
+from accredit.games.choices import has_choices, is_ordered, read_choices
 from accredit.values import bolger
 
 LEVELS = "ann,bob,payoff\n0,0,0\n0,1,1\n0,2,4\n1,0,2\n1,1,5\n1,2,9\n"
@@ -18,11 +18,11 @@ def write(tmp_path, text, name="levels.csv"):
 
 def test_a_table_with_one_column_per_player(tmp_path):
     game = read_choices(write(tmp_path, LEVELS))
-    assert game.players == ("ann", "bob") and game.table.tolist() == [[0, 1, 4], [2, 5, 9]] and ordered(game)
+    assert game.players == ("ann", "bob") and game.table.tolist() == [[0, 1, 4], [2, 5, 9]] and is_ordered(game)
     named = read_choices(
         write(tmp_path, LEVELS.replace("0,", "no,", 1).replace("\n0,", "\nno,").replace("\n1,", "\nyes,"))
     )
-    assert named.levels[0] == ("no", "yes") and not ordered(named)
+    assert named.levels[0] == ("no", "yes") and not is_ordered(named)
     assert has_choices(read_sheet(tmp_path / "levels.csv"))
     assert not has_choices(read_sheet(write(tmp_path, "coalition,payoff\n,0\nA,1\n", "game.csv")))
 
@@ -59,10 +59,10 @@ def test_digits_of_other_scripts_are_names(tmp_path):
 @pytest.mark.slow
 def test_words_are_kept_masked_or_replaced():
     pytest.importorskip("transformers")
-    from accredit.arena.texts import loaded
+    from accredit.arena.texts import load
     from accredit.games.word_choices import WordChoices
 
-    model = loaded("builtin")
+    model = load("builtin")
     text = "A superb film, and the acting is superb."
     game = WordChoices(model, text, {"superb": "awful", "film": "book"}, target="POSITIVE")
     assert game.players == ("superb", "film", "superb (2)")

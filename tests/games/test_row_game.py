@@ -15,7 +15,7 @@ from accredit.core import BadPayoff, InvalidInput
 from accredit.core.coalitions import all_coalitions
 from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
 from accredit.games.sage import sage_game
-from accredit.models.frames import aligned, joined, rows_of
+from accredit.models.frames import align, join, rows_of
 from accredit.models.rows import as_row_model
 from accredit.values import shapley
 from accredit.values.semivalues import shapley_from_table
@@ -27,7 +27,7 @@ Y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
 
 def game_of(model, row, background, dependence="interventional", weights=None):
     asked, compared = as_row_model(model), rows_of(background)
-    both, _ = joined(aligned(row, compared), compared)
+    both, _ = join(align(row, compared), compared)
     unit = asked.unit(None)
     outputs = asked.labels(asked.outputs(both[-1:], unit).shape[1])
     weights = np.full(len(compared), 1 / len(compared)) if weights is None else weights

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from accredit.core import InvalidInput
 from accredit.games import text_game
 from accredit.games.text import _Short
-from accredit.models.first_block import looked_up
+from accredit.models.first_block import look_up
 from tests.games.test_text_game import some_coalitions
 from tests.models.small_models import TEXT, text_for, text_model
 
@@ -81,7 +81,7 @@ def test_a_first_block_that_mixes_positions_is_not_looked_up(dtype):
 
 def test_embeddings_that_are_read_otherwise_are_refused():
     model = text_model("bert").model
-    with pytest.raises(InvalidInput, match="not read as BERT's"), looked_up(model, nothing=None):
+    with pytest.raises(InvalidInput, match="not read as BERT's"), look_up(model, nothing=None):
         pass
-    with pytest.raises(InvalidInput, match="not built as BERT's"), looked_up(text_model("gpt2").model):
+    with pytest.raises(InvalidInput, match="not built as BERT's"), look_up(text_model("gpt2").model):
         pass

@@ -11,7 +11,7 @@ from scipy import stats
 from accredit.core import InvalidInput
 from accredit.gradients import tcav
 from accredit.gradients.concepts import (
-    _measured,
+    _measure,
     _p_value,
     _random_concept,
     concept_vector,
@@ -66,7 +66,7 @@ def test_random_concepts_are_seldom_called_significant():
     rng = np.random.default_rng(7)
     slopes, pool = rng.normal(size=(20, 6)) + 0.3, rng.normal(size=(400, 6))
     null = [_random_concept(pool, 15, slopes, 3, 1.0, rng) for _ in range(99)]
-    p = [_p_value(_measured(rng.normal(size=(15, 6)), pool, slopes, 3, 1.0, rng), null, "rank") for _ in range(60)]
+    p = [_p_value(_measure(rng.normal(size=(15, 6)), pool, slopes, 3, 1.0, rng), null, "rank") for _ in range(60)]
     assert sum(value <= 0.05 for value in p) <= 16
 
 
@@ -76,7 +76,7 @@ def test_the_t_test_mistakes_the_sampling_of_a_concept_for_a_finding():
     rng = np.random.default_rng(8)
     slopes, pool = rng.normal(size=(40, 6)) + 1, rng.normal(size=(400, 6))
     null = [_random_concept(pool, 15, slopes, 10, 1.0, rng) for _ in range(40)]
-    p = [_p_value(_measured(rng.normal(size=(15, 6)), pool, slopes, 10, 1.0, rng), null, "t") for _ in range(40)]
+    p = [_p_value(_measure(rng.normal(size=(15, 6)), pool, slopes, 10, 1.0, rng), null, "t") for _ in range(40)]
     # at the stated level more than 14 of 40 rejections would have probability 1e-9
     assert stats.binom.sf(14, 40, 0.05) < 1e-6
     assert sum(value <= 0.05 for value in p) > 14

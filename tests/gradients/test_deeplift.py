@@ -11,7 +11,7 @@ from accredit.core import InvalidInput
 from accredit.explanation import explain
 from accredit.games import text_game
 from accredit.gradients import deep_lift, integrated_gradients
-from accredit.gradients.multipliers import averaged, multiplied, rescaled
+from accredit.gradients.multipliers import average, multiply, rescale
 from accredit.values import shapley
 from tests.models.answering_models import answering
 from tests.models.small_models import FAMILIES, TEXT, text_for, text_model
@@ -49,16 +49,16 @@ def test_a_product_is_shared_in_halves_and_baselines_are_averaged():
 @pytest.mark.parametrize("f", [lambda x: x.softmax(-1), lambda x: torch.nn.functional.layer_norm(x, (5,))])
 def test_multipliers_of_a_row_hand_on_its_whole_difference(f):
     x = torch.randn((2, 5), dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_(True)
-    y, weights = averaged(f, x), torch.arange(5.0, dtype=torch.float64)
+    y, weights = average(f, x), torch.arange(5.0, dtype=torch.float64)
     (by,) = torch.autograd.grad((y * weights).sum(), x)
     assert_allclose(((x[1] - x[0]) * by[1]).sum().item(), ((y[1] - y[0]) * weights).sum().item(), atol=1e-12)
 
 
 def test_where_nothing_differs_the_slope_is_taken():
     x = torch.tensor([[1.0], [1.0]], dtype=torch.float64, requires_grad=True)
-    (by,) = torch.autograd.grad(rescaled(torch.exp, x).sum(), x)
+    (by,) = torch.autograd.grad(rescale(torch.exp, x).sum(), x)
     assert_allclose(by.numpy(), np.e)
-    (by,) = torch.autograd.grad(multiplied(x, 2 * x).sum(), x)
+    (by,) = torch.autograd.grad(multiply(x, 2 * x).sum(), x)
     assert_allclose(by.numpy(), 4.0)
 
 

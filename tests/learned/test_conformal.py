@@ -12,7 +12,7 @@ from accredit.learned.conformal import (
     Calibration,
     Difficulty,
     Reference,
-    calibrated,
+    calibrate,
     conformal_quantile,
     pooled_quantile,
     ranks,
@@ -57,7 +57,7 @@ def test_intervals_hold_for_each_player_of_new_rows():
     held = np.zeros(2)
     for _ in range(TRIALS):
         missed = rng.standard_cauchy((20, 2, 1))  # any law will do
-        found = calibrated(np.zeros((19, 2, 1)), exact(missed[:19]), 0.95)
+        found = calibrate(np.zeros((19, 2, 1)), exact(missed[:19]), 0.95)
         held += (np.abs(missed[19]) <= found.half_widths(np.zeros((1, 2, 1)))[0])[:, 0]
     assert at_least(held.min() / TRIALS, 0.95, TRIALS)
     assert at_least(1 - held.max() / TRIALS, 0.05, TRIALS)  # and no more than they must
@@ -69,7 +69,7 @@ def test_all_players_of_a_row_hold_at_once():
     held = 0
     for _ in range(TRIALS):
         missed = rng.normal(size=(10, 5, 1))
-        found = calibrated(np.zeros((9, 5, 1)), exact(missed[:9]), 0.9, "row")
+        found = calibrate(np.zeros((9, 5, 1)), exact(missed[:9]), 0.9, "row")
         held += bool((np.abs(missed[9]) <= found.half_widths(np.zeros((1, 5, 1)))[0]).all())
     assert at_least(held / TRIALS, 0.9, TRIALS)
 
@@ -82,7 +82,7 @@ def test_a_player_drawn_from_a_row_holds_where_rows_have_players_of_their_own():
     for _ in range(TRIALS):
         counts = rng.integers(1, 9, size=13)
         missed = np.where(np.arange(8) < counts[:, None], rng.normal(size=(13, 8)) * counts[:, None], np.nan)[..., None]
-        found = calibrated(np.zeros((12, 8, 1)), exact(missed[:12]), 0.9, "drawn player")
+        found = calibrate(np.zeros((12, 8, 1)), exact(missed[:12]), 0.9, "drawn player")
         drawn = missed[12, rng.integers(counts[12]), 0]
         held += bool(abs(drawn) <= found.radius[0, 0])
     assert at_least(held / TRIALS, 0.9, TRIALS)
@@ -99,10 +99,10 @@ def test_the_error_of_estimated_values_is_paid_for(per):
         error = rng.random((30, 3, 1))  # standard errors
         estimate = truth + error * rng.normal(size=truth.shape)
         known = Reference(estimate[:29], error[:29] * ndtri(0.975))
-        found = calibrated(estimate[:29], known, 0.9, per)
+        found = calibrate(estimate[:29], known, 0.9, per)
         wrong = np.abs(truth[29] - estimate[29])
         held += bool((wrong <= found.radius)[:, 0].all() if per == "row" else (wrong <= found.radius)[0, 0])
-        naive += bool((wrong[0] <= calibrated(estimate[:29], exact(estimate[:29]), 0.9, per).radius[0])[0])
+        naive += bool((wrong[0] <= calibrate(estimate[:29], exact(estimate[:29]), 0.9, per).radius[0])[0])
     assert at_least(held / TRIALS, 0.9, TRIALS)
     assert naive == 0  # what would have happened without
 
@@ -110,8 +110,8 @@ def test_the_error_of_estimated_values_is_paid_for(per):
 def test_difficulty_is_used_where_it_narrows():
     rng = np.random.default_rng(5)
     credit = np.exp(rng.normal(size=(300, 4, 1)) * 2)
-    grows = calibrated(credit, exact(credit * (1 + 0.1 * rng.normal(size=credit.shape))), 0.9)
-    even = calibrated(credit, exact(credit + 0.1 * rng.normal(size=credit.shape)), 0.9)
+    grows = calibrate(credit, exact(credit * (1 + 0.1 * rng.normal(size=credit.shape))), 0.9)
+    even = calibrate(credit, exact(credit + 0.1 * rng.normal(size=credit.shape)), 0.9)
     assert grows.narrower is not None and grows.narrower < 0.9
     assert even.difficulty.slopes.any() == False and grows.difficulty.slopes.any()  # noqa: E712
     wide = grows.half_widths(np.array([[[100.0], [0.1], [1.0], [1.0]]]))[0, :, 0]
@@ -120,7 +120,7 @@ def test_difficulty_is_used_where_it_narrows():
 
 def test_few_rows_are_not_split_for_the_difficulty():
     truth = np.random.default_rng(6).normal(size=(30, 2, 1))
-    found = calibrated(np.zeros_like(truth), exact(truth), 0.9)
+    found = calibrate(np.zeros_like(truth), exact(truth), 0.9)
     assert (found.rows, found.narrower) == (30, None)
     assert_allclose(found.radius, np.sort(np.abs(truth), axis=0)[27])
 
@@ -137,14 +137,14 @@ def test_few_rows_are_not_split_for_the_difficulty():
 def test_what_is_refused_says_what_to_write(rows, settings, said):
     truth = np.random.default_rng(0).normal(size=(rows, 2, 1))
     with pytest.raises(InvalidInput, match=said):
-        calibrated(truth, exact(truth), **settings)
+        calibrate(truth, exact(truth), **settings)
 
 
 def test_absent_players_have_no_interval_of_their_own():
     truth = np.array([[[1.0], [np.nan]]] * 30)
     with pytest.raises(InvalidInput, match="drawn player"):
-        calibrated(truth, exact(truth))
-    assert calibrated(truth, exact(truth), per="row").radius.shape == (1, 1)
+        calibrate(truth, exact(truth))
+    assert calibrate(truth, exact(truth), per="row").radius.shape == (1, 1)
 
 
 def test_estimates_need_a_few_more_rows():
@@ -153,7 +153,7 @@ def test_estimates_need_a_few_more_rows():
 
 def test_a_calibration_is_read_again():
     truth = np.random.default_rng(7).normal(size=(90, 2, 2))
-    found = calibrated(truth * 1.1, exact(truth))
+    found = calibrate(truth * 1.1, exact(truth))
     again = Calibration.from_plain(found.to_plain())
     assert_allclose(again.half_widths(truth), found.half_widths(truth))
     assert again.because == found.because and "not for each one" in found.because
@@ -181,7 +181,7 @@ def test_intervals_hold_for_every_rank_where_rows_have_players_of_their_own():
         credit = np.where(there, rng.permuted(np.tile([16.0, 8.0, 4.0, 2.0, 1.0], (41, 1)), axis=1), np.nan)[..., None]
         truth = credit + credit * rng.normal(size=credit.shape)
         place = ranks(credit[40:])[0, :, 0]
-        found = [calibrated(credit[:40], exact(truth[:40]), 0.9, per) for per in ("rank", "drawn player")]
+        found = [calibrate(credit[:40], exact(truth[:40]), 0.9, per) for per in ("rank", "drawn player")]
         missed = np.abs(truth - credit)[40, :, 0]
         for k, one in enumerate(found):
             inside = missed <= one.half_widths(credit[40:])[0, :, 0]

@@ -20,7 +20,7 @@ from accredit.explanation.table import TableExplanation
 from accredit.learned.families import InputFamily, RowFamily
 from accredit.learned.fast import FastShapley
 from accredit.learned.fast_results import explain_rows_fast, fit_fast_inputs, fit_fast_rows
-from accredit.learned.valuers import Asked, Seen, drawn_coalitions, efficient, fitted
+from accredit.learned.valuers import Asked, Seen, draw_coalitions, efficient, fit
 from tests.models.small_models import image_model, text_model
 
 RNG = np.random.default_rng(0)
@@ -64,14 +64,14 @@ def test_the_optimum_of_the_loss_is_the_shapley_value():
     twice = np.tile(np.arange(len(rows)), 2)  # what is kept aside has a twin that is learned from
     seen = Seen(twice[:, None].astype(np.float32), np.tile(np.arange(4), (len(twice), 1)))
     asked = Asked(coalitions[twice], wanted[twice], total[twice])
-    fitted(network, seen, asked, epochs=300, patience=300, batch=12, rate=0.05, seed=0)
+    fit(network, seen, asked, epochs=300, patience=300, batch=12, rate=0.05, seed=0)
     found = efficient(network.credit.detach().numpy(), np.ones((len(rows), 4), dtype=bool), total)
     assert_allclose(found, explain_rows(rows, model, BACKGROUND).credit, atol=1e-3)
 
 
 def test_sizes_are_drawn_by_the_shapley_kernel():
     """Shares of 40,000 draws within 5 standard errors: a false alarm in a million."""
-    drawn = drawn_coalitions(np.ones((400, 5), dtype=bool), 100, np.random.default_rng(0))
+    drawn = draw_coalitions(np.ones((400, 5), dtype=bool), 100, np.random.default_rng(0))
     shares = np.bincount(drawn.sum(axis=2).ravel(), minlength=6)[1:5] / 40_000
     kernel = 1 / (np.arange(1, 5) * np.arange(4, 0, -1))
     assert_allclose(shares, kernel / kernel.sum(), atol=5 * 0.0025)
@@ -80,7 +80,7 @@ def test_sizes_are_drawn_by_the_shapley_kernel():
 
 def test_absent_players_are_never_drawn_nor_paid():
     present = np.array([[True, True, True, False], [True, False, False, False]])
-    drawn = drawn_coalitions(present, 20, np.random.default_rng(0))
+    drawn = draw_coalitions(present, 20, np.random.default_rng(0))
     assert not drawn[:, :, 3].any() and drawn[1, :, 0].all()
     credit = efficient(np.ones((2, 4, 1)), present, np.array([[6.0], [5.0]]))
     assert np.isnan(credit[0, 3, 0]) and credit[1, 0, 0] == 5.0 and np.nansum(credit[0]) == 6.0

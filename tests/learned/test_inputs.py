@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from accredit.core import InvalidInput
-from accredit.learned.black_boxes import checked_answers, checked_labels
+from accredit.learned.black_boxes import check_answers, check_labels
 from accredit.learned.inputs import Pixels, Tabular, Words, inputs_from
-from accredit.learned.masks import checked_mask, top
+from accredit.learned.masks import check_mask, top
 
 ALL = (
     Tabular(3),
@@ -92,14 +92,14 @@ def test_wrong_inputs_are_named(inputs, x, says):
         lambda: inputs_from({"kind": "sounds"}),
         lambda: inputs_from({"kind": "words", "length": 10**12, "vocabulary": 5, "pad": 0}),
         lambda: inputs_from({"kind": "tabular", "n": 3, "colour": "red"}),
-        lambda: checked_mask([[0.5, 2.0]], 1, 2),
-        lambda: checked_mask([[True]], 1, 2),
+        lambda: check_mask([[0.5, 2.0]], 1, 2),
+        lambda: check_mask([[True]], 1, 2),
         lambda: Words(2, 5).keep(np.array([[1, 2]]), [[0.5, 1.0]]),
         lambda: top([[1.0, 2.0]], 3),
         lambda: top([[1.0, float("nan")]], 1),
-        lambda: checked_answers([[1.0]], 1),
-        lambda: checked_answers([[0.7, 0.7]], 1),
-        lambda: checked_answers([[0.5, np.nan]], 1),
+        lambda: check_answers([[1.0]], 1),
+        lambda: check_answers([[0.7, 0.7]], 1),
+        lambda: check_answers([[0.5, np.nan]], 1),
     ],
 )
 def test_nonsense_is_refused(make):
@@ -120,7 +120,7 @@ def test_answers_may_be_lists_single_precision_or_tensors_with_a_gradient():
     torch = pytest.importorskip("torch")
     answers = np.array([[0.25, 0.75]])
     for form in (answers.tolist(), answers.astype(np.float32), torch.tensor(answers, requires_grad=True)):
-        assert checked_answers(form, 1).tolist() == answers.tolist()
+        assert check_answers(form, 1).tolist() == answers.tolist()
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_answers_may_be_lists_single_precision_or_tensors_with_a_gradient():
 )
 def test_answers_that_are_no_probabilities_are_refused_with_what_was_seen(answers, message):
     with pytest.raises(InvalidInput, match=message):
-        checked_answers(answers, 1)
+        check_answers(answers, 1)
 
 
 def test_labels_may_be_boolean_and_wrong_ones_are_named():
-    assert checked_labels(np.array([True, False]), 2).tolist() == [1, 0]
+    assert check_labels(np.array([True, False]), 2).tolist() == [1, 0]
     for labels, message in (
         (np.zeros(3), "got float64; number the classes with np.unique"),
         (np.array(["a", "b", "b"]), "number the classes"),
@@ -149,7 +149,7 @@ def test_labels_may_be_boolean_and_wrong_ones_are_named():
         (np.array([1, 1, 1]), "labels are all 1"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            checked_labels(labels, 3, classes=2)
+            check_labels(labels, 3, classes=2)
 
 
 def test_texts_in_any_memory_order_can_become_tensors():

@@ -12,7 +12,7 @@ from accredit.evaluate.axioms import axioms_kept
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.learned import Pixels, Tabular, Words
 from accredit.learned.lime import LimeExplainer
-from accredit.values.lime import Lime, drawn, proximity, ridge_readout
+from accredit.values.lime import Lime, draw, proximity, ridge_readout
 from tests.random_games import random_games
 
 RNG = np.random.default_rng
@@ -30,7 +30,7 @@ def two_classes(logit):
 @pytest.mark.parametrize(("count", "n"), [(40, 6), (8, 20)], ids=["more rows", "more players"])
 def test_readout_minimises_the_weighted_ridge_loss(count, n):
     rng = RNG(0)
-    z, w, y = drawn(n, count, "sizes", rng), rng.random(count), rng.normal(size=count)
+    z, w, y = draw(n, count, "sizes", rng), rng.random(count), rng.normal(size=count)
     # The loss as one least-squares problem: shrinkage is n more rows, and the intercept is a column they do not touch.
     root = np.sqrt(w)[:, None]
     design = np.block([[root * z, root], [np.sqrt(0.7) * np.eye(n), np.zeros((n, 1))]])
@@ -48,7 +48,7 @@ def test_readout_of_two_players_by_hand():
 def test_readout_agrees_with_scikit_learn():
     ridge = pytest.importorskip("sklearn.linear_model").Ridge
     rng = RNG(1)
-    z, y = drawn(9, 60, "coins", rng), rng.normal(size=60)
+    z, y = draw(9, 60, "coins", rng), rng.normal(size=60)
     w = proximity(z, 0.25)
     peer = ridge(alpha=1.0).fit(z, y, sample_weight=w)
     assert_allclose(ridge_readout(z, w, 1.0) @ y, [*peer.coef_, peer.intercept_], atol=1e-9)
@@ -77,7 +77,7 @@ def test_features_keep_the_largest_and_fit_again():
     game = FunctionGame(names(6), lambda c: c @ weights)
     found = Lime(budget=200, features=2).solve(game)
     assert_array_equal(found.credit != 0, [False, True, False, True, False, False])
-    z = drawn(6, 200, "sizes", RNG(0))
+    z = draw(6, 200, "sizes", RNG(0))
     again = ridge_readout(z[:, [1, 3]], proximity(z, 0.25), 1.0) @ (z @ weights)
     assert_allclose(found.credit[[1, 3]], again[:2])
 
@@ -124,7 +124,7 @@ def test_symmetry_holds_in_expectation():
 
 
 def test_sizes_are_uniform_and_the_whole_comes_first():
-    z = drawn(5, 20_001, "sizes", RNG(5))
+    z = draw(5, 20_001, "sizes", RNG(5))
     assert z[0].all()
     shares = np.bincount(5 - z[1:].sum(axis=1), minlength=6) / 20_000
     # Each share has a standard deviation of .0028; 6 of them are left with probability 2e-9.

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from accredit.core import InvalidInput
-from accredit.models.frames import aligned, joined, rows_of
+from accredit.models.frames import align, join, rows_of
 
 BACKGROUND = pd.DataFrame(
     {
@@ -25,7 +25,7 @@ ROW = {"whole": 3, "small": 3, "flag": True, "kind": "a", "maybe": 3, "day": pd.
 
 def joined_row(**changed):
     background = rows_of(BACKGROUND, what="background")
-    return joined(aligned({**ROW, **changed}, background), background)
+    return join(align({**ROW, **changed}, background), background)
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_what_cannot_be_kept_is_refused_with_the_column(changed, said):
 def test_integers_that_a_float_cannot_hold_are_refused():
     background = rows_of(pd.DataFrame({"id": [2**60 + 1, 5]}))
     with pytest.raises(InvalidInput, match=r"column 'id'.*change"):
-        joined(aligned({"id": 0.5}, background), background)
+        join(align({"id": 0.5}, background), background)
 
 
 def test_missing_doubled_and_reordered_columns():
     background = rows_of(BACKGROUND[["whole", "word"]])
     with pytest.raises(InvalidInput, match="lacks the column 'word'"):
-        aligned({"whole": 1}, background)
+        align({"whole": 1}, background)
     with pytest.raises(InvalidInput, match="several columns called 'a'"):
         rows_of(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    turned = aligned(pd.DataFrame({"word": ["q"], "whole": [7]}), background)
+    turned = align(pd.DataFrame({"word": ["q"], "whole": [7]}), background)
     assert turned.columns == ("whole", "word") and turned.table.iloc[0].tolist() == [7, "q"]
 
 
@@ -104,7 +104,7 @@ def test_arrays_that_are_not_rows_are_refused(given, said):
 
 
 def test_arrays_widen_without_changing_a_value():
-    table, _ = joined(rows_of(np.array([[2.9, 300]])), rows_of(np.array([[1, 2]], np.uint8)))
+    table, _ = join(rows_of(np.array([[2.9, 300]])), rows_of(np.array([[1, 2]], np.uint8)))
     assert table.tolist() == [[1.0, 2.0], [2.9, 300.0]]
     mixed = rows_of([[1.5, "red"]])
     assert mixed.table.tolist() == [[1.5, "red"]]  # numpy alone would have written '1.5'

@@ -9,7 +9,7 @@ from scipy.ndimage import label
 
 from accredit.core import InvalidInput
 from accredit.models import Pixels, Preparation
-from accredit.models.pixels import painted_over
+from accredit.models.pixels import paint_over
 
 RNG = np.random.default_rng(0)
 
@@ -132,17 +132,17 @@ def test_what_is_painted_where_nobody_plays():
     preparation = Preparation((4, 4), mean=(0.2,), std=(0.5,))
     shown = RNG.integers(0, 256, (4, 4, 3), dtype=np.uint8)
     given = Pixels(preparation.scaled(shown), None, preparation=preparation, seen=shown)
-    assert_allclose(painted_over(given, "black"), -0.4, atol=1e-7)
+    assert_allclose(paint_over(given, "black"), -0.4, atol=1e-7)
     assert_allclose(
-        painted_over(given, "mean"), np.tile(given.values.mean(axis=(1, 2))[:, None, None], (1, 4, 4)), atol=1e-6
+        paint_over(given, "mean"), np.tile(given.values.mean(axis=(1, 2))[:, None, None], (1, 4, 4)), atol=1e-6
     )
     other = RNG.normal(size=(3, 4, 4)).astype(np.float32)
-    assert_array_equal(painted_over(given, other), other)
+    assert_array_equal(paint_over(given, other), other)
     for removal, said in ((other[:1], "shape"), (True, "removal is True"), ("burn", "mean, blur, zero, black")):
         with pytest.raises(InvalidInput, match=said):
-            painted_over(given, removal)
+            paint_over(given, removal)
     with pytest.raises(InvalidInput, match="how these values were prepared is not known"):
-        painted_over(pixels(4, 4), "black")
+        paint_over(pixels(4, 4), "black")
 
 
 def test_values_that_came_prepared_are_spread_to_be_looked_at():

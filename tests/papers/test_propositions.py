@@ -15,7 +15,7 @@ TOKENS = ("x", "y", "z")
 
 
 def test_in_the_game_of_the_proof_everyone_adds_one():
-    game = p.renormalised_game(A, TOKENS)
+    game = p.renormalise_game(A, TOKENS)
     # x alone attends to itself, so it plays; the row of x gives z nothing, but x and z together still pay one each.
     assert_allclose(game.table, [0, 1, 1, 2, 1, 2, 2, 3])
     assert_allclose(shapley(game).credit, 1)
@@ -28,7 +28,7 @@ def test_attention_within_a_coalition_shares_half_and_half():
 
 
 def test_a_projected_game_is_not_additive_and_both_values_agree():
-    game = p.projected_game(np.random.default_rng(0), 4)
+    game = p.project_game(np.random.default_rng(0), 4)
     assert_allclose(leave_one_out(game).credit, shapley(game).credit, atol=1e-12)
     assert abs(game.table[3] - game.table[1] - game.table[2]) > 0.01
     assert abs(game.table[0]) < 1e-12
@@ -37,7 +37,7 @@ def test_a_projected_game_is_not_additive_and_both_values_agree():
 def test_flows_solved_anew_by_hand():
     pytest.importorskip("ortools")
     one_layer = np.array([[[0.5, 0.5], [0.0, 1.0]]])
-    game = p.resolved_game(one_layer, ("a", "b"))  # residual ½: capacities ¾ ¼ / 0 1; sink edges ¾ and 1¼
+    game = p.resolve_game(one_layer, ("a", "b"))  # residual ½: capacities ¾ ¼ / 0 1; sink edges ¾ and 1¼
     assert_allclose(game.table, [0, 0.75, 1.25, 2.0])
     total, credit = p.inflow(one_layer, np.array([1, 0]))
     assert total == pytest.approx(2.0)
@@ -48,9 +48,9 @@ def test_flows_solved_anew_by_hand():
 def test_verdicts_on_the_built_in_model():
     pytest.importorskip("torch")
     pytest.importorskip("ortools")
-    from accredit.arena.texts import loaded
+    from accredit.arena.texts import load
 
-    report = p.propositions(loaded("builtin"), quick=True)
+    report = p.propositions(load("builtin"), quick=True)
     fallen = [v.statement for v in report.verdicts if v.found is Found.REFUTED]
     assert len(report.verdicts) == 21
     assert report.verdicts[-1].found is Found.OPEN  # eight sentences do not tell whether flow reflects confidence
@@ -63,9 +63,9 @@ def test_verdicts_on_the_built_in_model():
 
 def test_flow_that_grows_with_confidence_is_seen_to():
     """Sixty pairs in the same order, and sixty fixed pairs in no order."""
-    from accredit.papers.beside_propositions import _correlated
+    from accredit.papers.beside_propositions import _correlate
 
     x = np.arange(60.0)
-    assert _correlated(x, np.sqrt(x), 0).value == pytest.approx(1)
-    shuffled = _correlated(x, np.random.default_rng(0).permutation(60) * 1.0, 0)
+    assert _correlate(x, np.sqrt(x), 0).value == pytest.approx(1)
+    shuffled = _correlate(x, np.random.default_rng(0).permutation(60) * 1.0, 0)
     assert abs(shuffled.value) < 0.6 and 0 in shuffled

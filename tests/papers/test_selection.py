@@ -140,7 +140,7 @@ def test_one_seed_judges_nothing(report, folder):
 
 
 def test_a_second_run_reads_the_store(report, folder, monkeypatch):
-    monkeypatch.setattr(selection, "measured", None)  # nothing may be run again
+    monkeypatch.setattr(selection, "measure", None)  # nothing may be run again
     again = selection.selection(folder, ["yelp", "mnist"], seeds=2, store=report[1], workers=1, sizes=TINY)
     assert again.markdown() == report[0].markdown()
 
@@ -157,7 +157,7 @@ def test_a_run_takes_up_where_it_was_left_and_finds_the_same_numbers_in_another_
     with Finished(store) as cells:
         for method in set(METHODS).difference(missing):
             cells.keep(run.key(method), vars(cell))
-    found = selection.finished([run], store, workers=workers)
+    found = selection.read_finished([run], store, workers=workers)
     assert found["mnist", "gradient", 0] == cell  # not run again
     with Finished(report[1]) as before:
         for method in missing:  # run now
@@ -177,8 +177,8 @@ def test_a_scaled_run_learns_from_more_rows_and_is_judged_on_the_same():
 @pytest.mark.slow
 def test_measures_mean_what_they_say(folder):
     run = Run(str(folder), "mnist", 0, TINY["pictures"])
-    world = selection_runs.built(run)
-    for method, result in selection_runs.measured(run, ["random", "l2x"]):
+    world = selection_runs.build(run)
+    for method, result in selection_runs.measure(run, ["random", "l2x"]):
         chosen, _, _ = selection_runs.EXPLAIN[method](world, run)
         assert chosen.sum(axis=1).tolist() == [25] * 20
         kept = world.black_box(world.task.x_test * chosen.reshape(-1, 28, 28)).argmax(axis=1)
@@ -224,7 +224,7 @@ def test_the_published_counts_are_those_of_the_real_files():
 
 
 def test_what_is_finished_is_reported_and_nothing_is_run(report, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(selection, "measured", None)  # nothing may be run
+    monkeypatch.setattr(selection, "measure", None)  # nothing may be run
     store = report[1]
     found = selection.selection(folder, ["yelp", "mnist"], seeds=3, store=store, sizes=TINY, only_finished=True)
     assert found.markdown() == report[0].markdown()  # the third seed is not there
@@ -283,8 +283,8 @@ def test_trials_stand_beside_the_setting_of_the_table(tried, report, folder, mon
     ):
         assert row in told
     assert "**L2X + ŷ**: trials: 2, from " in told and "the paper's 77.8 is" in told
-    monkeypatch.setattr(selection_further, "measured_together", None)  # nothing may be run again
-    monkeypatch.setattr(selection, "measured", None)
+    monkeypatch.setattr(selection_further, "measure_together", None)  # nothing may be run again
+    monkeypatch.setattr(selection, "measure", None)
     again = selection.selection(
         folder, ["yelp"], seeds=2, store=report[1], workers=1, sizes=TINY, only_finished=True, further=True
     )
@@ -322,14 +322,14 @@ def test_padding_becomes_a_word_that_may_be_kept(folder):
 def test_a_temperature_is_chosen_on_training_rows(folder, monkeypatch):
     sizes = replace(TINY["texts"], temperatures=(0.5, 0.1), surrogate="places")
     run = Run(str(folder), "imdb", 0, sizes)
-    world, asked = selection_runs.built(run), []
-    whole = selection_runs._learned
+    world, asked = selection_runs.build(run), []
+    whole = selection_runs._learn
 
     def learned(world, run, name, temperature, x):
         asked.append((temperature, len(x)))
         return whole(world, run, name, temperature, x)
 
-    monkeypatch.setattr(selection_runs, "_learned", learned)
+    monkeypatch.setattr(selection_runs, "_learn", learned)
     _, surrogate, ended = selection_runs.EXPLAIN["l2x"](world, run)
     assert asked[:2] == [(0.5, 20), (0.1, 20)] and asked[2][1] == 160
     assert f"temperature {asked[2][0]:g}" in ended and surrogate.shape == (24, 2)

@@ -24,7 +24,7 @@ from accredit.audit.swaps import others
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import shortcuts, shortcuts_runs
-from accredit.papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, Row, chosen, firsts
+from accredit.papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, Row, choose_shortcut, firsts
 from accredit.papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
 from accredit.papers.shortcuts_runs import (
     BASELINES,
@@ -34,8 +34,8 @@ from accredit.papers.shortcuts_runs import (
     PLAIN,
     Outcome,
     Task,
-    finished,
     inert_tokens,
+    read_finished,
     run_key,
 )
 from accredit.papers.verdicts import Found
@@ -149,8 +149,8 @@ def test_the_lowest_neutral_loss_is_chosen_whatever_the_mass():
     falling = tried(np.linspace(0.9, 0.1, len(CANDIDATES)))
     last = [max(k for k, c in enumerate(CANDIDATES) if (c.method, c.encoder) == key)
             for key in dict.fromkeys((c.method, c.encoder) for c in CANDIDATES)]  # fmt: skip
-    assert chosen(falling) == [CANDIDATES[k] for k in last]
-    assert chosen(tried(np.linspace(0.1, 0.9, len(CANDIDATES)))) == firsts(CANDIDATES)
+    assert choose_shortcut(falling) == [CANDIDATES[k] for k in last]
+    assert choose_shortcut(tried(np.linspace(0.1, 0.9, len(CANDIDATES)))) == firsts(CANDIDATES)
     assert len(firsts(CANDIDATES)) == 4
 
 
@@ -289,7 +289,7 @@ def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
     ]  # fmt: skip
     with Finished(tmp_path / "runs.sqlite") as store:
         store.keep(run_key(task, "a"), asdict(OUTCOME))
-        assert finished([task, task], store, "a", 1, print) == [OUTCOME, OUTCOME]
+        assert read_finished([task, task], store, "a", 1, print) == [OUTCOME, OUTCOME]
         assert store.found(run_key(task, "b")) is None
         assert [store.found(run_key(other, "a")) for other in others] == [None] * 5
 
@@ -315,8 +315,8 @@ def test_worker_processes_give_the_same_numbers(folder, tmp_path):
     settings = [s.shortened(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
     tasks = [Task(s, 0, "report", str(folder), str(tmp_path / "cache")) for s in settings]
     with Finished(":memory:") as two, Finished(":memory:") as one:
-        apart = finished(tasks, two, "d", 2, lambda _line: None)
-        here = finished(tasks, one, "d", 1, lambda _line: None)
+        apart = read_finished(tasks, two, "d", 2, lambda _line: None)
+        here = read_finished(tasks, one, "d", 1, lambda _line: None)
     assert [replace(o, seconds=0) for o in apart] == [replace(o, seconds=0) for o in here]
 
 

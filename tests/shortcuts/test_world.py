@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
-from accredit.shortcuts.world import Choices, World, seen
+from accredit.shortcuts.world import Choices, World, look_at
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -49,7 +49,7 @@ def selection(rng: np.random.Generator, q: Choices) -> np.ndarray:
 def loss_of(rng: np.random.Generator, world: World) -> np.ndarray:
     """A random loss L(f(x ⊙ m), y): any number for each x ⊙ m and y. Shape (cases, classes, masks)."""
     table = rng.exponential(size=(3**world.features, world.classes))
-    return table[seen(world)].transpose(0, 2, 1)
+    return table[look_at(world)].transpose(0, 2, 1)
 
 
 @settings(max_examples=60, deadline=None)

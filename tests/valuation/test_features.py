@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
 from accredit.valuation.features import features, glove
-from accredit.valuation.foretold import Foretold, foretold
+from accredit.valuation.foretold import Foretold, predict_share
 
 pytest.importorskip("sklearn")
 pytest.importorskip("pandas")
@@ -118,9 +118,9 @@ def test_labels_are_foretold_or_nobody_is_accused() -> None:
     """Noise is three standard errors above chance once in 700 draws of one model; this seed is not one."""
     rng = np.random.default_rng(1)
     y = np.arange(120) % 2
-    assert foretold(rng.normal(size=(120, 3)), y).refusal
+    assert predict_share(rng.normal(size=(120, 3)), y).refusal
     ring = rng.normal(size=(120, 2))
     ring *= ((1 + 3 * y) / np.linalg.norm(ring, axis=1))[:, None]  # no line parts them, neighbours do
-    assert not foretold(ring, y).refusal
+    assert not predict_share(ring, y).refusal
     assert "too few" in Foretold(1.0, 0.5, 8).refusal
-    assert foretold(np.zeros((3, 1)), np.array([0, 1, 2])).refusal  # nobody has a fellow
+    assert predict_share(np.zeros((3, 1)), np.array([0, 1, 2])).refusal  # nobody has a fellow

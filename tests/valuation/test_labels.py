@@ -10,11 +10,11 @@ from accredit.core import InvalidInput
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
 from accredit.valuation.label_rate import _Likelihood, error_rate
 from accredit.valuation.label_result import Evidence, WrongLabels
-from accredit.valuation.label_scores import margin, neighbour_agreement, scaled, text_views
-from accredit.valuation.labels import COMBINED, WANTED, _chosen, _heard, _listed, _Scored, wrong_labels
+from accredit.valuation.label_scores import margin, neighbour_agreement, scale, text_views
+from accredit.valuation.labels import COMBINED, WANTED, _choose, _hear, _read_list, _Scored, wrong_labels
 from accredit.valuation.oddities import nearest, oddities
-from accredit.valuation.out_of_fold import belief, out_of_fold, pool_shares, pooled
-from accredit.valuation.planted import Trial, found_share, planted
+from accredit.valuation.out_of_fold import belief, out_of_fold, pool, pool_shares
+from accredit.valuation.planted import Trial, find_share, plant
 
 pytest.importorskip("sklearn")
 
@@ -35,7 +35,7 @@ def _blobs(
 def test_flips_in_clear_data_are_listed_with_the_precision_that_is_stated() -> None:
     x, y, wrong = _blobs(500, apart=4.0, flips=50, classes=3)
     found = wrong_labels(y, features=x)
-    assert found_share(-found.suspicion, wrong) > 0.97
+    assert find_share(-found.suspicion, wrong) > 0.97
     assert found.precision is not None and found.precision_interval is not None
     true = wrong[list(found.suspects)].mean()
     assert abs(found.precision - true) <= 0.2  # 500 rows; the benchmark measures it on 1,000 texts
@@ -50,7 +50,7 @@ def test_flips_in_clear_data_are_listed_with_the_precision_that_is_stated() -> N
 def test_a_score_is_preferred_where_it_finds_clearly_more() -> None:
     near = (Evidence("neighbours, x", 0.91, 0.01), Evidence(COMBINED, 0.9, 0.01))
     far = (Evidence("neighbours, x", 0.93, 0.01), Evidence(COMBINED, 0.9, 0.01))
-    assert _chosen(near).score == COMBINED and _chosen(far).score == "neighbours, x"
+    assert _choose(near).score == COMBINED and _choose(far).score == "neighbours, x"
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_the_same_seed_gives_the_same_list() -> None:
 
 def test_planted_flips_are_a_tenth_and_always_another_class() -> None:
     y = np.random.default_rng(0).integers(0, 4, size=200)
-    labels, flipped = planted(y, 4, seed=1)
+    labels, flipped = plant(y, 4, seed=1)
     assert flipped.sum() == 20
     assert (labels[flipped] != y[flipped]).all() and (labels[~flipped] == y[~flipped]).all()
 
@@ -114,7 +114,7 @@ def test_copies_of_a_row_do_not_vouch_for_its_label() -> None:
     together = out_of_fold(x[rows], y[rows], penalty=1.0, copies=rows)["nearest"]
     assert (margin(alone, y[rows])[wrong[rows]] > 0).mean() > 0.7
     assert (margin(together, y[rows])[wrong[rows]] < 0).all()
-    labels, flipped = planted(y[rows], 2, seed=0, copies=rows)
+    labels, flipped = plant(y[rows], 2, seed=0, copies=rows)
     assert flipped.sum() == 24
     assert (labels.reshape(4, 60) == labels[:60]).all() and (flipped.reshape(4, 60) == flipped[:60]).all()
 
@@ -130,7 +130,7 @@ def test_where_every_label_is_foretold_none_looks_wrong() -> None:
 def test_small_classes_keep_two_rows_of_their_own() -> None:
     y = np.array([0] * 50 + [1] * 3 + [2] * 2)
     for seed in range(50):
-        labels, flipped = planted(y, 3, seed)
+        labels, flipped = plant(y, 3, seed)
         assert flipped.any() and not flipped[53:].any() and flipped[50:53].sum() <= 1
         assert (labels[~flipped] == y[~flipped]).all()
 
@@ -251,7 +251,7 @@ def test_a_list_is_as_right_as_its_interval_says_and_admits_what_it_cannot_tell(
         wrong = np.random.default_rng([seed, 1]).random(1000) < rate
         y = np.where(wrong, 1 - true, true)
         order = np.argsort(margin(logs, y), kind="stable")
-        found = _listed(order, _Scored({}, logs, logs.argmax(axis=1) == y), y, COMBINED, [], WANTED)
+        found = _read_list(order, _Scored({}, logs, logs.argmax(axis=1) == y), y, COMBINED, [], WANTED)
         if not found["suspects"]:
             inside += 1
             continue
@@ -271,9 +271,9 @@ def test_models_have_a_say_by_what_they_add() -> None:
     silent = rng.normal(size=(600, 3))
     shares = pool_shares([telling, cocksure, silent], y)
     assert shares[0] > 0.3 and shares[1] < 0.05 and shares[2] < 0.3
-    mixed = pooled([telling, cocksure, silent], shares)
+    mixed = pool([telling, cocksure, silent], shares)
     assert_allclose(np.exp(mixed).sum(axis=1), 1.0)
-    even = pooled([telling, cocksure, silent], np.full(3, 1 / 3))
+    even = pool([telling, cocksure, silent], np.full(3, 1 / 3))
     assert mixed[np.arange(600), y].sum() > even[np.arange(600), y].sum()
 
 
@@ -323,9 +323,9 @@ def test_a_view_that_foretells_nothing_has_no_vote() -> None:
     x, y, wrong = _blobs(120, apart=4.0, flips=8)
     noise = np.random.default_rng(1).normal(size=(120, 40))
     both = wrong_labels(y, features={"good": x, "noise": noise})
-    logs = {name: list(out_of_fold(scaled(view, name), y).values()) for name, view in (("good", x), ("noise", noise))}
-    assert _heard(logs, y) == ["good"] and _heard({"noise": logs["noise"]}, y) == ["noise"]
-    assert both.agreement == (pooled(logs["good"], pool_shares(logs["good"], y)).argmax(axis=1) == y).mean()
+    logs = {name: list(out_of_fold(scale(view, name), y).values()) for name, view in (("good", x), ("noise", noise))}
+    assert _hear(logs, y) == ["good"] and _hear({"noise": logs["noise"]}, y) == ["noise"]
+    assert both.agreement == (pool(logs["good"], pool_shares(logs["good"], y)).argmax(axis=1) == y).mean()
     assert both.suspects and set(both.suspects[:6]) <= set(np.flatnonzero(wrong).tolist())
 
 

@@ -13,7 +13,7 @@ from accredit.core import InvalidInput
 from accredit.valuation.gradient_store import GradientStore
 from accredit.valuation.influence import Influences
 from accredit.valuation.kfac import kronecker, mean_influence, network_influence
-from accredit.valuation.layers import row_gradients, tracked_layers
+from accredit.valuation.layers import row_gradients, track_layers
 from accredit.valuation.losses import Classification, NextTokens, Regression, loss_named
 from accredit.valuation.network import network, weights_of
 from accredit.valuation.projection import projection
@@ -227,7 +227,7 @@ def test_layers_can_be_chosen_and_what_is_left_out_is_named() -> None:
     model[2].weight.requires_grad_(False)
     model[0].weight.requires_grad_(False)
     with pytest.raises(InvalidInput, match="no linear"):
-        tracked_layers(model)
+        track_layers(model)
 
 
 def test_losses_draw_what_the_model_believes() -> None:

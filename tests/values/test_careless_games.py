@@ -11,7 +11,7 @@ from accredit.core import tabulate
 from accredit.core.choices import tabulate_choices
 from accredit.core.predicting import Predictions
 from accredit.games import cached, counted, grouped, restricted
-from accredit.games.wrappers import watched
+from accredit.games.wrappers import watch
 from accredit.store import durable
 from accredit.store.executors import evaluate
 from accredit.valuation import datamodels
@@ -105,7 +105,7 @@ RULES = {
     "mobius": lambda game: mobius(game, 2),
     "cached": lambda game: shapley(cached(game)),
     "counted": lambda game: shapley(counted(game)),
-    "watched": lambda game: shapley(watched(game, lambda count: None)),
+    "watched": lambda game: shapley(watch(game, lambda count: None)),
     "grouped": lambda game: shapley(grouped(game, {"ab": ["a", "b"]})),
     "restricted": lambda game: shapley(restricted(game, ["a", "b", "d"], given=["c"])),
     "datamodels": lambda game: datamodels(game, subsets=80).attribution(),

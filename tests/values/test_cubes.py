@@ -11,7 +11,7 @@ from accredit.evaluate import check_claims
 from accredit.games import TableGame
 from accredit.values import CubeGame, banzhaf, banzhaf_interactions, beta, semivalue, shapley, shapley_interactions
 from accredit.values.semivalues import leave_one_out_weights
-from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue, beta_semivalue, weighed
+from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue, beta_semivalue, weigh
 from tests.random_games import NAMES
 
 
@@ -87,7 +87,7 @@ def test_a_cube_that_makes_no_sense_is_refused(arguments, says):
 
 
 @pytest.mark.parametrize(
-    "rule", [SHAPLEY, BANZHAF, beta_semivalue(0.5, 3), weighed(leave_one_out_weights(9), 9)], ids=lambda r: r.name[:12]
+    "rule", [SHAPLEY, BANZHAF, beta_semivalue(0.5, 3), weigh(leave_one_out_weights(9), 9)], ids=lambda r: r.name[:12]
 )
 def test_nodes_weights_and_moments_of_a_semivalue_agree(rule: Semivalue):
     """Σ ω tᵘ(1−t)ᵛ is the moment, which is the weight of a coalition of u among u + v others."""
@@ -102,4 +102,4 @@ def test_nodes_weights_and_moments_of_a_semivalue_agree(rule: Semivalue):
 
 def test_weights_for_fewer_players_than_the_game_has_are_refused():
     with pytest.raises(InvalidInput, match="4 players"):
-        weighed([0.25, 0.25 / 3, 0.25 / 3, 0.25], 4).weights(5)
+        weigh([0.25, 0.25 / 3, 0.25 / 3, 0.25], 4).weights(5)

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput, NotConverged
-from accredit.core.coalitions import packed
+from accredit.core.coalitions import pack
 from accredit.games import FunctionGame, TableGame
-from accredit.values.control import Control, Scores, judged, score_bounds
+from accredit.values.control import Control, Scores, judge, score_bounds
 from accredit.values.differences import Differences, DifferencesHint
 from accredit.values.intervals import Confidence
 from accredit.values.orders import Permutations
@@ -22,7 +22,7 @@ def all_pairs(game):
     n, earned = len(game.players), game.table - game.table[0]
     index = np.arange(1, (1 << n) - 1)
     x = members(n)[index]
-    return Sample(n, packed(x), x.sum(axis=1), earned[index], earned[(1 << n) - 1 - index])
+    return Sample(n, pack(x), x.sum(axis=1), earned[index], earned[(1 << n) - 1 - index])
 
 
 def test_differences_of_values_are_the_sum_over_sets_without_both():
@@ -129,7 +129,7 @@ def test_student_t_intervals_cover_93_to_97_percent(kind, budget, runs):
         ledger = Ledger(game)
         pairs = Pairs(law, ledger, seed)
         pairs.draw((budget - 2) // 2)
-        found = judged(pairs.sample(), law, ledger, confidence, share=1.0)
+        found = judge(pairs.sample(), law, ledger, confidence, share=1.0)
         hits.append((np.abs(found.credit - exact) <= found.half_widths).mean())
     slack = 5.5 * np.std(hits, ddof=1) / np.sqrt(len(hits))
     assert 0.93 - slack <= np.mean(hits) <= 0.97 + slack
@@ -141,7 +141,7 @@ def test_the_coverage_test_measures_what_solve_returns():
     pairs = Pairs(law, ledger, 5)
     pairs.draw(124)
     found, solved = (
-        judged(pairs.sample(), law, ledger, Confidence(), share=1.0),
+        judge(pairs.sample(), law, ledger, Confidence(), share=1.0),
         Differences(budget=250, seed=5).solve(game),
     )
     assert n == 13

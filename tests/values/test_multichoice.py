@@ -12,7 +12,7 @@ from accredit.core.choices import tabulate_choices
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
 from accredit.games import ChoiceFunction, ChoiceTable
 from accredit.values import banzhaf, bolger, by_player, multichoice, multichoices, shapley
-from accredit.values.alternatives import averaged
+from accredit.values.alternatives import average
 from accredit.values.multichoice import (
     MARKS,
     RULES,
@@ -194,7 +194,7 @@ def test_with_two_alternatives_bolger_is_shapley():
     two = ChoiceTable(game.players, game.table.reshape([2] * 4).transpose(), [["out", "in"]] * 4)
     assert_allclose(bolger(two)["in"].credit, shapley(game).credit, atol=1e-12)
     assert_allclose(bolger(two)["out"].credit, -shapley(game).credit, atol=1e-12)
-    assert_allclose(averaged(two.table, 1), game.table)
+    assert_allclose(average(two.table, 1), game.table)
 
 
 def test_bolger_keeps_its_claims():

@@ -16,7 +16,7 @@ from accredit.games import ChoiceFunction, FunctionGame, TableGame
 from accredit.values import interactions, multichoice, roll_calls
 from accredit.values.alternatives import bolger
 from accredit.values.differences import Differences, DifferencesHint
-from accredit.values.intervals import blurred
+from accredit.values.intervals import blur_between
 from accredit.values.orders import Antithetic, Permutations
 from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
@@ -174,6 +174,6 @@ def test_a_game_that_says_how_far_its_payoffs_move_is_believed():
 def test_what_rounding_may_make_by_hand():
     """Eight roundings of single precision of the spread, or four of what a payoff moves by, and 64 of the largest payoff, taken
     up to a power of two."""
-    assert_allclose(blurred(-1.0, 3.0), 8 * 2.0**-23 * 4 + 64 * 2.0**-52 * 4)
-    assert blurred(2.0, 2.0) == 128 * 2.0**-52
-    assert_allclose(blurred(0.0, 1.0, moved=0.01), 0.04)
+    assert_allclose(blur_between(-1.0, 3.0), 8 * 2.0**-23 * 4 + 64 * 2.0**-52 * 4)
+    assert blur_between(2.0, 2.0) == 128 * 2.0**-52
+    assert_allclose(blur_between(0.0, 1.0, moved=0.01), 0.04)

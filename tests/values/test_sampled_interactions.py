@@ -217,9 +217,9 @@ def test_controls_are_fitted_to_so_many_pairs_and_no_more(monkeypatch):
     """The pairs beyond still count: their scores narrow the intervals."""
     monkeypatch.setattr("accredit.values.sampled_interactions.MOST_FITTED", 100)
     seen = []
-    fitted = sampled_module.fitted
+    fitted = sampled_module.fit
     monkeypatch.setattr(
-        sampled_module, "fitted", lambda sample, total: (seen.append(len(sample)), fitted(sample, total))[1]
+        sampled_module, "fit", lambda sample, total: (seen.append(len(sample)), fitted(sample, total))[1]
     )
     game = asked(text())
     few, many = (accredit.interactions(game, "sii", budget=budget) for budget in (200, 2000))

@@ -13,9 +13,9 @@ from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.clock import FITTED, best_split, fit_seconds
-from accredit.values.surrogate.design import empty_design, grown
+from accredit.values.surrogate.design import empty_design, grow
 from accredit.values.surrogate.estimate import Asked, _sample, estimate
-from accredit.values.surrogate.estimator import asked_pairs
+from accredit.values.surrogate.estimator import ask_pairs
 from accredit.values.surrogate.fitting import more_rows, stages
 from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
 from accredit.values.surrogate.likelihood import Mixture
@@ -123,7 +123,7 @@ def test_pairs_beyond_those_fitted_correct_the_estimate():
     found = []
     for pairs in (60, 499):
         rng = np.random.default_rng(0)
-        asked = asked_pairs(gloves(), None, pairs, rng)
+        asked = ask_pairs(gloves(), None, pairs, rng)
         found.append(estimate(asked, 0.05, False, 60, rng))
     assert [finding.certificate["pairs fitted"] for finding in found] == [60, 60]
     assert found[1].credit.sum() == pytest.approx(4.1, abs=1e-12)
@@ -141,7 +141,7 @@ def test_the_debiased_centre_adds_the_regression_of_residuals():
 
 def test_a_linear_surrogate_without_penalty_is_leverage_regression():
     rng = np.random.default_rng(0)
-    design = grown(empty_design(9), 60, rng)
+    design = grow(empty_design(9), 60, rng)
     game = gloves(9)
     ends = game.payoff(np.array([[False] * 9, [True] * 9]))
     asked = Asked(float(ends[0]), float(ends[1]), design, game.payoff(design.pairs), game.payoff(~design.pairs))
@@ -150,7 +150,7 @@ def test_a_linear_surrogate_without_penalty_is_leverage_regression():
 
 
 def test_both_operators_read_an_additive_game_off_all_pairs():
-    design = grown(empty_design(6), 31, np.random.default_rng(0))
+    design = grow(empty_design(6), 31, np.random.default_rng(0))
     shares = np.array([1.0, -2, 3, 0.5, -1, -1.5])
     odd = (design.pairs - 0.5) @ shares
     for linear in (AllPairs(design), Regression(design)):
@@ -161,7 +161,7 @@ def test_both_operators_read_an_additive_game_off_all_pairs():
 
 
 def test_degrees_of_freedom_count_the_pairs_that_carry_the_error():
-    design = grown(empty_design(12), 400, np.random.default_rng(0))
+    design = grow(empty_design(12), 400, np.random.default_rng(0))
     linear, open_ = Regression(design), design.inclusion < 1
     even = np.where(open_, 1 / np.sqrt(np.maximum(linear.reach * (1 - design.inclusion), 1e-300)), 0.0)
     assert t_multiple(linear, design, even, 0.05) == pytest.approx(student.ppf(0.975, 400 - 12))
@@ -171,7 +171,7 @@ def test_degrees_of_freedom_count_the_pairs_that_carry_the_error():
 
 
 def test_regression_solves_the_weighted_least_squares_problem():
-    design = grown(empty_design(9), 60, np.random.default_rng(1))
+    design = grow(empty_design(9), 60, np.random.default_rng(1))
     load = np.random.default_rng(2).normal(size=60)
     z = design.pairs - design.sizes[:, None] / 9
     root = np.sqrt(design.weights)
@@ -346,7 +346,7 @@ def test_a_fit_to_the_last_digits_claims_no_more_than_was_verified(seed):
 )
 def test_relevances_are_fitted_on_more_pairs_than_amplitudes(pairs, rows):
     rng = np.random.default_rng(0)
-    design = grown(empty_design(30), pairs, rng)
+    design = grow(empty_design(30), pairs, rng)
     sample = _sample(design, rng.normal(size=pairs))
     found = more_rows(stages(sample, rng), sample, rng)
     assert [len(each) for each, _ in found] == rows

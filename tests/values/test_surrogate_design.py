@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core.coalitions import keys
-from accredit.values.surrogate.design import Design, empty_design, expected_allocation, grown, strata
+from accredit.values.surrogate.design import Design, empty_design, expected_allocation, grow, strata
 
 
 def first(players, pairs, seed=0):
-    return grown(empty_design(players), pairs, np.random.default_rng(seed))
+    return grow(empty_design(players), pairs, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 12])
@@ -91,7 +91,7 @@ def test_growing_keeps_earlier_pairs_and_stays_near_the_expected_allocation():
     rng = np.random.default_rng(1)
     design = empty_design(15)
     for pairs in (8, 64, 128, 256, 700):
-        before, design = design, grown(design, pairs, rng)
+        before, design = design, grow(design, pairs, rng)
         assert len(design) == pairs and len(set(keys(design.pairs))) == pairs
         assert np.array_equal(design.pairs[: len(before)], before.pairs)
         have = np.bincount(design.sizes, minlength=8)[1:]
@@ -102,7 +102,7 @@ def test_growing_reaches_every_pair():
     rng = np.random.default_rng(2)
     design = empty_design(8)
     for pairs in (30, 60, 100, 126, 127, 500):
-        design = grown(design, pairs, rng)
+        design = grow(design, pairs, rng)
         assert len(design) == min(pairs, 127)
     assert design.complete and np.all(design.log_inclusion == 0)
 

@@ -10,12 +10,12 @@ from accredit.values.surrogate.fitting import (
     fit_isotropic,
     isotropic_kernels,
     isotropic_objective,
-    minimised,
+    minimise,
     screened_kernels,
     screened_objective,
     stages,
 )
-from accredit.values.surrogate.likelihood import Mixture, Sample, inverse_of_lower, solved
+from accredit.values.surrogate.likelihood import Mixture, Sample, inverse_of_lower, solve
 from accredit.values.surrogate.posterior import posterior
 from accredit.values.surrogate.rows import Meeting, Rows
 from accredit.values.surrogate.walsh import Walsh
@@ -57,7 +57,7 @@ def test_the_curvature_is_the_average_of_observed_and_expected_information(seed)
         for step in 1e-5 * np.eye(6)
     ])  # fmt: skip
     grams = np.exp(place)[:, None, None] * np.stack([kernel.between(data.meeting) for kernel in kernels])
-    found = solved(grams.sum(axis=0) + np.diag(data.noise), data)
+    found = solve(grams.sum(axis=0) + np.diag(data.noise), data)
     precision = found.half + np.tril(found.half, -1).T
     moved = np.stack([precision @ gram for gram in grams])
     expected = 0.5 * np.einsum("iab,jba->ij", moved, moved) - 0.5 * found.rate / found.misfit * np.outer(
@@ -79,7 +79,7 @@ def test_the_search_ends_at_the_highest_likelihood_with_either_model():
             np.array([(-10.0, 3.5)] * 7 + [(-14.0, 14.0)] * 5),
         ),
     ]:
-        near = objective(minimised(objective, start, box, 40)).value
+        near = objective(minimise(objective, start, box, 40)).value
 
         def value_and_slope(place, objective=objective):
             found = objective(place)
@@ -92,7 +92,7 @@ def test_the_search_ends_at_the_highest_likelihood_with_either_model():
 
 def test_a_search_that_cannot_start_stays_where_it_is():
     start = np.array([1.0, 2.0])
-    assert minimised(lambda place: None, start, np.array([(-5.0, 5.0)] * 2), 9) is start
+    assert minimise(lambda place: None, start, np.array([(-5.0, 5.0)] * 2), 9) is start
 
 
 def test_hyper_parameters_are_searched_on_few_rows_first():
@@ -123,13 +123,13 @@ def test_restricted_likelihood_is_that_of_contrasts_free_of_the_slope():
     gaps = []
     for amplitude in (0.1, 1.0, 30.0):
         covariance = amplitude * Walsh(3).between(Meeting(data.rows, data.rows)) + np.diag(data.noise)
-        gaps.append(solved(covariance, data).unlikelihood - by_contrasts(covariance))
+        gaps.append(solve(covariance, data).unlikelihood - by_contrasts(covariance))
     assert_allclose(gaps, gaps[0], rtol=1e-9)
 
 
 def test_a_covariance_without_cholesky_factor_is_refused():
     data = sample()
-    assert solved(-np.eye(len(data)), data) is None
+    assert solve(-np.eye(len(data)), data) is None
 
 
 def test_left_out_residuals_are_those_of_refits_without_the_pair():

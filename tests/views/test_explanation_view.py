@@ -11,7 +11,7 @@ from accredit.core import Attribution
 from accredit.explanation import Explanation
 from accredit.explanation.assembled import NOTHING_KNOWN
 from accredit.views.explanation import explanation_blocks, explanation_body
-from accredit.views.flow import MOST, drawn, flow_svg, left_out
+from accredit.views.flow import MOST, draw, flow_svg, left_out
 from accredit.views.notation import claim_letters
 from accredit.views.numbers import column
 from accredit.views.page import asset, stylesheet
@@ -105,11 +105,11 @@ def test_no_hostile_name_survives_as_markup(name):
 def test_drawing_keeps_nearly_all_of_the_flow_and_marks_the_cut():
     picture = flow_picture([f"t{k}" for k in range(12)])
     for layer in range(picture.layers):
-        kept = sum(picture.edges[layer][i, j] for i, j in drawn(picture.edges[layer]))
+        kept = sum(picture.edges[layer][i, j] for i, j in draw(picture.edges[layer]))
         assert kept >= 0.98 * picture.edges[layer].sum()
     svg = flow_svg(picture)
     assert svg.count('class="cut"') == sum(
-        (picture.cut[layer][i, j] > 0) for layer in range(4) for i, j in drawn(picture.edges[layer])
+        (picture.cut[layer][i, j] > 0) for layer in range(4) for i, j in draw(picture.edges[layer])
     )
     assert svg.count('class="tick"') == svg.count('class="cut"') > 0
 

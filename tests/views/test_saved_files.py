@@ -23,7 +23,7 @@ from accredit.views.design import PARTS, design_page
 from accredit.views.edges_page import edges_page
 from accredit.views.engine import environment
 from accredit.views.valuation import report_page
-from accredit.views.words import leaders, spoken
+from accredit.views.words import leaders, speak
 from tests.browsing import WIDTHS, chromium, fits, new_page
 from tests.views.pages import VIEWS
 from tests.views.samples import sample
@@ -104,7 +104,7 @@ def test_a_comparison_puts_its_charts_before_its_notes_and_names_its_columns():
 
 
 def test_how_a_number_was_computed_is_said_and_not_printed():
-    assert spoken("shapley/Exact()") == "Shapley, exact"
+    assert speak("shapley/Exact()") == "Shapley, exact"
     page = views.game_page(report(TableGame("ab", [0, 1, 2, 4])), "A game")
     assert "Exact()" not in page and "Shapley, exact: 4 shared" in page
     assert "Exact()" not in views.explanation_page(sample())

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from accredit.core import FloatArray
-from accredit.core.coalitions import packed
+from accredit.core.coalitions import pack
 from accredit.store import Entry, Journal, fingerprint
 from tests.browsing import WAIT, chromium
 
@@ -35,7 +35,7 @@ def additive(masks: Any) -> FloatArray:
 def store(journal: Journal, masks: Any) -> None:
     """Pay for some coalitions."""
     game = journal.enter(fingerprint(data="toy"), ROWS)
-    entries = [Entry(bytes(bits), "ok", float(x), 0.01) for bits, x in zip(packed(masks), additive(masks), strict=True)]
+    entries = [Entry(bytes(bits), "ok", float(x), 0.01) for bits, x in zip(pack(masks), additive(masks), strict=True)]
     journal.record(game, 0, entries)
 
 

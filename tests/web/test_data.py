@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import Attribution, InvalidInput, Precision
-from accredit.core.coalitions import packed
+from accredit.core.coalitions import pack
 from accredit.games import FunctionGame, TableGame
 from accredit.store import Entry, Journal, fingerprint
 from accredit.valuation.labels import wrong_labels
@@ -315,7 +315,7 @@ def test_groups_are_named_while_the_run_goes_on(path):
         journal.describe(run, {"labels": ["x"] * 16, "groups": {"first": list(ROWS[:8]), "last": list(ROWS[8:])}})
         masks = np.repeat(np.random.default_rng(0).random((60, 2)) < 0.5, 8, axis=1)
         game = journal.enter(fingerprint(data="toy"), ROWS)
-        for seed, (bits, x) in enumerate(zip(packed(masks), additive(masks), strict=True)):
+        for seed, (bits, x) in enumerate(zip(pack(masks), additive(masks), strict=True)):
             journal.record(game, seed, [Entry(bytes(bits), "ok", float(x), 0.01)])
     seen = watch(path)
     assert seen.values is not None and seen.provisional and seen.values.players == ("first", "last")

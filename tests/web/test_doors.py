@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvicorn
 
-from accredit.web.app import application, guarded
+from accredit.web.app import application, guard
 from accredit.web.doors import STRANGERS, Door
 from accredit.web.server import listening
 from accredit.web.worker import Worker
@@ -29,7 +29,7 @@ async def served(door: type[Door]) -> AsyncIterator[int]:
     """The real routes behind the real gate and doors; no model is needed to be told about it."""
     with listening(0) as bound:
         port = bound.getsockname()[1]
-        app = guarded(application(Worker()), KEY, port)
+        app = guard(application(Worker()), KEY, port)
         server = uvicorn.Server(uvicorn.Config(app, http=door, log_level="error", lifespan="off", ws="none"))
         serving = asyncio.ensure_future(server.serve(sockets=[bound]))
         while not server.started:

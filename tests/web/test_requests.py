@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from accredit.explanation.requests import AnswerRequest, TextRequest, settings_of
 from accredit.web import requests as page
-from accredit.web.explaining import asked_by
+from accredit.web.explaining import ask_by
 
 PAGE = {page.ExplainRequest: TextRequest, page.WhatIfRequest: TextRequest, page.AnswerRequest: AnswerRequest}
 LEAST = {"text": "A film.", "changed": "A bad film.", "method": "loo"}  # what some of them need
@@ -18,12 +18,12 @@ LEAST = {"text": "A film.", "changed": "A bad film.", "method": "loo"}  # what s
 @pytest.mark.parametrize("model", PAGE, ids=lambda model: model.__name__)
 def test_what_is_not_asked_is_what_the_library_does_by_itself(model):
     needed = {name: LEAST[name] for name, field in model.model_fields.items() if field.is_required()}
-    assert asked_by(model(**needed).model_dump(), PAGE[model]) == PAGE[model]()
+    assert ask_by(model(**needed).model_dump(), PAGE[model]) == PAGE[model]()
 
 
 def test_a_setting_that_no_request_has_cannot_be_offered():
     with pytest.raises(KeyError, match="colour"):
-        page.asked_with("Odd", "…", (TextRequest,), {"colour": str})
+        page.ask_with("Odd", "…", (TextRequest,), {"colour": str})
 
 
 @pytest.mark.parametrize("name", sorted(set(settings_of(TextRequest)) - set(page.ExplainRequest.model_fields)))

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from accredit.store import Journal, fingerprint
-from accredit.web.app import application, guarded, page_files
+from accredit.web.app import application, guard, page_files
 from accredit.web.safety import BODY_LIMIT, HEADERS
 from accredit.web.worker import Worker
 
@@ -21,7 +21,7 @@ COOKIES = {"players": ["Alice", "Bob"], "payoffs": [0, 5, 3, 10]}
 
 @pytest.fixture
 def stranger() -> TestClient:
-    return TestClient(guarded(application(Worker()), SECRET, PORT), base_url=BASE)
+    return TestClient(guard(application(Worker()), SECRET, PORT), base_url=BASE)
 
 
 BEARER = {"authorization": f"Bearer {SECRET}"}
@@ -71,7 +71,7 @@ def test_the_printed_address_becomes_one_without_the_key(stranger):
 
 def test_the_printed_address_opens_one_browser_once():
     """A browser writes every address into its history, also one that only led to another."""
-    page = TestClient(guarded(application(Worker()), SECRET, PORT, "a-ticket"), base_url=BASE)
+    page = TestClient(guard(application(Worker()), SECRET, PORT, "a-ticket"), base_url=BASE)
     assert page.get("/?token=wrong", follow_redirects=False).headers["location"] == "/?page="
     first, second = (page.get("/?token=a-ticket", follow_redirects=False) for _ in range(2))
     assert first.headers["location"] == f"/?page={halves(page)[1]}" and "set-cookie" in first.headers
@@ -100,7 +100,7 @@ def test_each_half_of_the_key_is_useless_alone(stranger):
 
 def test_another_server_gives_other_halves(stranger):
     cookie, page = halves(stranger)
-    restarted = TestClient(guarded(application(Worker()), SECRET + "2", PORT), base_url=BASE)
+    restarted = TestClient(guard(application(Worker()), SECRET + "2", PORT), base_url=BASE)
     assert with_halves(restarted, cookie, page) == 403
 
 
@@ -292,7 +292,7 @@ def test_what_there_is_not_is_told_the_same_way(client):
 
 
 def journal_client(path: Path) -> TestClient:
-    client = TestClient(guarded(application(Worker(), str(path)), SECRET, PORT), base_url=BASE)
+    client = TestClient(guard(application(Worker(), str(path)), SECRET, PORT), base_url=BASE)
     client.headers.update(BEARER)
     return client
 

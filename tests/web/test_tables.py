@@ -10,7 +10,7 @@ import pytest
 
 from accredit.core import InvalidInput
 from accredit.web import tables
-from accredit.web.dropped import dropped
+from accredit.web.dropped import drop
 from accredit.web.tables import explain_table
 from accredit.web.tasks import Recent
 
@@ -62,7 +62,7 @@ def test_a_model_is_fitted_on_the_spot_and_the_page_says_so_and_how_good_it_is()
 @pytest.mark.slow
 def test_any_row_is_a_waterfall_whose_steps_add_up_and_is_computed_once(monkeypatch):
     served, table, fits = Served(), staff(), []
-    monkeypatch.setattr(tables, "fitted", lambda *a, made=tables.fitted: fits.append(1) or made(*a))
+    monkeypatch.setattr(tables, "fit", lambda *a, made=tables.fit: fits.append(1) or made(*a))
     answer(asked(table), served)
     explained, _ = next(iter(served.recent._kept.values()))
     for row in (0, 59):
@@ -149,7 +149,7 @@ def test_the_built_in_table_needs_no_file():
 
 
 def test_a_file_that_was_dropped_is_gone_afterwards():
-    with dropped("a\n1\n", "x.csv") as path:
+    with drop("a\n1\n", "x.csv") as path:
         assert path.read_text() == "a\n1\n"
     assert not path.exists()
 

@@ -9,7 +9,7 @@ from accredit.core import InvalidInput
 from accredit.web.explaining import explain
 from accredit.web.requests import ExplainRequest
 from accredit.web.tasks import Models
-from accredit.web.trained import offered
+from accredit.web.trained import offer
 
 WORDS = ("good", "dull", "film", "story", "never", "a", "and", "quite")
 
@@ -71,13 +71,13 @@ def test_a_browser_cannot_name_a_folder():
 
 def test_folders_that_hold_no_explainer_or_share_a_name_are_refused_at_the_start(tmp_path):
     with pytest.raises(InvalidInput, match="holds no saved explainer"):
-        offered([str(tmp_path)])
+        offer([str(tmp_path)])
     for place in ("a/films", "b/films"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "explainer.json").write_text('{"kind": "fast shapley"}')
-    assert offered([str(tmp_path / "a/films")]) == {"fast-shapley:films": str(tmp_path / "a/films")}
+    assert offer([str(tmp_path / "a/films")]) == {"fast-shapley:films": str(tmp_path / "a/films")}
     with pytest.raises(InvalidInput, match="is a second fast-shapley:films; rename one"):
-        offered([str(tmp_path / "a/films"), str(tmp_path / "b/films")])
+        offer([str(tmp_path / "a/films"), str(tmp_path / "b/films")])
     (tmp_path / "a/films/explainer.json").write_text('{"kind": "judge"}')
     with pytest.raises(InvalidInput, match="holds a judge, which is not a method"):
-        offered([str(tmp_path / "a/films")])
+        offer([str(tmp_path / "a/films")])

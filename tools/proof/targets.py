@@ -228,11 +228,11 @@ def page_requests(rng: random.Random) -> None:
 def _client() -> Any:
     from starlette.testclient import TestClient
 
-    from accredit.web.app import application, guarded
+    from accredit.web.app import application, guard
     from accredit.web.worker import Worker
 
     client = TestClient(
-        guarded(application(Worker()), "secret", 8123), base_url="http://127.0.0.1:8123", raise_server_exceptions=False
+        guard(application(Worker()), "secret", 8123), base_url="http://127.0.0.1:8123", raise_server_exceptions=False
     )
     client.headers["authorization"] = "Bearer secret"
     return client

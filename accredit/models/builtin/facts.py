@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import InvalidInput, checked_seed, whole_number
+from accredit.core import InvalidInput, check_seed, whole_number
 
 NAMES = (
     "Anna", "Boris", "Clara", "David", "Emma", "Felix", "Greta", "Hugo", "Irene", "Jonas",
@@ -82,7 +82,7 @@ def facts(kind: str = "plain", passages: int = 6, seed: int = 0) -> Facts:
         raise InvalidInput(f"kind is {kind!r}; write one of {', '.join(KINDS)}")
     least = 1 if kind == "plain" else 2
     whole_number(passages, "passages", least, MOST)
-    rng = np.random.default_rng(checked_seed(seed))
+    rng = np.random.default_rng(check_seed(seed))
     r = int(rng.integers(len(RELATIONS)))
     who, other = (NAMES[i] for i in rng.choice(len(NAMES), 2, replace=False))
     value, wrong = (RELATIONS[r].values[i] for i in rng.choice(len(RELATIONS[r].values), 2, replace=False))

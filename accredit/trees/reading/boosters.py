@@ -13,7 +13,7 @@ from accredit.core import FloatArray, InvalidInput
 from accredit.models.categories import Category, xgboost_categories
 from accredit.models.rows import lightgbm_summed
 from accredit.trees.forest import Forest, Tree
-from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, numbered, trusted
+from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, trust
 
 SINGLE = 1e-6  # xgboost sums its leaves in single precision
 ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
@@ -43,7 +43,7 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
         return np.asarray(booster.predict(data, output_margin=True)).reshape(len(matrix), -1)
 
     def raw(rows: Any) -> FloatArray:
-        return np.asarray(trusted(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(
+        return np.asarray(trust(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(
             len(rows), -1
         )
 
@@ -53,7 +53,7 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
     encode = _encoder(columns, kinds, codes, source)
     labels = _labels(classes, width)
     for base in _xgboost_bases(learner, width):
-        names = columns or numbered(features)
+        names = columns or number(features)
         read = Ensemble(replace(forest, base=base), names, labels, "margin", encode, raw, probe, tolerance=SINGLE)
         try:
             return read.checked()
@@ -120,12 +120,12 @@ def _encoder(
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         if columns is not None:
             check_columns(rows, columns, source)
-        return np.stack([_coded(rows.iloc[:, i], codes[i], source) for i in range(rows.shape[1])], axis=1)
+        return np.stack([_code(rows.iloc[:, i], codes[i], source) for i in range(rows.shape[1])], axis=1)
 
     return encode
 
 
-def _coded(column: Any, categories: Category, source: str) -> FloatArray:
+def _code(column: Any, categories: Category, source: str) -> FloatArray:
     """One column of a frame as numbers, missing values as NaN."""
     import pandas
 
@@ -170,12 +170,12 @@ def read_lightgbm(booster: Any, source: str = "lightgbm", classes: Any = None) -
     forest = Forest.of(trees, features, np.zeros(outputs), tiny=ZERO, source=source)
 
     def raw(rows: Any) -> FloatArray:
-        given = trusted(lambda: booster.predict(rows, raw_score=True, num_threads=1), source)
+        given = trust(lambda: booster.predict(rows, raw_score=True, num_threads=1), source)
         return np.asarray(given).reshape(len(rows), -1) / rounds
 
     labels = _labels(classes, outputs)
     encode = _lightgbm_encoder(booster, columns, source)
-    return Ensemble(forest, named or numbered(features), labels, "margin", encode, raw, raw).checked()
+    return Ensemble(forest, named or number(features), labels, "margin", encode, raw, raw).checked()
 
 
 def _lightgbm_encoder(booster: Any, columns: tuple[str, ...], source: str) -> Callable[[Any], FloatArray]:
@@ -195,7 +195,7 @@ def _lightgbm_encoder(booster: Any, columns: tuple[str, ...], source: str) -> Ca
             if isinstance(column.dtype, pandas.CategoricalDtype):
                 categories = next(known, None)
                 column = column if categories is None else column.cat.set_categories(categories)
-            parts.append(_coded(column, None, source))
+            parts.append(_code(column, None, source))
         return np.stack(parts, axis=1)
 
     return encode

@@ -12,7 +12,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.models.rows import catboost_score
 from accredit.trees.forest import Forest, Tree
-from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, trusted
+from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, trust
 
 Split = tuple[int, float, Any]  # the column, the threshold, and for a category the codes that go left
 
@@ -25,20 +25,20 @@ def read_catboost(model: Any) -> Ensemble:
     columns = tuple(str(name) for name in model.feature_names_)
     scale, bias = written["scale_and_bias"]
     grown = written.get("oblivious_trees")
-    trees = [_symmetric(tree, info) for tree in grown] if grown else [_nested(tree, info) for tree in written["trees"]]
+    trees = [_symmetric(tree, info) for tree in grown] if grown else [_nest(tree, info) for tree in written["trees"]]
     base = np.asarray(bias, dtype=np.float64)
     width = np.reshape(trees[0].value, (len(trees[0].feature), -1)).shape[1]
     forest = Forest.of(trees, len(columns), np.broadcast_to(base, width), single=True, source=source)
     forest = forest.scaled(scale, forest.base)
 
     def raw(rows: Any) -> FloatArray:
-        said = trusted(lambda: catboost_score(model, rows, thread_count=1), source)
+        said = trust(lambda: catboost_score(model, rows, thread_count=1), source)
         return np.asarray(said, dtype=np.float64).reshape(len(rows), -1)
 
     def encode(rows: Any) -> FloatArray:
         if hasattr(rows, "iloc"):
             check_columns(rows, columns, source)
-        return _encoded(model, rows, info)
+        return _encode(model, rows, info)
 
     classes = [str(c) for c in getattr(model, "classes_", [])]
     labels = tuple(classes if len(classes) == width else classes[1:]) or ("value",)
@@ -104,7 +104,7 @@ def _symmetric(tree: Any, info: Any) -> Tree:
     )  # fmt: skip
 
 
-def _nested(root: Any, info: Any) -> Tree:
+def _nest(root: Any, info: Any) -> Tree:
     """A tree of nested nodes."""
     nodes, children = [root], []
     for node in nodes:  # grows while it is walked
@@ -127,7 +127,7 @@ def _nested(root: Any, info: Any) -> Tree:
     )  # fmt: skip
 
 
-def _encoded(model: Any, rows: Any, info: Any) -> FloatArray:
+def _encode(model: Any, rows: Any, info: Any) -> FloatArray:
     """Rows as numbers: a category becomes its place among those the model tests, or one past the last."""
     table = rows if hasattr(rows, "iloc") else np.asarray(rows)
     features = info.get("categorical_features") or []
@@ -136,7 +136,7 @@ def _encoded(model: Any, rows: Any, info: Any) -> FloatArray:
     from catboost import Pool
 
     categories = [f["flat_feature_index"] for f in features]
-    written = trusted(lambda: _json(model, Pool(rows, cat_features=categories)), "catboost")
+    written = trust(lambda: _json(model, Pool(rows, cat_features=categories)), "catboost")
     hashes = {
         h["value"]: int(np.uint32(h["hash"]).astype(np.int32)) for h in written["features_info"]["cat_features_hash"]
     }

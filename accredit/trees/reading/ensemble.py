@@ -156,12 +156,12 @@ def column_names(model: Any, features: int) -> tuple[str, ...] | None:
     return None if names is None or len(names) != features else tuple(str(n) for n in names)
 
 
-def numbered(features: int) -> tuple[str, ...]:
+def number(features: int) -> tuple[str, ...]:
     """Names for columns that have none."""
     return tuple(f"x{i}" for i in range(features))
 
 
-def trusted(call: Callable[[], Any], source: str) -> Any:
+def trust(call: Callable[[], Any], source: str) -> Any:
     """What the library says, or its complaint as one of ours."""
     try:
         return call()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core import AccreditError, InvalidInput
-from accredit.core.arguments import checked_arguments
+from accredit.core.arguments import check_arguments
 from accredit.core.files import check_is_file
 from accredit.core.numbers import shown
 from accredit.models.row_files import load_row_model
@@ -75,7 +75,7 @@ def forest_of(model: Any) -> Forest:
     return ensemble_of(model).forest
 
 
-@checked_arguments
+@check_arguments
 def load_ensemble(path: str | Path, trusted: Iterable[str] = ()) -> Ensemble:
     """The trees of a model file that is safe to open: xgboost JSON or UBJ, lightgbm text, catboost JSON or cbm, skops.
 

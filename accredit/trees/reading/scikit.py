@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.trees.forest import Forest, Tree
-from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, numbered, plain_rows, trusted
+from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, number, plain_rows, trust
 
 SINGLE = ("DecisionTree", "ExtraTree")
 AVERAGED = ("RandomForest", "ExtraTrees")
@@ -24,11 +24,11 @@ def read_scikit(model: Any) -> Ensemble:
     if not hasattr(model, "n_features_in_"):
         raise NotTrees(f"{name} is not fitted; call fit first")
     if family in SINGLE:
-        return _averaged(model, [model])
+        return _average(model, [model])
     if family in AVERAGED:
-        return _averaged(model, list(model.estimators_))
+        return _average(model, list(model.estimators_))
     if family == "GradientBoosting":
-        return _boosted(model)
+        return _boost(model)
     if family == "HistGradientBoosting":
         return _histogram(model)
     if name == "IsolationForest":
@@ -52,7 +52,7 @@ def _arrays(tree: Any, value: FloatArray, output: int = 0) -> Tree:
     )
 
 
-def _averaged(model: Any, members: list[Any]) -> Ensemble:
+def _average(model: Any, members: list[Any]) -> Ensemble:
     """One tree, or the mean of several: class shares or values."""
     source, classes = type(model).__name__, getattr(model, "classes_", None)
     if isinstance(classes, list):
@@ -78,12 +78,12 @@ def _of(
 
     def raw(rows: Any) -> FloatArray:
         named = rows if hasattr(rows, "iloc") or columns is None else _frame(rows, columns)
-        given = np.asarray(trusted(lambda: own(named), forest.source), dtype=np.float64)
+        given = np.asarray(trust(lambda: own(named), forest.source), dtype=np.float64)
         return given.reshape(len(rows), -1)
 
     takes_missing = _allows_missing(model)
     encode = plain_rows(columns, forest.features, forest.source)
-    names = columns or numbered(forest.features)
+    names = columns or number(forest.features)
     return Ensemble(forest, names, labels, payoff, encode, raw, raw if probed else None, takes_missing, slow=True)
 
 
@@ -99,7 +99,7 @@ def _allows_missing(model: Any) -> bool:
     return bool(get_tags(model).input_tags.allow_nan)
 
 
-def _boosted(model: Any) -> Ensemble:
+def _boost(model: Any) -> Ensemble:
     """Gradient boosting: learning rate times the trees of each stage, after a constant start."""
     source, stages = type(model).__name__, model.estimators_  # (stages, outputs)
     init = getattr(model, "init_", None)
@@ -150,7 +150,7 @@ def _histogram(model: Any) -> Ensemble:
     def encode(rows: Any) -> FloatArray:
         if model._preprocessor is None:
             return plain(rows)
-        coded = trusted(lambda: model._preprocess_X(rows, reset=False), source)
+        coded = trust(lambda: model._preprocess_X(rows, reset=False), source)
         return np.asarray(coded, dtype=np.float64)[:, np.argsort(place)]
 
     def own(rows: Any) -> FloatArray:

@@ -139,7 +139,7 @@ def expected_allocation(space: Strata, pairs: int) -> FloatArray:
     return expected
 
 
-def grown(design: Design, pairs: int, rng: np.random.Generator, power: float = 0.5) -> Design:
+def grow(design: Design, pairs: int, rng: np.random.Generator, power: float = 0.5) -> Design:
     """`design` with new pairs added up to `pairs` in all (or all there are); earlier pairs keep their places.
 
     Inclusion probabilities are those of a design of that size drawn at once. They are exact for the first growth of
@@ -183,10 +183,10 @@ def _new_counts(
         base = np.floor(short + 1e-9)
         steps = np.cumsum(np.maximum(short - base, 0.0)) + uniform
         lacking += base + np.diff(np.floor(steps + 1e-9), prepend=0.0)
-    return _fitted(lacking.astype(np.int64), counts - have, new)
+    return _fit(lacking.astype(np.int64), counts - have, new)
 
 
-def _fitted(wanted: IntArray, room: FloatArray, new: int) -> IntArray:
+def _fit(wanted: IntArray, room: FloatArray, new: int) -> IntArray:
     """`wanted` within the room of each stratum and summing to `new`: a rounding surplus moves to the largest stratum."""
     wanted = np.minimum(wanted, room).astype(np.int64)
     while (gap := new - int(wanted.sum())) != 0:

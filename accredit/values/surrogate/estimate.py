@@ -10,12 +10,12 @@ import numpy as np
 
 from accredit.core.coalitions import FloatArray, IntArray
 from accredit.core.errors import NotConverged
-from accredit.values.intervals import blurred
+from accredit.values.intervals import blur_between
 from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, more_rows, stages
 from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
 from accredit.values.surrogate.likelihood import Mixture, Sample
-from accredit.values.surrogate.posterior import Posterior, posterior, steadied
+from accredit.values.surrogate.posterior import Posterior, posterior, steady
 from accredit.values.surrogate.rows import Rows
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
 from accredit.values.surrogate.walsh import Walsh
@@ -60,7 +60,7 @@ class Asked:
     def blur(self) -> float:
         """What rounding alone may make of the payoffs seen."""
         seen = np.concatenate([[self.nobody, self.everybody], self.chosen, self.rest])
-        return blurred(float(seen.min()), float(seen.max()), self.moved)
+        return blur_between(float(seen.min()), float(seen.max()), self.moved)
 
     @property
     def _steps(self) -> FloatArray:
@@ -100,10 +100,10 @@ class Finding:
 
 def exact(asked: Asked) -> FloatArray:
     """Shapley values from every pair, by the all-pairs identity: (n,)."""
-    return _shared(asked, centred_sum(asked.design, 2 * asked.design.mass * asked.odd))
+    return _share(asked, centred_sum(asked.design, 2 * asked.design.mass * asked.odd))
 
 
-def _shared(asked: Asked, uneven: FloatArray) -> FloatArray:
+def _share(asked: Asked, uneven: FloatArray) -> FloatArray:
     """Equal shares plus what the players get unevenly, made to sum to D."""
     return np.asarray(asked.total / asked.design.players + (uneven - uneven.mean()))
 
@@ -117,14 +117,14 @@ def estimate(asked: Asked, error: float, debiased: bool, fitted: int, rng: np.ra
     if plain is not None:
         return plain
     scale = float(np.sqrt(np.mean(asked.uneven**2)))
-    stack = _stacked(asked, scale, fitted, rng)
+    stack = _stack(asked, scale, fitted, rng)
     design = asked.design
     linear = operator(design)
     honest = honest_residual(design.inclusion, stack.residual, stack.left_out)
     credit = stack.credit
     if debiased or len(design) > fitted:
         credit = credit + linear.apply(honest)
-    shares = _shared(asked, scale * credit)
+    shares = _share(asked, scale * credit)
     because = _too_few(asked)
     stderr = None
     if not because:
@@ -155,7 +155,7 @@ def _without_surrogate(asked: Asked) -> Finding | None:
     m, n = len(asked.design), asked.design.players
     seen = "which is what was seen, not what is certain"
     if m == 0:
-        return Finding(_shared(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
+        return Finding(_share(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
     alike = np.abs(asked.uneven).max() <= asked.blur
     because = f"the {m} pairs asked show no difference between players, {seen}"
     if m >= n + 10:
@@ -163,8 +163,8 @@ def _without_surrogate(asked: Asked) -> Finding | None:
         z = asked.design.pairs - (asked.design.sizes / n)[:, None]
         if np.abs(asked.uneven - z @ additive).max() <= asked.blur:
             explained = f"an additive game explains the {m} pairs asked to rounding, {seen}"
-            return Finding(_shared(asked, additive), None, 0.0, because if alike else explained)
-    return Finding(_shared(asked, np.zeros(n)), None, 0.0, because) if alike else None
+            return Finding(_share(asked, additive), None, 0.0, because if alike else explained)
+    return Finding(_share(asked, np.zeros(n)), None, 0.0, because) if alike else None
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class _Stack:
     models: tuple[Posterior, ...]
 
 
-def _stacked(asked: Asked, scale: float, most: int, rng: np.random.Generator) -> _Stack:
+def _stack(asked: Asked, scale: float, most: int, rng: np.random.Generator) -> _Stack:
     """Fit on at most `most` pairs, stack, and predict the pairs left over."""
     m, n = len(asked.design), asked.design.players
     fitted = np.arange(m) if m <= most else np.sort(rng.choice(m, most, replace=False))
@@ -223,9 +223,9 @@ def _sample(design: Design, target: FloatArray) -> Sample:
 def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
     samples = stages(sample, rng)
-    isotropic = steadied(fit_isotropic(samples), sample)
+    isotropic = steady(fit_isotropic(samples), sample)
     if isotropic is None:
-        isotropic = steadied(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
+        isotropic = steady(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
     if isotropic is None:
         raise NotConverged(
             f"no surrogate of {len(sample) - 1} pairs has a Cholesky factor; use Leverage(budget) instead"
@@ -250,6 +250,6 @@ def _certificate(asked: Asked, stack: _Stack, scale: float) -> dict[str, Any]:
     }
     if len(asked.design) < 3 * asked.design.players and len(stack.models) == 2:
         certificate["credit by model"] = {
-            name: _shared(asked, scale * model.credit()) for name, model in zip(names, stack.models, strict=True)
+            name: _share(asked, scale * model.credit()) for name, model in zip(names, stack.models, strict=True)
         }
     return certificate

@@ -16,10 +16,10 @@ from accredit.core.threads import one_blas_thread
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
-from accredit.values.sampling import Sampled, checked, described
+from accredit.values.sampling import Sampled, check, describe
 from accredit.values.solver import progress
 from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
-from accredit.values.surrogate.design import empty_design, grown, strata
+from accredit.values.surrogate.design import empty_design, grow, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Finding, estimate, exact
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
@@ -68,7 +68,7 @@ class Surrogate:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        checked(Sampled(seconds=self.seconds, half_width=self.half_width, level=self.level), self.budget, self.seed)
+        check(Sampled(seconds=self.seconds, half_width=self.half_width, level=self.level), self.budget, self.seed)
         if self.budget is not None and self.budget < 2:
             raise InvalidInput(f"budget must be at least 2, for v(∅) and v(N), got {self.budget!r}; write budget=1000")
         if self.centre not in ("stacked", "debiased"):
@@ -79,7 +79,7 @@ class Surrogate:
         """Estimate the Shapley values of `game`."""
         n = len(game.players)
         if n == 1 or (self.budget is not None and n < 63 and 2**n <= self.budget):
-            return replace(Exact(limit=n).solve(game), method=described("shapley", self), seed=self.seed)
+            return replace(Exact(limit=n).solve(game), method=describe("shapley", self), seed=self.seed)
         rng = np.random.default_rng(self.seed)
         if self.half_width is not None:
             asked, found, stopped = self._until_narrow(game, rng)
@@ -88,7 +88,7 @@ class Surrogate:
             found = self._estimate(asked, 1 - self.level, rng, fitted)
         else:
             assert self.budget is not None  # `checked` insists on one limit
-            asked = asked_pairs(game, None, (self.budget - 2) // 2, rng)
+            asked = ask_pairs(game, None, (self.budget - 2) // 2, rng)
             found, stopped = self._estimate(asked, 1 - self.level, rng), f"the budget of {self.budget} payoffs"
         return self._attribution(game, asked, found, stopped)
 
@@ -115,7 +115,7 @@ class Surrogate:
         with progress("asking payoffs", self.seconds) as bar:
             while True:
                 before = time.monotonic()
-                asked = asked_pairs(game, asked, wanted, rng)
+                asked = ask_pairs(game, asked, wanted, rng)
                 asking += time.monotonic() - before
                 m = len(asked.design)
                 if m >= FEW_PAIRS and not slowness:
@@ -153,7 +153,7 @@ class Surrogate:
             while True:
                 look += 1
                 before = time.monotonic()
-                asked = asked_pairs(game, asked, min(most, (FEW_PAIRS + 4) << (look - 1)), rng)
+                asked = ask_pairs(game, asked, min(most, (FEW_PAIRS + 4) << (look - 1)), rng)
                 found = self._estimate(asked, look_error(1 - self.level, look), rng)
                 bar.update(len(asked.design))
                 now = time.monotonic()
@@ -178,7 +178,7 @@ class Surrogate:
             game.players,
             found.credit,
             total=asked.total,
-            method=described("shapley", self),
+            method=describe("shapley", self),
             claims=SHAPLEY_CLAIMS if asked.design.complete else CLAIMS,
             stderr=found.stderr,
             interval=None if width is None else np.stack([found.credit - width, found.credit + width], axis=1),
@@ -198,10 +198,10 @@ def _precision(asked: Asked, found: Finding) -> Precision:
     return Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
 
 
-def asked_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Generator) -> Asked:
+def ask_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Generator) -> Asked:
     """Ask, in one batch, the pairs that a design of `pairs` lacks (at first also v(∅) and v(N))."""
     n = len(game.players)
-    design = grown(empty_design(n) if asked is None else asked.design, pairs, rng)
+    design = grow(empty_design(n) if asked is None else asked.design, pairs, rng)
     new = design.pairs[0 if asked is None else len(asked.design) :]
     if asked is None:
         ends = np.array([[False] * n, [True] * n])

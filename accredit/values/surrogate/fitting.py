@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from accredit.core.coalitions import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, Solved, solved
+from accredit.values.surrogate.likelihood import Mixture, Sample, Solved, solve
 from accredit.values.surrogate.product import Product, even_and_odd
 from accredit.values.surrogate.rows import Exchangeable
 from accredit.values.surrogate.size_local import SizeLocal
@@ -57,7 +57,7 @@ def isotropic_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Ob
 
     def objective(log_amplitude: FloatArray) -> Evaluated | None:
         amplitude = np.exp(log_amplitude)
-        found = solved(_noisy(amplitude, grams, sample), sample)
+        found = solve(_noisy(amplitude, grams, sample), sample)
         if found is None:
             return None
 
@@ -108,7 +108,7 @@ def fit_isotropic(samples: list[tuple[Sample, int]]) -> Mixture:
     box = np.array([(-14.0, 14.0)] * len(kernels))
     best = start
     for sample, evaluations in samples:
-        best = minimised(isotropic_objective(sample, kernels), best, box, evaluations)
+        best = minimise(isotropic_objective(sample, kernels), best, box, evaluations)
     return Mixture(kernels, tuple(np.exp(best).tolist()))
 
 
@@ -132,7 +132,7 @@ def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Obj
         even, odd = even_and_odd(sample.meeting, relevance)
         covariance = _noisy(others, grams, sample)
         covariance += amplitude * odd
-        found = solved(covariance, sample)
+        found = solve(covariance, sample)
         if found is None:
             return None
         penalty, by_penalty, bend = _relevance_penalty(logit, prior)
@@ -185,12 +185,12 @@ def fit_screened(samples: list[tuple[Sample, int]]) -> Mixture:
     box = np.array([(-10.0, 3.5)] * n + [(-10.0, 18.0)] + [(-14.0, 14.0)] * len(kernels))
     best = start
     for sample, evaluations in samples:
-        best = minimised(screened_objective(sample, kernels), best, box, evaluations)
+        best = minimise(screened_objective(sample, kernels), best, box, evaluations)
     relevance = 1 / (1 + np.exp(-best[:n]))
     return Mixture((Product(tuple(relevance.tolist())), *kernels), tuple(np.exp(best[n:]).tolist()))
 
 
-def minimised(objective: Objective, start: FloatArray, box: FloatArray, evaluations: int) -> FloatArray:
+def minimise(objective: Objective, start: FloatArray, box: FloatArray, evaluations: int) -> FloatArray:
     """Damped steps within a box (p, 2), until one gains little: where a step fails, the next is shorter."""
     here, now, damping = start, objective(start), 0.01
     if now is None:

@@ -130,7 +130,7 @@ class Solved:
         return np.asarray(0.5 * self.rate * (moved @ bent - np.outer(along, along / self.misfit)))
 
 
-def solved(covariance: FloatArray, sample: Sample) -> Solved | None:
+def solve(covariance: FloatArray, sample: Sample) -> Solved | None:
     """A sample's covariance, solved; None when it is not positive definite. Cost M³/3."""
     factor, info = dpotrf(covariance.T, lower=1, clean=1)
     if info != 0:

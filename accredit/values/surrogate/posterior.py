@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core.coalitions import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, solved
+from accredit.values.surrogate.likelihood import Mixture, Sample, solve
 from accredit.values.surrogate.rows import Meeting, Rows
 
 PREDICT_ROWS = 1000  # rows of a cross-kernel held at once
@@ -45,7 +45,7 @@ def posterior(mixture: Mixture, sample: Sample) -> Posterior | None:
     """
     covariance = mixture.between(sample.meeting)
     covariance[np.diag_indices_from(covariance)] += sample.noise
-    found = solved(covariance, sample)
+    found = solve(covariance, sample)
     if found is None:
         return None
     load, diagonal = found.load, found.diagonal
@@ -57,7 +57,7 @@ def posterior(mixture: Mixture, sample: Sample) -> Posterior | None:
     return Posterior(mixture, sample.rows, load, slope, (load / diagonal)[real], (sample.noise * load)[real])
 
 
-def steadied(mixture: Mixture, sample: Sample) -> Posterior | None:
+def steady(mixture: Mixture, sample: Sample) -> Posterior | None:
     """`posterior`, with noise added in steps of 100 when the covariance is numerically singular; None if that fails too."""
     found = posterior(mixture, sample)
     scale = sum(mixture.amplitudes) + float(sample.noise.mean())

@@ -93,22 +93,22 @@ def gain(n: int, t: int, length: float, sharpness: float) -> float:
     if sharpness == 0:  # E[(j - kt/n) c] is the variance of j over the spread
         pull = 0.5 * (near + far) * spread / (n - 1)
     else:
-        rise = _tilted(n, k, t, sharpness / spread)
-        fall = _tilted(n, k, t, -sharpness / spread)
+        rise = _tilt(n, k, t, sharpness / spread)
+        fall = _tilt(n, k, t, -sharpness / spread)
         pull = 0.5 * np.exp(-sharpness) * (near * rise - far * fall)
     return float(np.sum(pull * n / (k * (n - k))))
 
 
-def _tilted(n: int, k: IntArray, t: int, tilt: FloatArray) -> FloatArray:
+def _tilt(n: int, k: IntArray, t: int, tilt: FloatArray) -> FloatArray:
     """E[(j - kt/n) exp(tilt·(j - kt/n))] for j hypergeometric, the overlap of a fixed t-set and a uniform k-set: like k."""
     narrow = np.minimum(np.minimum(k, n - k), min(t, n - t)) <= EXACT_SUPPORT
     out = np.empty(len(k))
-    out[narrow] = _tilted_by_sum(n, k[narrow], t, tilt[narrow])
-    out[~narrow] = _tilted_by_cumulants(n, k[~narrow], t, tilt[~narrow])
+    out[narrow] = _tilt_by_sum(n, k[narrow], t, tilt[narrow])
+    out[~narrow] = _tilt_by_cumulants(n, k[~narrow], t, tilt[~narrow])
     return out
 
 
-def _tilted_by_sum(n: int, k: IntArray, t: int, tilt: FloatArray) -> FloatArray:
+def _tilt_by_sum(n: int, k: IntArray, t: int, tilt: FloatArray) -> FloatArray:
     if len(k) == 0:
         return np.zeros(0)
     log_factorial = _log_factorials(n)
@@ -130,7 +130,7 @@ def _log_factorials(n: int) -> FloatArray:
     return table
 
 
-def _tilted_by_cumulants(n: int, k: IntArray, t: int, tilt: FloatArray) -> FloatArray:
+def _tilt_by_cumulants(n: int, k: IntArray, t: int, tilt: FloatArray) -> FloatArray:
     """K'(u)·exp K(u) with K(u) = κ₂u²/2 + κ₃u³/6: the tilt is below 1/`EXACT_SUPPORT` per player, the next term below 2e-5."""
     second = k * (n - k) * (t * (n - t)) / (n**2 * (n - 1))
     third = second * (n - 2 * k) * (n - 2 * t) / (n * (n - 2))
