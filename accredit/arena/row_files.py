@@ -73,7 +73,7 @@ class RowFileContest:
         if name == "fast-shapley":
             return Explained(self._fast(folder, example), 2)
         if name == "selector":
-            return Explained(self._selected(folder, example), 0)
+            return Explained(self._select(folder, example), 0)
         game = counted(self.game(example))
         return Explained(find(method, "game").solver(self.budget, self.seed).solve(game), game.payoffs)
 
@@ -114,7 +114,7 @@ class RowFileContest:
         )  # fmt: skip
         return found.row(0, self._output(example))
 
-    def _selected(self, folder: str, example: Example) -> Attribution:
+    def _select(self, folder: str, example: Example) -> Attribution:
         from accredit.learned.tasks import open_selector, row_task, scores_of
 
         row = self._frame().iloc[[example.row]]

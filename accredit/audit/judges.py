@@ -44,7 +44,7 @@ class Beside:
         def closure() -> Tensor:
             optimiser.zero_grad()
             away = sum(((part - begun) ** 2).sum() for part, begun in zip(free, start, strict=True))
-            loss = nn.functional.cross_entropy(self._said(terms, hidden, *free), goal) + RIDGE * away
+            loss = nn.functional.cross_entropy(self._say(terms, hidden, *free), goal) + RIDGE * away
             torch.autograd.backward(loss)
             return torch.as_tensor(loss)
 
@@ -54,7 +54,7 @@ class Beside:
 
     def __call__(self, x: Array, masks: FloatArray) -> FloatArray:
         terms, hidden = self._terms(x, masks)
-        return self._said(terms, hidden, self.weights, self.bias).softmax(dim=1).double().numpy()
+        return self._say(terms, hidden, self.weights, self.bias).softmax(dim=1).double().numpy()
 
     def _terms(self, x: Array, masks: FloatArray) -> tuple[Tensor, Tensor]:
         """Log-probabilities (2, N, classes), and the share of hidden players (N, 1)."""
@@ -63,7 +63,7 @@ class Beside:
         return torch.from_numpy(logs).float(), torch.from_numpy(1 - masks.mean(axis=1, keepdims=True)).float()
 
     @staticmethod
-    def _said(terms: Tensor, hidden: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+    def _say(terms: Tensor, hidden: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
         heard = weights[0] + hidden * weights[1]  # (N, 2)
         return torch.einsum("nr,rnc->nc", heard, terms) + bias[0] + hidden * bias[1]
 

@@ -150,7 +150,7 @@ class Attribution(Drawn):
 
     def ranked(self) -> Attribution:
         """The same credit, highest first."""
-        return self._picked(np.argsort(-self.credit, kind="stable"))
+        return self._pick(np.argsort(-self.credit, kind="stable"))
 
     def top(self, count: int) -> Attribution:
         """The `count` players of largest credit by magnitude, largest first."""
@@ -189,7 +189,7 @@ class Attribution(Drawn):
         rows = self._rows(which)
         if len(rows) == 0:
             raise InvalidInput(f"the part {shown(which)} of {len(self)} players is empty; give at least one player")
-        part = self._picked(rows)
+        part = self._pick(rows)
         if len(rows) == len(self):
             return part
         return replace(part, claims=claims_of_part(self.claims, "the players"))
@@ -213,7 +213,7 @@ class Attribution(Drawn):
                 f"names, or a list of positions from 0 to {len(self) - 1}"
             ) from None
 
-    def _picked(self, rows: Any) -> Attribution:
+    def _pick(self, rows: Any) -> Attribution:
         return replace(
             self,
             players=tuple(self.players[i] for i in rows),

@@ -85,13 +85,13 @@ class Attributions(Drawn):
 
     def ranked(self, output: str) -> Attributions:
         """The same credit, with the players in the order of one output: highest first."""
-        return self._picked(largest(self[output].credit, len(self.players)))
+        return self._pick(largest(self[output].credit, len(self.players)))
 
     def top(self, count: int) -> Attributions:
         """The `count` players whose credit is largest by magnitude in any output, largest first."""
-        return self._picked(largest(np.abs(self.credit).max(axis=1), count))
+        return self._pick(largest(np.abs(self.credit).max(axis=1), count))
 
-    def _picked(self, rows: list[int]) -> Attributions:
+    def _pick(self, rows: list[int]) -> Attributions:
         return Attributions({name: one[rows] for name, one in self.items()}, self.payoffs)
 
     def __eq__(self, other: object) -> bool:

@@ -136,7 +136,7 @@ class Interactions(Drawn):
     def of_size(self, size: int) -> Interactions:
         """The coalitions of one size alone; they no longer claim to add up."""
         whole_number(size, "size", 0, example=2)
-        return self._picked([k for k, who in enumerate(self.values) if len(who) == size], f"of size {size}")
+        return self._pick([k for k, who in enumerate(self.values) if len(who) == size], f"of size {size}")
 
     def top(self, count: int = 10) -> Interactions:
         """The `count` coalitions of largest interaction by magnitude, largest first; nobody, whose number is not an
@@ -144,13 +144,13 @@ class Interactions(Drawn):
         whole_number(count, "count", example=3)
         some = [k for k, who in enumerate(self.values) if who]
         x = np.array(list(self.values.values()))
-        return self._picked(sorted(some, key=lambda k: -abs(x[k]))[:count], "of somebody")
+        return self._pick(sorted(some, key=lambda k: -abs(x[k]))[:count], "of somebody")
 
     def strongest(self, count: int = 10) -> list[tuple[Coalition, float]]:
         """The coalitions of largest interaction by magnitude, largest first."""
         return list(self.top(count))
 
-    def _picked(self, rows: list[int], which: str) -> Interactions:
+    def _pick(self, rows: list[int], which: str) -> Interactions:
         if not rows:
             raise InvalidInput(f"no coalition {which} here; the sizes computed are {list(self.sizes)}")
         if rows == list(range(len(self))):

@@ -83,7 +83,7 @@ class SensitivityN:
                 f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1"
             )
 
-    def _removed(self, players: int) -> list[BoolArray]:
+    def _remove(self, players: int) -> list[BoolArray]:
         spread = np.linspace(1, players - 1, self.sizes).round().astype(int).tolist() if self.at is None else self.at
         return removals_by_size(players, tuple(sorted({min(k, players - 1) for k in spread})), self.removals, self.seed)
 
@@ -91,13 +91,13 @@ class SensitivityN:
         n = len(_credit(result, self.name))
         if n < 2:
             raise NotApplicable("sensitivity-n compares removals of equal size, and with one player there is only one")
-        return np.vstack([np.ones((1, n), dtype=bool), *(~removed for removed in self._removed(n))])
+        return np.vstack([np.ones((1, n), dtype=bool), *(~removed for removed in self._remove(n))])
 
     def score(self, result: Result, earned: FloatArray) -> float:
         credit = _credit(result, self.name)
         lost = earned[0] - earned[1:]
         found, start = [], 0
-        for removed in self._removed(len(credit)):
+        for removed in self._remove(len(credit)):
             found.append(correlation(removed @ credit, lost[start : start + len(removed)]))
             start += len(removed)
         known = [r for r in found if r is not None]
@@ -107,7 +107,7 @@ class SensitivityN:
 
     def oracle(self, game: Game) -> Attribution:
         """The credit whose sums correlate best with the losses in these very removals: ascent from a least-squares fit."""
-        removed = self._removed(len(game.players))
+        removed = self._remove(len(game.players))
         losses = _losses(game, removed)
         pairs = [(r - r.mean(axis=0), y - y.mean()) for r, y in zip(removed, losses, strict=True)]
         pairs = [(x, y / np.linalg.norm(y)) for (x, y), lost in zip(pairs, losses, strict=True) if not _flat(y, lost)]
@@ -167,7 +167,7 @@ class Infidelity:
         if self.removals < 1:
             raise InvalidInput(f"removals must be at least 1, got {self.removals!r}")
 
-    def _removed(self, players: int) -> BoolArray:
+    def _remove(self, players: int) -> BoolArray:
         if players < 62 and (1 << players) - 1 <= self.removals:
             return from_index(np.arange(1, 1 << players), players)
         removed = np.random.default_rng(self.seed).random((self.removals, players)) < 0.5
@@ -179,7 +179,7 @@ class Infidelity:
             raise NotApplicable(
                 f"infidelity compares credit with payoff lost, and {result.method} gives scores without a unit"
             )
-        return np.vstack([np.ones((1, n), dtype=bool), np.zeros((1, n), dtype=bool), ~self._removed(n)])
+        return np.vstack([np.ones((1, n), dtype=bool), np.zeros((1, n), dtype=bool), ~self._remove(n)])
 
     def score(self, result: Result, earned: FloatArray) -> float:
         credit = _credit(result, self.name)
@@ -193,11 +193,11 @@ class Infidelity:
                 "game's payoff"
             )
         lost = everybody - earned[2:]
-        return float(((self._removed(len(credit)) @ credit - lost) ** 2).mean())
+        return float(((self._remove(len(credit)) @ credit - lost) ** 2).mean())
 
     def oracle(self, game: Game) -> Attribution:
         """The least-squares credit for these very removals."""
-        removed = self._removed(len(game.players))
+        removed = self._remove(len(game.players))
         (lost,) = _losses(game, [removed])
         return _share(game, np.linalg.lstsq(removed.astype(float), lost, rcond=None)[0])
 

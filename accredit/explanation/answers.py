@@ -180,9 +180,9 @@ class AnswerSubject(Dealt):
     @property
     def said(self) -> Said:
         """The answer, its targets, and the log-probability of each token with the whole prompt and with nobody's part."""
-        return self.memo.get("said", self._said)
+        return self.memo.get("said", self._say)
 
-    def _said(self) -> Said:
+    def _say(self) -> Said:
         count = len(self.players)
         with_all, without = self.game.payoff(np.array([[True] * count, [False] * count]))
         facts, answer = self.game.provenance, self.game.answer

@@ -64,11 +64,11 @@ class Result(Drawn):
 
     def __contains__(self, method: object) -> bool:
         """Did this method answer? By its name or an alias."""
-        return isinstance(method, str) and usual_name(method, self.methods) in self._answered()
+        return isinstance(method, str) and usual_name(method, self.methods) in self._answer()
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Every method that answered, in the order asked, and what it says."""
-        return ((name, self._by_method(name)) for name in self._answered())
+        return ((name, self._by_method(name)) for name in self._answer())
 
     def by_method(self, method: str | None = None) -> Any:
         """What one method says, as `result[method]`; of the first that answered where none is named."""
@@ -77,19 +77,19 @@ class Result(Drawn):
     def _method_named(self, method: Any) -> str:
         """The usual name of a method that answered, from its name or an alias; or an error that lists those that did."""
         name = usual_name(method, self.methods) if isinstance(method, str) else ""
-        if name in self._answered():
+        if name in self._answer():
             return name
         raise InvalidInput(self._no_method(method), argument="method", code="unknown")
 
     def _no_method(self, method: Any) -> str:
-        there = self._answered()
+        there = self._answer()
         return f"method {shown(method)} did not run; there are {read_list(there)}{did_you_mean(method, there)}"
 
     def _first_method(self) -> str:
         """The method that is meant where none is named."""
-        if not self._answered():
+        if not self._answer():
             raise InvalidInput("no method answered; see .refused for the reasons", argument="method", code="missing")
-        return self._answered()[0]
+        return self._answer()[0]
 
     # Outputs
 

@@ -71,7 +71,7 @@ class Ground:
         if compared.rows is not None:
             both, self.widened = join(given, compared.rows)
             self._like = part(both, 0, len(compared.rows))
-            self.background, _ = self._categorised(self._like)
+            self.background, _ = self._categorise(self._like)
         self._read: set[str] = set()  # units in which the model has read the background
         self._form: ClosedForm | None = None
         self._why = ""  # there is no closed form
@@ -83,10 +83,10 @@ class Ground:
             assert self.compared.rows is not None
             both, _ = join(rows, self.compared.rows)  # which refuses what changes a value
             table = part(both, len(self.compared.rows), len(both))
-        table, remembered = self._categorised(table)
+        table, remembered = self._categorise(table)
         return table, (*self.widened, *remembered)
 
-    def _categorised(self, table: Any) -> tuple[Any, tuple[str, ...]]:
+    def _categorise(self, table: Any) -> tuple[Any, tuple[str, ...]]:
         return as_categories(table, self._learned) if hasattr(table, "iloc") else (table, ())
 
     def unit(self, named: str | None, table: Any) -> tuple[str, str]:

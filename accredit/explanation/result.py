@@ -248,7 +248,7 @@ class Explanation(Result):
     def _by_method(self, name: str) -> Attribution:
         return self.attributions[name]
 
-    def _answered(self) -> tuple[str, ...]:
+    def _answer(self) -> tuple[str, ...]:
         return tuple(name for name in self.methods if name in self.attributions)
 
     def _no_method(self, method: Any) -> str:
@@ -291,7 +291,7 @@ class Explanation(Result):
 
     def __len__(self) -> int:
         """How many methods answered."""
-        return len(self._answered())
+        return len(self._answer())
 
     def __bool__(self) -> bool:
         return True  # also where every method was refused

@@ -142,9 +142,9 @@ class TableExplanation(Result):
         put(self, "claims", checked_claims(self.claims))
         put(self, "notes", tuple(check_text(note, "notes") for note in self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
-        put(self, "by_other_methods", self._checked_others())
+        put(self, "by_other_methods", self._check_others())
 
-    def _checked_others(self) -> dict[str, TableExplanation]:
+    def _check_others(self) -> dict[str, TableExplanation]:
         """Explanations of the same rows, columns and outputs by other methods, each by its name."""
         if not isinstance(self.by_other_methods, Mapping):
             raise InvalidInput(
@@ -194,7 +194,7 @@ class TableExplanation(Result):
         """The names of the methods, in the order asked."""
         return (self.method_name, *self.by_other_methods)
 
-    def _answered(self) -> tuple[str, ...]:
+    def _answer(self) -> tuple[str, ...]:
         return self.methods
 
     def _by_method(self, name: str) -> TableExplanation:
@@ -307,7 +307,7 @@ class TableExplanation(Result):
 
     def interactions(self, row: int, output: str | None = None) -> Interactions:
         """One row's interactions of every two columns, for one output."""
-        k, pairs, ends = self._place_of(row, output), self._asked_pairs(), self.pairs_interval
+        k, pairs, ends = self._place_of(row, output), self._ask_pairs(), self.pairs_interval
         exact = self.pairs_precision.known is Known.EXACT
         return row_interactions(
             self.players,
@@ -323,7 +323,7 @@ class TableExplanation(Result):
 
     def interaction_importance(self, output: str | None = None) -> Interactions:
         """Mean |interaction| of every two columns over the rows, with a 95 % interval for the mean over such rows."""
-        sizes = np.abs(self._asked_pairs()[:, :, :, self.place(output)])
+        sizes = np.abs(self._ask_pairs()[:, :, :, self.place(output)])
         mean, ends, precision = _over_rows(sizes)
         return row_interactions(
             self.players,
@@ -336,7 +336,7 @@ class TableExplanation(Result):
             precision=precision,
         )
 
-    def _asked_pairs(self) -> FloatArray:
+    def _ask_pairs(self) -> FloatArray:
         if self.pairs is None:
             raise InvalidInput(
                 "there are no interactions here: they were not asked for, or one column is left; write explain(rows, model, …, "

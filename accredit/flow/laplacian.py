@@ -41,7 +41,7 @@ class LayeredLaplacian:
         """Factor for the weights of all edges, in the order of the layout."""
         degree = self._degrees(weights)
         for shift in SHIFTS:
-            if self._factored(weights, degree * (1 + shift)):
+            if self._is_factored(weights, degree * (1 + shift)):
                 return
         raise NotConverged(
             "the Laplacian of the flow network is singular to working precision; ask for a larger epsilon or use rule='shapley'"
@@ -61,7 +61,7 @@ class LayeredLaplacian:
         degree[layout.levels[0]] += weights[layout.demand]
         return degree
 
-    def _factored(self, weights: FloatArray, degree: FloatArray) -> bool:
+    def _is_factored(self, weights: FloatArray, degree: FloatArray) -> bool:
         """Whether every block was positive definite."""
         layout, top = self.layout, self.layout.layers - 1
         np.sqrt(degree[layout.levels[-1]], out=self._top)

@@ -69,13 +69,13 @@ class PairFlows:
         if len(self.capacity) == 2:  # one middle layer: paths i → k → j share no edge
             return np.asarray(np.minimum(self.capacity[1, i][:, None], self.capacity[0][:, columns]).sum(axis=0))
         flows = pair_bounds(self.capacity, i)[columns]
-        joined = self._joined(i, columns, flows) if self._worth_joining else flows == 0
+        joined = self._join(i, columns, flows) if self._worth_joining else flows == 0
         self._worth_joining = bool(joined.any())  # a network that refuses one whole row will refuse the next
         left = np.flatnonzero(~joined)
         flows[left] = np.minimum(flows[left], self._solve(i, columns[left]))
         return flows
 
-    def _joined(self, i: int, inputs: IntArray, bounds: FloatArray) -> BoolArray:
+    def _join(self, i: int, inputs: IntArray, bounds: FloatArray) -> BoolArray:
         """For which inputs a flow that meets the bound was found, (len(inputs),)."""
         capacity, rows = self.capacity, self._rows
         ahead, fits = capacity[-1, i][None], np.ones(1, dtype=bool)

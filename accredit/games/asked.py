@@ -35,11 +35,11 @@ class FunctionPays:
     def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
         left = [self.parts.left(kept, self.filler) for kept in coalitions]
         prompts = [p.contents[0] if p.messages is None else [dict(m) for m in p.messages] for p in left]
-        return np.concatenate([self._said(prompts, answer) for answer in self.answers], axis=1)
+        return np.concatenate([self._say(prompts, answer) for answer in self.answers], axis=1)
 
-    def _said(self, prompts: list[Any], answer: str) -> FloatArray:
+    def _say(self, prompts: list[Any], answer: str) -> FloatArray:
         parts = [
-            self._checked(self._returned(prompts[part], answer), len(prompts[part]))
+            self._checked(self._return(prompts[part], answer), len(prompts[part]))
             for part in spans(len(prompts), ROWS)
         ]
         if len({part.shape[1] for part in parts}) > 1:
@@ -48,7 +48,7 @@ class FunctionPays:
             )
         return np.concatenate(parts)
 
-    def _returned(self, prompts: list[Any], answer: str) -> Any:
+    def _return(self, prompts: list[Any], answer: str) -> Any:
         try:
             return self.function(prompts, answer)
         except AccreditError:
@@ -132,7 +132,7 @@ def asked_game(
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
     pays.notes += said.left_over(players)
     everybody = np.ones((1, len(pays.players)), dtype=bool)
-    first, again = pays._said([_whole(said)], answer), pays.log_probabilities(everybody)
+    first, again = pays._say([_whole(said)], answer), pays.log_probabilities(everybody)
     count, total = first.shape[1], again.shape[1]
     if total >= count and (gap := float(np.abs(first - again[:, :count]).max())) > 1e-6:
         pays.notes.append(

@@ -60,7 +60,7 @@ class ImageGame(PartsGame):
     def _whole(self) -> Pixels:
         return self.pixels
 
-    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         pixels = kept.reshape(len(kept), 1, *self._there.shape[1:])
         earned = np.empty((len(kept), len(targets)))
         with self.model.held(), torch.inference_mode():

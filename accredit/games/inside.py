@@ -44,10 +44,10 @@ class InsideGame:
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         earned = np.empty(len(coalitions))
         for part in spans(len(coalitions), ROWS):
-            earned[part] = self._earned(coalitions[part])
+            earned[part] = self._earn(coalitions[part])
         return earned
 
-    def _earned(self, coalitions: BoolArray) -> FloatArray:
+    def _earn(self, coalitions: BoolArray) -> FloatArray:
         device = device_of(self.model.model)
         plays = torch.from_numpy(np.ascontiguousarray(coalitions)).to(device)
         with self.model.held(), torch.inference_mode(), self._only(plays):

@@ -53,7 +53,7 @@ class PartsGame(ABC):
     def worths(self, coalitions: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs for several targets from the same inputs: (batch, n) -> (batch, targets)."""
         distinct, index = unique(check_coalitions(coalitions, len(self.players)))
-        return self._earned(self.partition.kept(distinct), targets)[index]
+        return self._earn(self.partition.kept(distinct), targets)[index]
 
     def paying(self, targets: Literal["all"] | Iterable[str | int] = "all") -> PartsGames:
         """The same game, paid for several targets at once: all outputs of the model, or those listed by label or index.
@@ -104,7 +104,7 @@ class PartsGame(ABC):
         """The whole input, as the model reads it."""
 
     @abstractmethod
-    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of inputs in which only these parts are left: (batch, T) -> (batch, targets)."""
 
 

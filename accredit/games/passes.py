@@ -277,10 +277,10 @@ class Reader:
             said = np.stack([np.concatenate([self.model.start, row.said, row.answer[:-1]]) for row in rows])
             given["decoder_input_ids"] = torch.from_numpy(said).to(self._device)
             if any(row.unseen is not None for row in rows):
-                given["decoder_attention_mask"] = torch.from_numpy(self._heard(rows, said.shape[1])).to(self._device)
+                given["decoder_attention_mask"] = torch.from_numpy(self._hear(rows, said.shape[1])).to(self._device)
         return given
 
-    def _heard(self, rows: list[Row], length: int) -> IntArray:
+    def _hear(self, rows: list[Row], length: int) -> IntArray:
         """Which tokens of the decoder are seen: (B, length)."""
         heard, first = np.ones((len(rows), length), dtype=np.int64), len(self.model.start)
         for r, row in enumerate(rows):

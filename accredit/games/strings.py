@@ -44,7 +44,7 @@ class StringGame(PartsGame):
     def _whole(self) -> Encoded:
         return self.encoded
 
-    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs([self.left(stays) for stays in kept[part]])

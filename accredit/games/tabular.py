@@ -62,7 +62,7 @@ class TabularGame(PartsGame):
     def _whole(self) -> Any:
         return self._row
 
-    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """One model row for each coalition and background row."""
         earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):

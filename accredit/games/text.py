@@ -79,7 +79,7 @@ class TextGame(PartsGame):
     def _whole(self) -> Encoded:
         return self.encoded
 
-    def _earned(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         earned = self._by_deletion if self.removal == "delete" else self._in_place
         with self.model.held(), torch.inference_mode(), self._passes(self._short):
             return earned(kept, targets)
@@ -107,7 +107,7 @@ class TextGame(PartsGame):
     def _same(self, short: _Short) -> bool:
         """Whether short passes give the model's own outputs."""
         kept, length = self._trial(), len(self.encoded)
-        plain = self._closed_up(kept, length) if self.removal == "delete" else self._standing(kept)
+        plain = self._close_up(kept, length) if self.removal == "delete" else self._standing(kept)
         try:
             with self._passes(short):
                 found = self.model.outputs(self._standing(kept, as_places=True) if short.first_block else plain)
@@ -214,7 +214,7 @@ class TextGame(PartsGame):
         lengths = np.maximum(kept.sum(axis=1), 1)
         earned = np.empty((len(kept), len(targets)))
         for rows in spans_by_length(lengths, self.rows * len(self.encoded), even=self._padding_matters):
-            earned[rows] = self._worth(self._closed_up(kept[rows], int(lengths[rows].max())), kept[rows], targets)
+            earned[rows] = self._worth(self._close_up(kept[rows], int(lengths[rows].max())), kept[rows], targets)
         return earned
 
     @cached_property
@@ -227,11 +227,11 @@ class TextGame(PartsGame):
         if self.model.task == "continue":
             return True
         kept = self._trial()
-        padded = self.model.outputs(self._closed_up(kept, len(self.encoded)))
-        alone = torch.cat([self.model.outputs(self._closed_up(k[None], max(int(k.sum()), 1))) for k in kept])
+        padded = self.model.outputs(self._close_up(kept, len(self.encoded)))
+        alone = torch.cat([self.model.outputs(self._close_up(k[None], max(int(k.sum()), 1))) for k in kept])
         return not self._nearly(alone, padded)
 
-    def _closed_up(self, kept: BoolArray, longest: int) -> TokenBatch:
+    def _close_up(self, kept: BoolArray, longest: int) -> TokenBatch:
         """The kept tokens of each row moved left, then padding that is masked: (batch, T) -> (batch, longest)."""
         order = np.argsort(~kept, axis=1, kind="stable")[:, :longest]  # kept positions first, in order
         attends = np.take_along_axis(kept, order, axis=1)

@@ -61,9 +61,9 @@ class WordChoices(Choosing):
         return "".join([*parts, self.text[at:]])
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return np.array([self._earned(self.written(choice)) for choice in choices])
+        return np.array([self._earn(self.written(choice)) for choice in choices])
 
-    def _earned(self, text: str) -> float:
+    def _earn(self, text: str) -> float:
         if text not in self._paid:
             outputs = np.asarray(self.model.predict(self.model.encode(text)))[None]
             self._paid[text] = float(payoff_of(outputs, self.target, self.payoff_name, self.model.law)[0])

@@ -72,7 +72,7 @@ class LimeExplainer:
                 near = proximity(coalitions, self.lime.width)
                 readout = ridge_readout(coalitions, near, self.lime.ridge)
                 for row in np.flatnonzero(counts == count):
-                    earned = self._earned(rows[row], there[row], coalitions)
+                    earned = self._earn(rows[row], there[row], coalitions)
                     line = readout @ earned
                     slopes[row, there[row]] = line[:-1]
                     fits[row] = fit_of(earned, coalitions @ line[:-1] + line[-1], near)
@@ -83,7 +83,7 @@ class LimeExplainer:
 
     def scores(self, x: npt.ArrayLike) -> FloatArray:
         """What players are chosen by: |slope| or slope, (N, n)."""
-        return self._ranked(self.lines(x)[0])
+        return self._rank(self.lines(x)[0])
 
     def select(self, x: npt.ArrayLike, k: int | None = None) -> BoolArray:
         """The k players of highest score in every row: (N, n)."""
@@ -93,7 +93,7 @@ class LimeExplainer:
         """The players chosen for one input, with their slopes and how well the line fits."""
         row, named, present = one_input(self.inputs, one, names)
         slopes, fits = self.lines(row)
-        chosen = top(self._ranked(slopes), self.k, present[None])[0, present]
+        chosen = top(self._rank(slopes), self.k, present[None])[0, present]
         return Selection(
             named,
             chosen,
@@ -105,10 +105,10 @@ class LimeExplainer:
             certificate={"fit": float(fits[0])},
         )
 
-    def _ranked(self, slopes: FloatArray) -> FloatArray:
+    def _rank(self, slopes: FloatArray) -> FloatArray:
         return np.abs(slopes) if self.rank == "magnitude" else slopes
 
-    def _earned(self, one: Array, there: BoolArray, coalitions: BoolArray) -> FloatArray:
+    def _earn(self, one: Array, there: BoolArray, coalitions: BoolArray) -> FloatArray:
         """Probability of the whole input's class for every coalition of its players: (count, p) -> (count,)."""
         assert self.black_box is not None
         earned, target = np.empty(len(coalitions)), -1

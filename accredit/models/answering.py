@@ -88,7 +88,7 @@ class AnsweringModel:
     def prompt(self, prompt: Any = None, **how: Any) -> Prompt | IntArray:
         """A prompt of any form: text, messages, token ids, or context=[passages] with query=…; see `prompt_of`."""
         if isinstance(prompt, np.ndarray | torch.Tensor) or _are_ids(prompt):
-            return self._checked_ids(prompt)
+            return self._check_ids(prompt)
         chat = how.pop("chat", None)
         made = prompt_of(
             prompt, chat=bool(self.tokenizer.chat_template) if chat is None else chat, reserved=self.reserved, **how
@@ -109,7 +109,7 @@ class AnsweringModel:
             dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token)
         )
 
-    def _checked_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
+    def _check_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
         ids = as_array(prompt, name)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
@@ -149,12 +149,12 @@ class AnsweringModel:
 
     def notes(self, prompt: Prompt | IntArray, context: bool, prefix: str = "") -> tuple[str, ...]:
         """What the reader of a result must know about how the prompt is read, and what was said so far."""
-        said = list(self._unknown_words(*self._spelled_so_far(prefix))) if prefix else []
+        said = list(self._unknown_words(*self._spell_so_far(prefix))) if prefix else []
         if not isinstance(prompt, Prompt):
             return tuple(said)
         text = self.rendered(prompt)
         said += self._unknown_words(text, *self.offsets(text, prompt.messages is not None))
-        said += self._rewritten(prompt, text)
+        said += self._rewrite(prompt, text)
         if prompt.messages is not None and context:
             said.append("Context and query are one message of the user, put into the tokenizer's chat template.")
         if prompt.messages is None and self._begins(prompt.contents[0]):
@@ -167,12 +167,12 @@ class AnsweringModel:
             )
         return tuple(said)
 
-    def _spelled_so_far(self, prefix: str) -> tuple[str, IntArray, IntArray]:
+    def _spell_so_far(self, prefix: str) -> tuple[str, IntArray, IntArray]:
         """What was said so far, its token ids, and the characters that each covers."""
         row = self.tokenizer(text_target=prefix, add_special_tokens=False, return_offsets_mapping=True)
         return prefix, np.array(row["input_ids"]), np.array(row["offset_mapping"]).reshape(-1, 2)
 
-    def _rewritten(self, prompt: Prompt, text: str) -> Iterator[str]:
+    def _rewrite(self, prompt: Prompt, text: str) -> Iterator[str]:
         """Messages that the chat template does not write as they were given: the model never reads them so."""
         for message in prompt.messages or ():
             if message["content"].strip() not in text:
@@ -284,7 +284,7 @@ class AnsweringModel:
         Refused: an answer that is empty, or that the tokenizer can only write with unknown words. `name` is its argument.
         """
         if not isinstance(answer, str):
-            ids = self._checked_ids(answer, name)
+            ids = self._check_ids(answer, name)
             return Answer(ids, self.pieces(ids), "given as token ids")
         if not answer.strip():
             instead = ", or None to generate one" if name == "answer" else ""

@@ -62,7 +62,7 @@ class Encoded:
         the same name, one in each text of a pair, the second is marked.
         """
         if isinstance(players, Mapping):
-            return partition_of(players, len(self), ~self.special, self._told_apart(self.tokens, self.part))
+            return partition_of(players, len(self), ~self.special, self._tell_apart(self.tokens, self.part))
         if players == "token":
             labels = np.where(self.special, -1, np.arange(len(self)))
         elif players == "word":
@@ -74,10 +74,10 @@ class Encoded:
                 f"players is {players!r}; write one of {', '.join(UNITS)}, or a mapping of names to positions"
             )
         present, first = np.unique(labels, return_index=True)
-        names = tuple(self._covered(labels == k) for k in present[present >= 0])
-        return partition_by(labels, self._told_apart(names, self.part[first[present >= 0]]))
+        names = tuple(self._cover(labels == k) for k in present[present >= 0])
+        return partition_by(labels, self._tell_apart(names, self.part[first[present >= 0]]))
 
-    def _told_apart(self, names: tuple[str, ...], part: IntArray) -> tuple[str, ...]:
+    def _tell_apart(self, names: tuple[str, ...], part: IntArray) -> tuple[str, ...]:
         """Names of the second text that also occur in the first say so."""
         of_first = {name for name, p in zip(names, part.tolist(), strict=True) if p == 0}
         return tuple(
@@ -85,7 +85,7 @@ class Encoded:
             for name, p in zip(names, part.tolist(), strict=True)
         )
 
-    def _covered(self, tokens: BoolArray) -> str:
+    def _cover(self, tokens: BoolArray) -> str:
         """The text under some tokens, from the first character to the last."""
         where = np.flatnonzero(tokens)
         if len(where) == 1:

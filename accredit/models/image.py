@@ -95,7 +95,7 @@ class ImageModel:
         if self.preprocess is not None:
             framed, steps = choose_preparation(self.channels if self.channels in (1, 3) else None).coloured(photo)
             said = f"prepared by {getattr(self.preprocess, 'name', 'the given preprocess')}"
-            values = self._preprocessed(replace(photo, image=framed))
+            values = self._preprocess(replace(photo, image=framed))
             return Pixels(values, self._patch(), photo.name, _notes(photo, steps, said))
         preparation, said = self._preparation()
         channels = len(photo.image.getbands())
@@ -110,7 +110,7 @@ class ImageModel:
         given = np.atleast_3d(np.asarray(photo.image, dtype=np.uint8))
         return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
 
-    def _preprocessed(self, photo: Photo) -> npt.NDArray[np.float32]:
+    def _preprocess(self, photo: Photo) -> npt.NDArray[np.float32]:
         assert self.preprocess is not None
         try:
             made = self.preprocess(photo.image)

@@ -110,7 +110,7 @@ class Pixels:
         if self.patch is None:
             return self._grid(rows, columns)
         down, across = -(-rows // SIDE), -(-columns // SIDE)
-        return self._tiled(self.patch[0] * down, self.patch[1] * across)
+        return self._tile(self.patch[0] * down, self.patch[1] * across)
 
     def _grid(self, rows: int, columns: int, own: bool = False) -> Partition:
         height, width = self.size
@@ -120,10 +120,10 @@ class Pixels:
             )
         _check_count(rows * columns)
         if own and self.patch is not None:
-            return self._tiled(*self.patch)
+            return self._tile(*self.patch)
         return _cells(np.arange(height) * rows // height, np.arange(width) * columns // width)
 
-    def _tiled(self, tall: int, wide: int) -> Partition:
+    def _tile(self, tall: int, wide: int) -> Partition:
         """Tiles of one size; those at the edge may be smaller."""
         height, width = self.size
         _check_count(-(-height // tall) * -(-width // wide))

@@ -126,7 +126,7 @@ class Prompt:
         if isinstance(players, str):
             owned = [(self._shown(spans), spans) for spans in self._units(players, held)]
         elif isinstance(players, Mapping):
-            owned = [(str(name), self._listed(part, f"players[{name!r}]")) for name, part in players.items()]
+            owned = [(str(name), self._collect(part, f"players[{name!r}]")) for name, part in players.items()]
         elif isinstance(players, Sequence):
             owned, last = [], (0, 0, 0)
             for i, part in enumerate(players):
@@ -158,7 +158,7 @@ class Prompt:
                     "often as it shall, or write (start, stop)."
                 )
 
-    def _listed(self, part: Any, name: str) -> list[Span]:
+    def _collect(self, part: Any, name: str) -> list[Span]:
         if isinstance(part, str | Integral) or _is_span(part):
             return [self.find(part, name)]
         found = [self.find(each, name) for each in part]

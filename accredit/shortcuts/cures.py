@@ -157,18 +157,18 @@ class OnRandomMasks:
         self.rng = np.random.default_rng(seed)
         self.optimiser = rmsprop(model.answering, rate)
 
-    def _answered(self, data: AttentionData, rng: np.random.Generator) -> Passed:
+    def _answer(self, data: AttentionData, rng: np.random.Generator) -> Passed:
         masks = random_masks(rng, data.there.numpy(), self.cure.law, self.cure.concentration)
         return answer(self.model, data, torch.as_tensor(masks, dtype=torch.float32))
 
     def step(self, batch: AttentionData) -> Passed:
-        passed = self._answered(batch, self.rng)
+        passed = self._answer(batch, self.rng)
         set_gradients(self.model.answering, passed.losses.mean())
         self.optimiser.step()
         return passed
 
     def judge(self, data: AttentionData) -> Tensor:
-        return self._answered(data, np.random.default_rng(self.seed)).losses.mean()  # the same masks in every epoch
+        return self._answer(data, np.random.default_rng(self.seed)).losses.mean()  # the same masks in every epoch
 
 
 @dataclass(frozen=True)

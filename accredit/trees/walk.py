@@ -95,7 +95,7 @@ class Walk:
         p, forest = self.paths, self.forest
         state = self._state(passes)
         down = np.ones((*passes.shape, len(self.t)))
-        factor = self.factor if fixed is None else self._fixed(*fixed)
+        factor = self.factor if fixed is None else self._fix(*fixed)
         for level in p.levels[1:]:
             here = np.arange(level.start, level.stop)
             np.multiply(down[p.parent[level]], factor[here[:, None], state[level]], out=down[level])
@@ -125,7 +125,7 @@ class Walk:
         failed_before = ~passes[np.maximum(self.paths.before, 0)] & again[:, None]
         return np.where(passes, 0, np.where(failed_before, 2, 1))
 
-    def _fixed(self, player: int, plays: bool) -> FloatArray:
+    def _fix(self, player: int, plays: bool) -> FloatArray:
         """The factors when one player always plays (it passes or the leaf pays nothing) or never does (its share)."""
         factor, mine = self.factor.copy(), np.flatnonzero(self.tested == player)
         old = np.maximum(self.paths.before[mine], 0)

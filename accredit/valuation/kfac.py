@@ -66,17 +66,17 @@ class Block:
 
     def rotated(self, seen: Seen) -> torch.Tensor:
         """Row gradients in this basis: (rows, outputs, inputs)."""
-        return self._turned(seen).gradients()
+        return self._turn(seen).gradients()
 
     def squares(self, seen: Seen) -> torch.Tensor:
         """Squared row gradients in this basis, summed over rows: (outputs, inputs). Where a row passes the layer once, its
         gradient is an outer product, and so is its square: no gradient is formed."""
-        turned = self._turned(seen)
+        turned = self._turn(seen)
         if turned.a.shape[1] == 1:
             return (turned.g[:, 0] ** 2).T @ (turned.a[:, 0] ** 2)
         return (turned.gradients() ** 2).sum(dim=0)
 
-    def _turned(self, seen: Seen) -> Seen:
+    def _turn(self, seen: Seen) -> Seen:
         return Seen(seen.a @ self.q_in, seen.g @ self.q_out)
 
 

@@ -99,7 +99,7 @@ class Softmax:
         shape = (self._x.shape[1], len(data.classes))
         if start is not None and start.shape != shape:
             raise InvalidInput(f"start has shape {start.shape}; {shape} is needed, as `theta` has")
-        self.theta = self._minimised(np.zeros(shape) if start is None else start)  # (d + 1, C)
+        self.theta = self._minimise(np.zeros(shape) if start is None else start)  # (d + 1, C)
         self._probability = _softmax(self._x @ self.theta)  # (N, C)
 
     @property
@@ -137,7 +137,7 @@ class Softmax:
             products[:, start : start + columns] = (self._x.T @ inner.reshape(len(p), -1)).reshape(part.shape)
         return products + self.weight_decay * directions
 
-    def _minimised(self, theta: FloatArray) -> FloatArray:
+    def _minimise(self, theta: FloatArray) -> FloatArray:
         """Newton's method with halved steps; refuses to return anything but the minimum."""
         for _ in range(STEPS):
             gradient = self._gradient(theta)

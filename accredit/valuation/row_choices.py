@@ -49,9 +49,9 @@ class RowChoices(Choosing):
             raise InvalidInput(f"groups holds row {twice!r} twice; groups must not overlap")
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return np.array([self._taught(choice) for choice in choices])
+        return np.array([self._teach(choice) for choice in choices])
 
-    def _taught(self, choice: IntArray) -> float:
+    def _teach(self, choice: IntArray) -> float:
         assert self.data.classes is not None  # checked when built
         absent, other = ((choice == state) @ self._member for state in (0, 1))
         y = np.where(other, (self.data.y + 1) % len(self.data.classes), self.data.y)

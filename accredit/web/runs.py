@@ -73,7 +73,7 @@ class Runs:
             "budget": self.budget,
             "lines": self.lines,
             "how": how,
-            "problem": self._said() if how == "failed" else "",
+            "problem": self._say() if how == "failed" else "",
         }
 
     async def start(self, asked: RunRequest) -> None:
@@ -119,7 +119,7 @@ class Runs:
             self._folder.cleanup()
         self._folder = self._process = None
 
-    def _said(self) -> str:
+    def _say(self) -> str:
         """The last words of the command, in the words of the page."""
         assert self._folder is not None
         said = (Path(self._folder.name) / "said.txt").read_text(encoding="utf-8", errors="replace").strip()

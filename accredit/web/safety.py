@@ -78,7 +78,7 @@ class Gate:
             return
         guarded = _with_headers(send)
         try:
-            answer: Response | None = await asyncio.wait_for(self._admitted(scope, receive), BODY_SECONDS)
+            answer: Response | None = await asyncio.wait_for(self._admit(scope, receive), BODY_SECONDS)
         except Refused as refusal:
             answer = JSONResponse({"problem": str(refusal)}, refusal.status)
         except TimeoutError:
@@ -89,7 +89,7 @@ class Gate:
         body = scope.pop("body", b"")
         await self.app(scope, _replay(body, receive), guarded)
 
-    async def _admitted(self, scope: Scope, receive: Receive) -> Response | None:
+    async def _admit(self, scope: Scope, receive: Receive) -> Response | None:
         """What is answered here; None, with the body in `scope`, if the request may go on."""
         headers = Headers(scope=scope)
         self._check_origin(scope, headers)

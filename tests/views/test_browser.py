@@ -40,11 +40,11 @@ class Seen:
         self.page.on("console", lambda message: self.trouble.append(f"console {message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.trouble.append(f"error: {error}"))
         self.page.on("dialog", lambda dialog: (self.trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", self._requested)
+        self.page.on("request", self._request)
         self.address = file.as_uri()
         self.page.goto(self.address)
 
-    def _requested(self, request: Any) -> None:
+    def _request(self, request: Any) -> None:
         if not request.url.startswith(("data:", self.address)):
             self.trouble.append(f"request: {request.url}")
 

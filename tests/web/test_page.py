@@ -49,14 +49,14 @@ class Visit:
         self.page.on("console", lambda message: self.trouble.append(f"console {message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.trouble.append(f"error: {error}"))
         self.page.on("dialog", lambda dialog: (self.trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", self._requested)
+        self.page.on("request", self._request)
         self.goto(fragment)
 
     def goto(self, fragment: str) -> None:
         self.page.goto(self.address + fragment)
         self.page.wait_for_selector("html[data-ready]")
 
-    def _requested(self, request: Any) -> None:
+    def _request(self, request: Any) -> None:
         self.asked += [path for path in [urlsplit(request.url).path] if path.startswith("/api/")]
         if not request.url.startswith((self.base, "data:", "blob:")):
             self.trouble.append(f"request: {request.url}")
