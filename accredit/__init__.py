@@ -25,7 +25,7 @@ from accredit.core import (
     TooManyPlayers,
     output,
 )
-from accredit.core.drawn import draw_with
+from accredit.core.display import draw_with
 from accredit.core.lazy import lazy
 from accredit.core.version import __version__ as __version__
 from accredit.evaluate import axioms_kept, check_claims

@@ -25,7 +25,7 @@ from typing import Any, Literal
 from accredit import defaults
 from accredit.core import needs, plugins
 from accredit.core.errors import InvalidInput
-from accredit.core.meant import nearest
+from accredit.core.suggestions import nearest
 
 Kind = Literal["game", "gradients", "attention", "learned", "training rows"]
 Place = Literal["game", "explain", "text", "image", "strings", "answer", "training data"]

@@ -30,8 +30,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
+from accredit.games.answer_scoring import ModelPays
 from accredit.games.answers import AnswerGame, answer_game
-from accredit.games.model_pays import ModelPays
 from accredit.models.answering import AnsweringModel, as_answering_model
 from benchmarks.equal_error import REVIEWS, TRUTH, equal_error
 from benchmarks.explain import show

@@ -23,7 +23,7 @@ from accredit.core.coalitions import BoolArray, IntArray
 from accredit.valuation.features import glove
 from accredit.valuation.label_result import WrongLabels
 from accredit.valuation.labels import wrong_labels
-from accredit.valuation.planted import find_share
+from accredit.valuation.planted_flips import find_share
 from accredit.valuation.text import text_encoder
 
 FLIPPED, ROWS = 0.1, 1000

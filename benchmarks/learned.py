@@ -49,8 +49,8 @@ from accredit.core import FloatArray, IntArray
 from accredit.explanation.loading import builtin_model
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrate, ranks
-from accredit.learned.families import Family, InputFamily, RowFamily
 from accredit.learned.fast import FastShapley, Values, fit_fast
+from accredit.learned.input_sets import Family, InputFamily, RowFamily
 from accredit.learned.valuers import Seen, raw_credit
 from accredit.values.exact import shapley_from_table
 from benchmarks.record import command, into_page, record

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.learned.families import Family, InputFamily, RowFamily
+from accredit.learned.input_sets import Family, InputFamily, RowFamily
 
 
 def boosted(folder: Path, inputs: int) -> Family:

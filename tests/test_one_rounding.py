@@ -27,7 +27,7 @@ from accredit.games.textbook import bankruptcy
 from accredit.gradients.concepts import Concept, _p_value, concept_vector
 from accredit.learned import Tabular, batches
 from accredit.learned.columns import Columns
-from accredit.learned.doubts import uneven_columns
+from accredit.learned.training_checks import uneven_columns
 from accredit.models.frames import rows_of
 from accredit.valuation.datamodels import fit_datamodels
 from accredit.valuation.features import features

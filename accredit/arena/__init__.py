@@ -3,10 +3,10 @@
 from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import Contest, Entry, Example, Explained, RowResult, metrics_named, run_row
 from accredit.arena.examples import read_examples, sample
-from accredit.arena.hold import hold
 from accredit.arena.retraining import Retrained, remove_and_retrain
 from accredit.arena.row_files import RowFileContest
 from accredit.arena.rows import RowContest
+from accredit.arena.run import hold
 from accredit.arena.standings import Standing, Standings, standings
 from accredit.arena.store import FinishedRows
 from accredit.arena.texts import TextContest

@@ -16,7 +16,7 @@ from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
 from accredit.arena.texts import BUILTIN, among, count_passes, weights_digest
 from accredit.core import Game, InvalidInput
 from accredit.core.threads import one_torch_thread
-from accredit.evaluate.known import HitAt
+from accredit.evaluate.hits import HitAt
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
 from accredit.models.builtin.facts import Facts, facts

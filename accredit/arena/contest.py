@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from accredit.core import AccreditError, Attribution, Game, InvalidInput
+from accredit.evaluate.additivity import Infidelity, LinearDatamodelingScore, SensitivityN
 from accredit.evaluate.baselines import oracle, random_scores
 from accredit.evaluate.curves import Deletion, Insertion, on_grid
 from accredit.evaluate.erasure import AOPC, Comprehensiveness, DropAt, LogOdds, PostHocAccuracy, Sufficiency
-from accredit.evaluate.known import HitAt
+from accredit.evaluate.hits import HitAt
 from accredit.evaluate.metric import Metric, NotApplicable, Result, measure_all
-from accredit.evaluate.sums import Infidelity, LinearDatamodelingScore, SensitivityN
 from accredit.games import cached
 
 RANDOM, ORACLE = "random", "oracle"  # always in the table

@@ -126,7 +126,7 @@ class RowFileContest:
 def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> Any:
     """The games of all rows, made once in every process."""
     from accredit.explanation.table_run import open_model
-    from accredit.learned.families import RowFamily
+    from accredit.learned.input_sets import RowFamily
     from accredit.store.frames import read_frame
 
     return RowFamily.of(

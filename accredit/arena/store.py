@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from accredit.arena.contest import Contest, Example, RowResult
-from accredit.store.finished import Finished
+from accredit.store.results_cache import Finished
 
 FORMAT = 1
 

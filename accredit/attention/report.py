@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, InvalidInput, check_seed, whole_number
 from accredit.core.arguments import check_arguments
-from accredit.core.plain import plain, round_off
+from accredit.core.json_data import plain, round_off
 from accredit.core.statistics import rank_correlation
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from accredit import defaults
 from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
-from accredit.core.plain import plain
+from accredit.core.json_data import plain
 from accredit.core.statistics import alike
 
 Verdict = Literal["flagged", "passes", "unclear"]

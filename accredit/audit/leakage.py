@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from accredit.audit.encoding_meter import encode_meter
 from accredit.audit.finding import Finding, Findings
-from accredit.audit.gaps import evalx_gap, random_selector, sureness_gap, surrogate_gap
 from accredit.audit.judges import Beside, train_judge
 from accredit.audit.judges import evalx as trained_evalx
-from accredit.audit.meter import encode_meter
 from accredit.audit.names import (
     EVALX,
     INERT,
@@ -37,8 +36,9 @@ from accredit.audit.names import (
     TRANSPLANT,
 )  # fmt: skip
 from accredit.audit.probes import halves, inert_mask, inert_players, mask_only_probe, score_code
+from accredit.audit.reader_gaps import evalx_gap, random_selector, sureness_gap, surrogate_gap
 from accredit.audit.readers import Reader, ask, post_hoc
-from accredit.audit.swaps import mask_transplant, value_scramble
+from accredit.audit.value_swaps import mask_transplant, value_scramble
 from accredit.audit.verdict import conclude
 from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers, shown
 from accredit.core.arguments import check_arguments

@@ -79,7 +79,7 @@ def _explainer(
 ) -> Findings:  # fmt: skip
     from accredit.audit.leakage import leakage_report
     from accredit.audit.names import NAMES
-    from accredit.audit.thirds import Thirds
+    from accredit.audit.regression_bins import Thirds
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.learned.saving import load

@@ -12,8 +12,8 @@ from accredit.cli.output import write, write_whole
 from accredit.cli.settings import ALONE, read_settings
 from accredit.core.errors import InvalidInput
 from accredit.core.files import read_text
+from accredit.core.json_data import read_json
 from accredit.core.numbers import shown
-from accredit.core.plain import read_json
 
 Typed = dict[str, Any]
 

@@ -100,7 +100,7 @@ def _texts(
     from accredit.audit.finding import named
     from accredit.audit.transformer import TESTS
     from accredit.cli.explain import kind_of
-    from accredit.explanation.rows import read_texts
+    from accredit.explanation.text_files import read_texts
 
     wanted = named(tests, TESTS)
     kind = kind_of(subject)

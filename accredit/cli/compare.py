@@ -88,7 +88,7 @@ def compare(
     """
     from accredit.arena.contest import DEFAULT_METRICS, metrics_named
     from accredit.arena.examples import filters, read_examples, sample
-    from accredit.arena.hold import hold
+    from accredit.arena.run import hold
     from accredit.arena.texts import TextContest
     from accredit.methods import COMPARED
     from accredit.models.row_files import is_row_model_file

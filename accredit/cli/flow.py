@@ -11,7 +11,7 @@ from accredit.cli.command import Command
 from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.core import InvalidInput
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 
 
 @click.command(cls=Command)

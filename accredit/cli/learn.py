@@ -236,7 +236,7 @@ def audit(
     import numpy as np
 
     from accredit.audit import leakage_report
-    from accredit.audit.thirds import Thirds
+    from accredit.audit.regression_bins import Thirds
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.views.audit import audit_page, audit_text
@@ -316,7 +316,7 @@ def _open(
 
 def read_inputs(subject: str, column: str | None) -> list[Any]:
     """The texts of a file, or the pictures of a folder."""
-    from accredit.explanation.rows import read_pictures, read_texts
+    from accredit.explanation.text_files import read_pictures, read_texts
 
     if Path(subject).is_dir():
         return list(read_pictures(subject))

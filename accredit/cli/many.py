@@ -24,7 +24,7 @@ def explain_many(
 ) -> None:
     """Explain what a file or a folder holds, and say how long it will take where that is long."""
     from accredit.explanation.loading import load_model
-    from accredit.explanation.rows import check_settings, explain, read_finished, run_name
+    from accredit.explanation.text_files import check_settings, explain, read_finished, run_name
     from accredit.values.solver import progress
 
     if to.html is not None:
@@ -55,7 +55,7 @@ def explain_many(
 
 
 def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
-    from accredit.explanation.rows import read_pairs, read_pictures, read_texts
+    from accredit.explanation.text_files import read_pairs, read_pictures, read_texts
 
     if Path(file).is_dir():
         return list(read_pictures(file))
@@ -64,7 +64,7 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
 
 def _announce(inputs: list[Any], loaded: Any, settings: dict[str, Any]) -> None:
     from accredit.explanation.explainer import LONG
-    from accredit.explanation.rows import estimate_seconds
+    from accredit.explanation.text_files import estimate_seconds
     from accredit.views.words import duration
 
     expected = estimate_seconds(inputs, loaded, settings)

@@ -13,8 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from accredit.core.files import kind_of
+from accredit.core.json_data import DIGITS
 from accredit.core.numbers import MOST, shown
-from accredit.core.plain import DIGITS
 from accredit.methods import Place, find, find_all, methods_for
 
 WHOLE = re.compile(r"[+-]?[0-9]+")

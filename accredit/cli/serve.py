@@ -42,7 +42,7 @@ def serve(
     from accredit.web.server import serve as served
 
     if store is not None:
-        from accredit.web.watching import check
+        from accredit.web.journal_view import check
 
         check(store)  # a wrong file is refused before the page is served
     # A script that starts this in the background has interrupts ignored; here they end the page all the same.

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from accredit.core.errors import InvalidInput
+from accredit.core.json_data import read_json
 from accredit.core.numbers import whole_number
-from accredit.core.plain import read_json
 from accredit.core.tables import number
 
 

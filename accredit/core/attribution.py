@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from accredit.core.claims import Claim, Holds, checked_claims, claims_of_part
 from accredit.core.coalitions import FloatArray, IntArray
-from accredit.core.drawn import Drawn
+from accredit.core.display import Drawn
 from accredit.core.errors import InvalidInput
 from accredit.core.estimate import Estimate, Known, Precision, check_level
 from accredit.core.game import check_players, player_index
+from accredit.core.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.numbers import (
     check_seed,
     check_text,
@@ -27,7 +28,6 @@ from accredit.core.numbers import (
     shown,
     whole_number,
 )
-from accredit.core.plain import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.rounding import SINGLE, blur
 from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame

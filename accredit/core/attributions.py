@@ -11,13 +11,13 @@ import numpy as np
 
 from accredit.core.attribution import FORMAT, Attribution, largest
 from accredit.core.coalitions import FloatArray
-from accredit.core.drawn import Drawn
+from accredit.core.display import Drawn
 from accredit.core.errors import InvalidInput
 from accredit.core.game import check_names
 from accredit.core.games import output_index
+from accredit.core.json_data import damaged, fields_of, read_list, read_object
 from accredit.core.lazy import needs
 from accredit.core.numbers import optional_whole, shown
-from accredit.core.plain import damaged, fields_of, read_list, read_object
 
 if TYPE_CHECKING:
     import pandas

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core.errors import AccreditError, InvalidInput
-from accredit.core.meant import did_you_mean
+from accredit.core.json_data import read_json
 from accredit.core.numbers import shown
-from accredit.core.plain import read_json
+from accredit.core.suggestions import did_you_mean
 
 LIMIT = 256 << 20  # bytes that are read at once
 LONGEST = 255  # bytes of a name, on every common file system

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.errors import AccreditError, InvalidInput
-from accredit.core.meant import did_you_mean
+from accredit.core.suggestions import did_you_mean
 
 MOST = 2**63 - 1  # of counts and seeds: what a 64-bit integer holds
 KINDS = {

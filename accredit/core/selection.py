@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from accredit.core.attribution import frozen
 from accredit.core.coalitions import BoolArray, FloatArray
-from accredit.core.drawn import Drawn
+from accredit.core.display import Drawn
 from accredit.core.errors import InvalidInput
 from accredit.core.game import check_players
+from accredit.core.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.numbers import as_array, check_seed, check_text
-from accredit.core.plain import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.tables import player_frame
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accredit.core.errors import InvalidInput
 from accredit.core.files import LIMIT, as_path, as_text, check_is_file, read_bytes
+from accredit.core.json_data import read_json
 from accredit.core.lazy import needs
-from accredit.core.meant import did_you_mean
-from accredit.core.plain import read_json
+from accredit.core.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     import pandas

@@ -279,7 +279,7 @@ def _game(
 
     settings = how | {"players": players}
     if reads_strings(model):
-        from accredit.games.asked import asked_game
+        from accredit.games.black_box_answers import asked_game
 
         if answer is None:
             raise InvalidInput(

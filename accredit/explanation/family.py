@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accredit.core import InvalidInput, shown
-from accredit.core.drawn import Drawn, drawings
+from accredit.core.display import Drawn, drawings
 from accredit.core.files import check_writable, put
-from accredit.core.meant import did_you_mean
+from accredit.core.suggestions import did_you_mean
 from accredit.methods import find
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from accredit.trees.linear import NotLinear
 from accredit.trees.reading import NotTrees
 from accredit.trees.separable import NotSeparable
 from accredit.values.exact import semivalue_claims
-from accredit.values.weighing import semivalue_of
+from accredit.values.semivalue_rules import semivalue_of
 
 SEEN = 1000  # rows by which the unit of the payoff is chosen
 CORRELATED = 0.7  # from which two columns are named

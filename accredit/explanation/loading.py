@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from accredit import defaults
 from accredit.core import InvalidInput, needs
-from accredit.core.meant import singular
+from accredit.core.suggestions import singular
 from accredit.explanation.subject import Subject, image_subject, text_subject
 from accredit.models.encoded import UNITS
 from accredit.models.pixels import for_pictures

@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 from accredit import defaults
 from accredit.core import InvalidInput, check_seed, optional_whole
 from accredit.core.arguments import check_fields
-from accredit.core.meant import nearest
 from accredit.core.numbers import check_text, shown
+from accredit.core.suggestions import nearest
 from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 

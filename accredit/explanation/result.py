@@ -20,7 +20,7 @@ from accredit.core import (
     shown,
 )
 from accredit.core.attribution import frozen
-from accredit.core.plain import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
+from accredit.core.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
 from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
 from accredit.explanation.family import Result, usual_name

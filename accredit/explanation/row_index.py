@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import InvalidInput, shown
-from accredit.core.meant import did_you_mean
+from accredit.core.suggestions import did_you_mean
 from accredit.explanation.family import read_list
 
 Picked = int | list[int]  # one position, or several

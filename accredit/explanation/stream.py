@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from accredit.core import AccreditError, Attribution, Attributions, Game
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.assembled import explanation_of
+from accredit.explanation.assemble import explanation_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.games.wrappers import watch

@@ -29,7 +29,7 @@ from accredit.core import (
 from accredit.core.attribution import frozen
 from accredit.core.claims import checked_claims, claims_of_part, no_division
 from accredit.core.estimate import check_level
-from accredit.core.plain import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.core.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.core.shap_form import shap_explanation
 from accredit.explanation.family import Result
 from accredit.explanation.row_index import EVERY, Picked, positions, split_index

@@ -15,7 +15,7 @@ import numpy as np
 
 from accredit.core import AccreditError, FloatArray, InvalidInput, Known, Precision, needs
 from accredit.core.files import check_writable, put
-from accredit.core.plain import plain
+from accredit.core.json_data import plain
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.ground import part
 from accredit.explanation.row_answers import Answer, Asked, answer_rows
@@ -26,7 +26,7 @@ from accredit.models.frames import Rows
 from accredit.models.row_files import load_row_model
 from accredit.models.rows import UNITS
 from accredit.store.fingerprint import fingerprint
-from accredit.store.lines import read_finished_lines
+from accredit.store.jsonl import read_finished_lines
 from accredit.store.workers import workers
 from accredit.trees.closed_form import has_closed_form
 from accredit.trees.separable import mixtures

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from accredit.core.lazy import lazy
 from accredit.games.choices import ChoiceFunction, ChoiceTable, read_choices
 from accredit.games.files import read_game, read_games, read_groups
+from accredit.games.multi_output import FunctionGames, TableGames
 from accredit.games.parts import PartsGames
-from accredit.games.several import FunctionGames, TableGames
 from accredit.games.strings import StringGame, string_game
 from accredit.games.table import FunctionGame, TableGame
 from accredit.games.tabular import TabularGame, tabular_game
@@ -15,13 +15,13 @@ from accredit.games.wrappers import Cached, CachedGames, Counted, CountedGames, 
 
 if TYPE_CHECKING:
     from accredit.games.answers import AnswerGame, answer_game
-    from accredit.games.asked import asked_game
+    from accredit.games.black_box_answers import asked_game
     from accredit.games.image import ImageGame, image_game
     from accredit.games.text import TextGame, text_game
 
 _NEED_TORCH = {
     "TextGame": "text", "text_game": "text", "ImageGame": "image", "image_game": "image", "AnswerGame": "answers",
-    "answer_game": "answers", "asked_game": "asked",
+    "answer_game": "answers", "asked_game": "black_box_answers",
 }  # fmt: skip
 
 __all__ = [

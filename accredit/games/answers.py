@@ -12,9 +12,9 @@ from accredit.core import BadPayoff, BoolArray, FloatArray, IntArray, InvalidInp
 from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import keys
 from accredit.core.game import check_coalitions
-from accredit.core.meant import singular
 from accredit.core.numbers import shown
 from accredit.core.rounding import power_of_two
+from accredit.core.suggestions import singular
 from accredit.games.batches import MEMORY, Cost, estimate
 from accredit.models.prompt import UNITS, WHOLE
 
@@ -307,10 +307,10 @@ def answer_game(
     >>> bool(with_anna > with_boris)
     True
     """
+    from accredit.games.answer_scoring import ModelPays
     from accredit.games.assembly import assembly  # these need torch, which functions of prompts do not
-    from accredit.games.model_pays import ModelPays
-    from accredit.games.passes import Reader
-    from accredit.games.said_so_far import with_prefix
+    from accredit.games.decoder_prefix import with_prefix
+    from accredit.games.shared_prefix_passes import Reader
     from accredit.models.answering import as_answering_model
 
     asked = as_answering_model(model, tokenizer)

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from accredit.core import BoolArray, IntArray, InvalidInput, distinct_names
-from accredit.games.passes import Row, row_of
+from accredit.games.shared_prefix_passes import Row, row_of
 from accredit.models.answering import Answer, AnsweringModel
 from accredit.models.partition import Partition
 from accredit.models.prompt import Parts, Prompt, visible

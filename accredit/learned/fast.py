@@ -24,10 +24,10 @@ from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, Invalid
 from accredit.core.estimate import check_level
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrate, rows_needed
-from accredit.learned.families import Family
 from accredit.learned.folders import DAMAGE, read, tensors, write
+from accredit.learned.input_sets import Family
 from accredit.learned.inputs import SEEDS, whole
-from accredit.learned.nearness import Nearness, summary
+from accredit.learned.novelty import Nearness, summary
 from accredit.learned.valuers import (
     Asked,
     ColumnValuer,

@@ -16,8 +16,8 @@ from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
 from accredit.explanation.table import TableExplanation
 from accredit.explanation.tables import explanation_of
-from accredit.learned.families import InputFamily, RowFamily
 from accredit.learned.fast import CLAIMS, TOLERANCE, FastShapley, Values, fit_fast
+from accredit.learned.input_sets import InputFamily, RowFamily
 
 METHOD = "fast-shapley"
 NAMED = 5  # rows that are named in a note

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from accredit.core import InvalidInput, needs, shown
 from accredit.core.files import put, read_bytes, read_json_object
-from accredit.core.plain import plain
+from accredit.core.json_data import plain
 
 FORMAT = 1
 DAMAGE = (KeyError, TypeError, AttributeError, ArithmeticError)  # what settings of the wrong types raise

@@ -24,7 +24,7 @@ from accredit.core import InvalidInput
 from accredit.core.arguments import check_arguments
 from accredit.learned.cxplain import CXPlain
 from accredit.learned.inputs import Inputs, Pixels, Words, whole
-from accredit.learned.laws import Bernoulli, DrawnTopK, RelaxedTopK
+from accredit.learned.mask_distributions import Bernoulli, DrawnTopK, RelaxedTopK
 from accredit.learned.masks import check_k
 from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
 from accredit.learned.stages import Training

@@ -17,7 +17,7 @@ from accredit.learned import cxplain
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.folders import DAMAGE, describe, read, tensors
 from accredit.learned.inputs import SEEDS, inputs_from, whole
-from accredit.learned.laws import law_from
+from accredit.learned.mask_distributions import law_from
 from accredit.learned.schedules import schedule_from
 from accredit.learned.stages import History, Training
 from accredit.learned.trainer import KIND, Networks, TrainedExplainer

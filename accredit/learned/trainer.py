@@ -18,15 +18,15 @@ from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
 from accredit.core.statistics import units
 from accredit.learned.batches import asked, rows_of
 from accredit.learned.black_boxes import BlackBox
-from accredit.learned.doubts import doubts, uneven_columns
 from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
 from accredit.learned.inputs import SEEDS, Array, Inputs, one_input, whole
-from accredit.learned.laws import MaskLaw, law_settings
+from accredit.learned.mask_distributions import MaskLaw, law_settings
 from accredit.learned.masks import check_k, check_mask
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.schedules import Job, Schedule
 from accredit.learned.stages import Batch, History, Training, choose_players, run, surprise
+from accredit.learned.training_checks import doubts, uneven_columns
 from accredit.values.solver import progress as progress_bar
 
 KIND = "trained explainer"

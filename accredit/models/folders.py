@@ -15,7 +15,7 @@ from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.core.files import kind_of, read_json_object
-from accredit.core.plain import read_json
+from accredit.core.json_data import read_json
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 SETTINGS = 16 << 20  # bytes of a JSON file of settings

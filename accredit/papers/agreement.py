@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.evaluate.agreement import spearman
 from accredit.papers.report import Report
 from accredit.papers.verb_number import (

@@ -6,7 +6,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, needs
 from accredit.core.coalitions import from_index
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.games import TableGame
 from accredit.papers.report import Report
 from accredit.papers.verdicts import of_share

@@ -14,7 +14,7 @@ from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.payoffs import CARRIES_OVER, payoff_moves
 from accredit.games import TableGame, tabular_game, text_game
 from accredit.games.characters import character_game
-from accredit.games.inside import inside_game
+from accredit.games.components import inside_game
 from accredit.models.payoffs import PAYOFFS, payoff_of
 from accredit.papers.report import Report
 from accredit.papers.verdicts import all_of, of_share, over_runs

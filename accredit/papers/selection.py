@@ -15,7 +15,7 @@ from accredit.papers.selection_further import WHERE, tell_further, try_further
 from accredit.papers.selection_report import Cells, selection_report
 from accredit.papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measure
 from accredit.store.executors import fresh_processes
-from accredit.store.finished import Finished
+from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 
 

@@ -17,7 +17,7 @@ from accredit.papers.report import Report, mean_error
 from accredit.papers.selection_data import SOURCES
 from accredit.papers.selection_report import NEAR, TITLES, Cells, apart, figures, published
 from accredit.papers.selection_runs import Outcome, Run, measure_together
-from accredit.store.finished import Finished
+from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 
 WHERE = "yelp"  # the cheapest of the four sets

@@ -229,9 +229,9 @@ def _slopes(world: Bench, run: Run) -> FloatArray:
 
 
 def _cxplain(world: Bench, run: Run) -> Explained:
+    from accredit.learned.convolution_ablation import losses_without_each
     from accredit.learned.cxplain import CXPlain, removal_losses, shares
     from accredit.learned.networks import ConvolutionOfWords
-    from accredit.learned.one_less import losses_without_each
 
     sizes, given = run.sizes, world.task
     explainer = CXPlain(

@@ -31,7 +31,7 @@ from accredit.papers.shortcuts_runs import (
     read_finished,
 )
 from accredit.papers.verdicts import all_of, over_runs, standard_errors_from
-from accredit.store.finished import Finished
+from accredit.store.results_cache import Finished
 
 PUBLISHED = {  # accuracy and attention to default tokens, on the training set: Tables 1 and 2 of the paper
     ("Baseline", "pooling"): (0.717, None), ("Baseline", "rcnn"): (0.961, None),

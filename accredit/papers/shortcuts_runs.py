@@ -18,7 +18,7 @@ from accredit.papers.review_texts import FIRST_WORDS, ReviewTexts
 from accredit.papers.shortcuts_measures import neutral_loss, probe_accuracy
 from accredit.shortcuts.cures import Cure, MaskNeutral, Plain, RandomPretraining
 from accredit.store.executors import fresh_processes
-from accredit.store.finished import Finished
+from accredit.store.results_cache import Finished
 
 if TYPE_CHECKING:
     from accredit.shortcuts.models import AttentionClassifier
@@ -172,7 +172,7 @@ def _answers_to_other_words(model: AttentionClassifier, given: Rows, masks: Floa
     """What the model answers when the words under each mask are another review's: (N,)."""
     import torch
 
-    from accredit.audit.swaps import others
+    from accredit.audit.value_swaps import others
 
     words = given.tokens[others(len(given.tokens), np.random.default_rng(0))]
     there = None if given.present is None else torch.as_tensor(given.present)

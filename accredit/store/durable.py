@@ -12,8 +12,8 @@ import numpy as np
 from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, real_numbers, write_coalition
 from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import keys, unique
+from accredit.core.multi_target import Predicting
 from accredit.core.numbers import check_seed, check_text, whole_number
-from accredit.core.predicting import Predicting
 from accredit.core.rounding import blur_of
 from accredit.store.entries import Entry
 from accredit.store.executors import Crew, Executor, crew_of

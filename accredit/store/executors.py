@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, Game, InvalidInput, needs, real_numbers
 from accredit.core.coalitions import pack, unpack
-from accredit.core.predicting import Predicting, retrain
+from accredit.core.multi_target import Predicting, retrain
 from accredit.core.threads import one_thread_for_good
 
 CONNECT_SECONDS = 10.0

@@ -14,7 +14,7 @@ import numpy as np
 from accredit.core import InvalidInput
 from accredit.core.coalitions import unpack
 from accredit.core.files import put
-from accredit.core.plain import cell
+from accredit.core.json_data import cell
 from accredit.store.journal import Journal
 
 COLUMNS = ("game", "coalition", "seed", "status", "value", "seconds", "attempts", "problem")

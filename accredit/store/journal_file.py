@@ -9,7 +9,7 @@ from typing import Any
 
 from accredit.core import AccreditError
 from accredit.core.files import check_writable
-from accredit.store.finished import BUSY_SECONDS, use_wal
+from accredit.store.results_cache import BUSY_SECONDS, use_wal
 
 FORMAT = 2
 APPLICATION = 0x61636372  # "accr", in the header of the file

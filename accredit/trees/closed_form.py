@@ -18,7 +18,7 @@ from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_we
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners, still_own
-from accredit.values.weighing import semivalue_of
+from accredit.values.semivalue_rules import semivalue_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from accredit.trees.masks import mask_credit
 from accredit.trees.paths import Paths, levels_of, paths_of
 from accredit.trees.tables import Background, KeptTables, Tables, shares
 from accredit.trees.walk import walk_credit
-from accredit.values.weighing import Semivalue, semivalue_of
+from accredit.values.semivalue_rules import Semivalue, semivalue_of
 
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees

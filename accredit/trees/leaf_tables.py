@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.values.weighing import Semivalue
+from accredit.values.semivalue_rules import Semivalue
 
 _CREDIT = ((0, 1), (1, 1), (1, 0))  # (u, v) of the tables that credits need
 _PAIRS = ((0, 2), (1, 2), (2, 2), (1, 1), (2, 1), (2, 0))

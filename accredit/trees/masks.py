@@ -21,7 +21,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
 from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import Background, spans
-from accredit.values.weighing import Semivalue
+from accredit.values.semivalue_rules import Semivalue
 
 CELLS = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
 ROWS = 128  # rows whose masks are made at once

@@ -14,7 +14,7 @@ from accredit.trees.blocks import Blocks, Entries, Group
 from accredit.trees.forest import FEW_ROWS, Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
 from accredit.trees.paths import Levels, Paths, decide
-from accredit.values.weighing import Semivalue
+from accredit.values.semivalue_rules import Semivalue
 
 ROWS = 1024  # rows looked up at once
 CELLS = 1 << 17  # numbers of one step of the arithmetic, to stay in the cache

@@ -18,7 +18,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
 from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import shares, spans
-from accredit.values.weighing import Semivalue
+from accredit.values.semivalue_rules import Semivalue
 
 CELLS = 1 << 20  # edges × rows × nodes of the rule at once
 NEVER = 1e-200  # in place of a share of zero, which could not be divided out again

@@ -30,10 +30,10 @@ from accredit.core import (
 )
 from accredit.core.arguments import check_arguments
 from accredit.core.game import check_coalitions, check_names, check_players
-from accredit.core.predicting import Predicting, retrain
+from accredit.core.multi_target import Predicting, retrain
 from accredit.core.statistics import units
+from accredit.valuation.datamodel_ridge import MEMORY, check_memory, ridge
 from accredit.valuation.harmonics import harmonic_facts
-from accredit.valuation.shrunk import MEMORY, check_memory, ridge
 from accredit.valuation.subsets import random_subsets
 from accredit.values.lasso import gram, lasso
 

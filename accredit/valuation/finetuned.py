@@ -17,11 +17,11 @@ import numpy as np
 from accredit.core import InvalidInput, needs
 from accredit.core.tables import ending, is_table, read_lines
 from accredit.store.frames import read_frame
-from accredit.valuation.foretold import Foretold
 from accredit.valuation.influence import moving
 from accredit.valuation.kfac import JOINT, network_influence
 from accredit.valuation.losses import IGNORED, Batch, Classification, answers_of, check_rows, pick
 from accredit.valuation.network import MEMORY, Network, evaluating, network
+from accredit.valuation.predictability import Foretold
 from accredit.valuation.report import DataReport, Valuation
 from accredit.valuation.rules import sum_up
 from accredit.valuation.suspects import RowFacts, harmful

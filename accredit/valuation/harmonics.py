@@ -22,7 +22,7 @@ import numpy as np
 from accredit import defaults
 from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
 from accredit.core.arguments import check_arguments
-from accredit.core.predicting import Predicting, retrain
+from accredit.core.multi_target import Predicting, retrain
 from accredit.core.statistics import alike
 from accredit.valuation.subsets import random_subsets
 

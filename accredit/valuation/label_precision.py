@@ -20,7 +20,7 @@ import numpy as np
 from accredit.core import FloatArray, IntArray
 from accredit.valuation.label_rate import ENDS
 from accredit.valuation.label_scores import margin
-from accredit.valuation.planted import PLANTED, Trial
+from accredit.valuation.planted_flips import PLANTED, Trial
 
 SHORTEST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
 

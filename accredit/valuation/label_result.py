@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput
-from accredit.core.plain import fields_of, plain
-from accredit.valuation.oddities import Oddities
+from accredit.core.json_data import fields_of, plain
+from accredit.valuation.duplicates_outliers import Oddities
 
 EXCERPT = 200  # characters
 KIND, FORMAT = "wrong labels", 2  # of the JSON

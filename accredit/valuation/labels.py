@@ -19,14 +19,14 @@ from accredit.core.numbers import as_array, check_text, shown
 from accredit.core.statistics import ALIKE
 from accredit.core.threads import one_thread
 from accredit.valuation import label_scores as scores
-from accredit.valuation.foretold import Foretold
+from accredit.valuation.duplicates_outliers import nearest, oddities
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought, share_interval
 from accredit.valuation.label_rate import error_rate
 from accredit.valuation.label_result import Evidence, WrongLabels, with_excerpts
 from accredit.valuation.label_scores import View
-from accredit.valuation.oddities import nearest, oddities
 from accredit.valuation.out_of_fold import belief, copies_of, likeliest_penalty, out_of_fold, pool, pool_shares
-from accredit.valuation.planted import Trial, find_share, plant
+from accredit.valuation.planted_flips import Trial, find_share, plant
+from accredit.valuation.predictability import Foretold
 from accredit.valuation.split import missing
 
 TRIALS = 3  # plantings

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, InvalidInput
-from accredit.core.plain import cell, plain
+from accredit.core.json_data import cell, plain
 from accredit.evaluate.data import Curve
 from accredit.valuation.label_result import WrongLabels
 from accredit.valuation.labels import wrong_labels

@@ -79,7 +79,7 @@ class Retraining(Utility):
         """The model that one coalition (n,) teaches."""
         from sklearn.base import clone
 
-        from accredit.valuation.widened import Constant, Mean, Widened
+        from accredit.valuation.partial_classifiers import Constant, Mean, Widened
 
         x, y = self.data.x[coalition], self.data.y[coalition]
         if self.data.classes is None:

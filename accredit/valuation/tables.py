@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, InvalidInput, check_seed
-from accredit.core.meant import did_you_mean
 from accredit.core.statistics import units
+from accredit.core.suggestions import did_you_mean
 from accredit.store.frames import read_frame
 from accredit.valuation.features import Features, features
-from accredit.valuation.foretold import predict_share
+from accredit.valuation.predictability import predict_share
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
 from accredit.valuation.suspects import RowFacts
 from accredit.valuation.table_notes import MANY_KINDS, table_notes

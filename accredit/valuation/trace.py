@@ -15,8 +15,8 @@ import numpy as np
 
 from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
 from accredit.core.files import LIMIT, put, read_json_object
+from accredit.core.json_data import plain
 from accredit.core.numbers import shown
-from accredit.core.plain import plain
 from accredit.valuation.gradient_store import SIDE, GradientStore
 from accredit.valuation.influence import moving
 from accredit.valuation.losses import IGNORED, NextTokens

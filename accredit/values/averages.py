@@ -19,9 +19,9 @@ from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly, in_closed_form
 from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.sampling import Sampled, check
+from accredit.values.semivalue_rules import BANZHAF, beta_semivalue, weigh
 from accredit.values.semivalues import banzhaf_weights, beta_law, beta_weights, check_weights
 from accredit.values.votes import Weighted
-from accredit.values.weighing import BANZHAF, beta_semivalue, weigh
 
 
 @every_output

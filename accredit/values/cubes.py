@@ -24,7 +24,7 @@ from accredit.core import (
 )
 from accredit.core.game import check_finite
 from accredit.core.numbers import finite_numbers, real_number, shown, truths
-from accredit.values.weighing import Semivalue
+from accredit.values.semivalue_rules import Semivalue
 
 CELLS = 1 << 22  # coalitions × cubes of one product
 
@@ -80,10 +80,8 @@ class CubeGame:
         both = (inside & outside).any(axis=1)
         if both.any():
             cube = int(np.argmax(both))
-            raise InvalidInput(
-                f"cube {cube} wants {write_coalition(self._players, inside[cube] & outside[cube])} both present and absent, so it never "
-                "pays; leave it out"
-            )
+            torn = write_coalition(self._players, inside[cube] & outside[cube])
+            raise InvalidInput(f"cube {cube} wants {torn} both present and absent, so it never pays; leave it out")
         self._cubes = Cubes(base, amounts, inside, outside)
 
     @classmethod

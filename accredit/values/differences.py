@@ -18,7 +18,7 @@ import numpy as np
 
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged
 from accredit.core.arguments import check_fields
-from accredit.values.control import semivalue_of_pairs
+from accredit.values.control_variate import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.orders import random_places

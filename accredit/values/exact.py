@@ -22,6 +22,7 @@ from accredit.core import (
 from accredit.core.arguments import check_fields
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
+from accredit.values.semivalue_rules import SHAPLEY, Semivalue
 from accredit.values.semivalues import (
     leave_one_out_weights,
     log_binomial,
@@ -30,7 +31,6 @@ from accredit.values.semivalues import (
     shapley_weights,
 )
 from accredit.values.votes import Weighted, decisive
-from accredit.values.weighing import SHAPLEY, Semivalue
 
 __all__ = ["Exact", "leave_one_out", "shapley_from_table"]
 

@@ -19,7 +19,7 @@ from functools import cache
 from math import comb
 
 from accredit.core import Claim, Holds, InvalidInput, whole_number
-from accredit.core.meant import did_you_mean
+from accredit.core.suggestions import did_you_mean
 
 Weight = Callable[[int, int, int], Fraction]  # |S|, |T|, order -> w; |S| ≥ |T|
 

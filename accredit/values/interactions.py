@@ -35,7 +35,7 @@ from accredit.values.cubes import Cubed, cube_credit, cube_ends, cube_pairs
 from accredit.values.every_output import every_output
 from accredit.values.indices import INDICES, Index, check_order, index_of
 from accredit.values.sampling import Sampled, check
-from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue
+from accredit.values.semivalue_rules import BANZHAF, SHAPLEY, Semivalue
 
 
 def mobius_from_table(v: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Attribution, Coalition, Game, Interactions, InvalidInput, player_index, tabulate
-from accredit.core.plain import plain, round_off
+from accredit.core.json_data import plain, round_off
 from accredit.methods import find
 from accredit.values.interactions import (
     best_subsets,

@@ -27,7 +27,7 @@ from accredit.core import (
     check_seed,
 )
 from accredit.core.coalitions import members_of_size, unpack
-from accredit.values.control import FOLDS
+from accredit.values.control_variate import FOLDS
 from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance
 from accredit.values.pairs import Pairs, Sample

@@ -13,10 +13,10 @@ from accredit.core import Attribution
 from accredit.explanation.result import Explanation, Said
 from accredit.models.prompt import SHOWN_SPACE
 from accredit.views.answer_text import likelihood, reading, worth_words
-from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.numbers import between, brief, credit_number, rounding
 from accredit.views.palette import LEVELS, level
+from accredit.views.token_strips import Drawer
 from accredit.views.words import origin, title
 
 if TYPE_CHECKING:

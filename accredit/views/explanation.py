@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import AXIOMS, Attribution
-from accredit.core.plain import round_off
-from accredit.explanation.assembled import NOTHING_KNOWN
+from accredit.core.json_data import round_off
+from accredit.explanation.assemble import NOTHING_KNOWN
 from accredit.explanation.result import WHOLE, Explanation
 from accredit.models.prompt import visible
 from accredit.views.answer_page import answer_blocks
 from accredit.views.answer_page import headline as answer_headline
 from accredit.views.answer_text import payoff_words
-from accredit.views.drawer import Drawer, Live
 from accredit.views.engine import render
 from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
 from accredit.views.numbers import percent, unnoticed
 from accredit.views.palette import LEVELS
 from accredit.views.running import running_sum
+from accredit.views.token_strips import Drawer, Live
 from accredit.views.words import duration, error_bars, leaders, place_name, speak, title, without_folders
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from accredit.core import Attribution, Attributions, Interactions, Selection
 from accredit.core.arguments import check_arguments
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport

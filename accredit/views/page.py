@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from accredit.views.engine import render
 from accredit.views.palette import level_rules
-from accredit.views.sky import sky_rules
+from accredit.views.token_bars import sky_rules
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.core import Attribution, FloatArray, Interactions
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.views.engine import render
 from accredit.views.numbers import column, ranges
 from accredit.views.palette import level

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import Attribution, IntArray, InvalidInput, needs
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.result import PICTURE, Explanation, FlowPicture
 from accredit.models.prompt import visible
 from accredit.views.columns import printable

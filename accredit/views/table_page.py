@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.table import TableExplanation
 from accredit.views.engine import render
 from accredit.views.interactions import left_out, pair_heat

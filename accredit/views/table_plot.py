@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, player_index
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.interactions import strongest_players
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade

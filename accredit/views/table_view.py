@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accredit.core import Interactions
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.views.columns import printable, short, table
 from accredit.views.numbers import between, brief

@@ -9,7 +9,7 @@ from typing import TextIO
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.result import Explanation
 from accredit.models.prompt import visible
 from accredit.views.columns import printable, short, width

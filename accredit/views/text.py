@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
 from accredit.core.arguments import check_arguments
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.result import Explanation
 from accredit.explanation.table import TableExplanation
 from accredit.values.report import GameReport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.valuation.trace import Trace
 from accredit.views.columns import bar as cells
 from accredit.views.columns import printable, width

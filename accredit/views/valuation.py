@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.evaluate.data import Curve
 from accredit.valuation.harmonics import READING
 from accredit.valuation.report import DataReport, Valuation

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from accredit.core.plain import round_off
+from accredit.core.json_data import round_off
 from accredit.explanation.result import Explanation
 from accredit.models.prompt import visible
-from accredit.views.drawer import Drawer
 from accredit.views.engine import render
 from accredit.views.numbers import brief, fix, percent
+from accredit.views.token_strips import Drawer
 from accredit.views.words import title
 
 if TYPE_CHECKING:

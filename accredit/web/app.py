@@ -28,7 +28,6 @@ from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, stylesheet
 from accredit.web.cards import title_of
-from accredit.web.dropped import TABLES, drop
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
 from accredit.web.requests import (
     GAME_PLAYERS,
@@ -44,6 +43,7 @@ from accredit.web.requests import (
 )
 from accredit.web.runs import Runs
 from accredit.web.safety import Gate
+from accredit.web.uploads import TABLES, drop
 from accredit.web.worker import Worker
 
 KINDS = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -201,7 +201,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         path, begun = watched(), runs.state()
         if path is None:
             return problem(NO_JOURNAL, 404)
-        from accredit.web.watching import shown, state_of
+        from accredit.web.journal_view import shown, state_of
 
         written = begun is None or Path(path).exists()
         stored = await run_in_threadpool(state_of, path) if written else ""
@@ -227,7 +227,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         path = watched()
         if path is None:
             return problem(NO_JOURNAL, 404)
-        from accredit.web.watching import payoffs_csv, values_csv
+        from accredit.web.journal_view import payoffs_csv, values_csv
 
         content = await run_in_threadpool({"payoffs": payoffs_csv, "values": values_csv}[name], path)
         headers = {"content-disposition": f"attachment; filename={name}.csv"}

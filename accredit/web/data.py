@@ -20,7 +20,7 @@ import numpy as np
 from accredit import defaults
 from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Precision, no_division
 from accredit.core.coalitions import CHUNK_BYTES, pack, to_index, unique, unpack
-from accredit.core.plain import cell
+from accredit.core.json_data import cell
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import TableGame, grouped
 from accredit.store.export import export

@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from accredit.core import InvalidInput
-from accredit.web.dropped import kind_of
 from accredit.web.requests import RunRequest
+from accredit.web.uploads import kind_of
 
 STOP_SECONDS = 5.0  # that a run may take to put its last payoff away
 LINES = 3  # of what the command said, when it failed

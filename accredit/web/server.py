@@ -29,7 +29,7 @@ async def serve(
         import fastapi  # noqa: F401
         import uvicorn
     from accredit.web.app import application, guard
-    from accredit.web.doors import Door
+    from accredit.web.connections import Door
     from accredit.web.worker import Worker
 
     with listening(port) as bound:

@@ -15,8 +15,8 @@ from accredit.explanation.row_answers import are_trees
 from accredit.explanation.table import TableExplanation
 from accredit.views.html import table_page
 from accredit.views.table_page import QUESTION, row_body, table_body
-from accredit.web.dropped import drop, kind_of
 from accredit.web.fitting import fit
+from accredit.web.uploads import drop, kind_of
 
 CELLS = 1_000_000  # of a table, counted before it is read
 ROWS, FEW_ROWS = 1_000, 40  # that are explained, of trees, and of models that are asked coalition by coalition

@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 
 from accredit.arena.answers import AnswerContest, answering
 from accredit.arena.contest import METRICS, run_row
-from accredit.arena.hold import hold
+from accredit.arena.run import hold
 from accredit.core import InvalidInput
 from accredit.games import answer_game
 from accredit.models.builtin.facts import KINDS, facts

@@ -18,7 +18,7 @@ import pytest
 
 from accredit.arena.contest import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
 from accredit.arena.examples import read_examples, sample
-from accredit.arena.hold import hold, read_finished
+from accredit.arena.run import hold, read_finished
 from accredit.arena.standings import standings
 from accredit.arena.store import FinishedRows
 from accredit.core import Attribution, InvalidInput
@@ -296,7 +296,7 @@ import sys
 sys.path.insert(0, {folder!r})
 from toy_arena import ToyContest
 from accredit.arena.contest import Example
-from accredit.arena.hold import hold
+from accredit.arena.run import hold
 hold(ToyContest(stands_at={rows}), [Example(i, f"sentence number {{i}}") for i in range(12)], {store!r})
 """
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accredit.audit.finding import interval_of, interval_of_pairs, judge_finding, named
-from accredit.audit.swaps import others
+from accredit.audit.value_swaps import others
 from accredit.core import InvalidInput, Known
 
 READINGS = {"flagged": "bad", "passes": "good", "unclear": "more rows would tell"}

@@ -22,7 +22,7 @@ from accredit.audit.names import (
     TRANSPLANT,
 )
 from accredit.audit.probes import halves, inert_players, mask_only_probe
-from accredit.audit.swaps import mask_transplant, others, value_scramble
+from accredit.audit.value_swaps import mask_transplant, others, value_scramble
 from accredit.core import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
 from accredit.learned.masks import random_masks

@@ -12,11 +12,11 @@ pytest.importorskip("sklearn")
 
 from accredit.audit import leakage_report
 from accredit.audit.finding import Finding
-from accredit.audit.gaps import evalx_gap, surrogate_gap
 from accredit.audit.judges import evalx as judge_alone
 from accredit.audit.judges import train_judge
 from accredit.audit.names import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
 from accredit.audit.probes import score_code
+from accredit.audit.reader_gaps import evalx_gap, surrogate_gap
 from accredit.audit.verdict import conclude, rows_to_decide
 from accredit.core import Estimate, InvalidInput
 from accredit.learned import EvalX
@@ -249,7 +249,7 @@ def test_a_gap_counts_beyond_what_the_judge_misses_where_nothing_is_encoded():
 
 def test_what_outsiders_keep_when_values_are_scrambled_is_not_a_code():
     """Positive values in the place that speaks for the answer: the mask is a picture, and everybody reads it."""
-    from accredit.audit.swaps import mask_transplant, value_scramble
+    from accredit.audit.value_swaps import mask_transplant, value_scramble
 
     x = RNG.random((600, 4)) + 0.1
     labels = (x[:, 0] > x[:, 1]).astype(int)
@@ -266,7 +266,7 @@ def test_what_outsiders_keep_when_values_are_scrambled_is_not_a_code():
 
 def test_less_than_chance_is_not_evidence(monkeypatch):
     """A choice that adds nothing, beside dealt masks that add less than nothing, is not flagged."""
-    import accredit.audit.meter as meter
+    import accredit.audit.encoding_meter as meter
 
     masks = np.tile([1.0, 0, 0, 0], (600, 1))
     worth = iter([sure(ANSWER, 0.6), sure(1 - ANSWER, 0.9)])
@@ -337,7 +337,7 @@ def test_a_page_says_the_verdict_first():
 
 def test_a_regression_is_audited_by_thirds():
     """The number is column 0. A reader of column 0 is honest; one that reads the number from the place of a player is not."""
-    from accredit.audit.thirds import Thirds
+    from accredit.audit.regression_bins import Thirds
 
     x = np.random.default_rng(3).normal(size=(900, 4))
     says = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731

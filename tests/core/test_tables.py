@@ -11,7 +11,7 @@ from accredit.arena.examples import read_examples
 from accredit.audit.saved import read_arrays
 from accredit.core import InvalidInput, tables
 from accredit.core.tables import read_content, read_sheet
-from accredit.explanation.rows import read_texts
+from accredit.explanation.text_files import read_texts
 from accredit.games import read_game
 from accredit.store.frames import read_frame
 

@@ -17,9 +17,9 @@ from accredit.core import Holds, InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.explainer import explain_rows
 from accredit.explanation.table import TableExplanation
-from accredit.learned.families import InputFamily, RowFamily
 from accredit.learned.fast import FastShapley
 from accredit.learned.fast_results import explain_rows_fast, fit_fast_inputs, fit_fast_rows
+from accredit.learned.input_sets import InputFamily, RowFamily
 from accredit.learned.valuers import Asked, Seen, draw_coalitions, efficient, fit
 from tests.models.small_models import image_model, text_model
 

@@ -11,7 +11,7 @@ import torch
 
 from accredit.core import InvalidInput
 from accredit.learned import Pixels, Tabular, Training, Words, l2x, recipe
-from accredit.learned.laws import Bernoulli, Dirichlet, RelaxedTopK, Softmax
+from accredit.learned.mask_distributions import Bernoulli, Dirichlet, RelaxedTopK, Softmax
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.recipes import RECIPES
 from accredit.learned.schedules import Job, Joint, RandomFirst, Weighted, schedule_from
@@ -374,7 +374,7 @@ def test_a_choice_that_costs_too_much_chooses_nobody_and_says_so():
 
 
 def test_weights_of_the_first_epoch_are_a_doubt():
-    from accredit.learned.doubts import doubts
+    from accredit.learned.training_checks import doubts
 
     history = History(kept=[["random masks", 4, 9, 400], ["selector", 1, 9, 100]])
     said = doubts(reads_first, ROWS, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
@@ -390,7 +390,7 @@ def reads_first(x, mask):
 
 
 def test_few_steps_are_a_doubt():
-    from accredit.learned.doubts import doubts
+    from accredit.learned.training_checks import doubts
 
     history = History(kept=[["joint", 3, 6, 15]])
     said = doubts(reads_first, ROWS, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
@@ -405,7 +405,7 @@ def test_few_steps_are_a_doubt():
 
 def test_a_choice_no_better_than_chance_is_a_doubt_with_its_error_rate():
     """Choices that know nothing: with ten epochs each passes with a chance of 1 in 1,000, 8 or more of 500 with 6e-8."""
-    from accredit.learned.doubts import no_better_than_chance
+    from accredit.learned.training_checks import no_better_than_chance
 
     rng, passed = np.random.default_rng(0), 0
     for _ in range(500):

@@ -107,7 +107,7 @@ def test_effective_sample_size():
 
 def weighted_steps(batches: int, **settings):
     """Weights of the rows of some batches, whose masks know nothing of the labels; and the first batch's masks and labels."""
-    from accredit.learned.laws import RelaxedTopK
+    from accredit.learned.mask_distributions import RelaxedTopK
     from accredit.learned.schedules import Job, Weighted
     from accredit.learned.stages import Batch, Training
 

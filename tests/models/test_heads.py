@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
 from accredit.explanation import explain
-from accredit.explanation.rows import run_name
+from accredit.explanation.text_files import run_name
 from accredit.games import text_game
 from accredit.gradients import attn_lrp, input_x_gradient, integrated_gradients
 from accredit.models import (

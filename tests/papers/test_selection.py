@@ -21,7 +21,7 @@ from accredit.papers import selection, selection_data, selection_further, select
 from accredit.papers.selection_further import Trial
 from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes
 from accredit.papers.verdicts import Found
-from accredit.store.finished import Finished
+from accredit.store.results_cache import Finished
 from tests.real_data import real_data
 
 TINY = {

@@ -20,7 +20,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from accredit.audit.swaps import others
+from accredit.audit.value_swaps import others
 from accredit.cli import accredit
 from accredit.core import InvalidInput
 from accredit.papers import shortcuts, shortcuts_runs

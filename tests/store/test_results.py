@@ -8,7 +8,7 @@ import pytest
 
 from accredit.core import AccreditError, Attribution, Claim, Holds, InvalidInput, Selection
 from accredit.store import load, load_arrays, save
-from accredit.store.finished import Finished
+from accredit.store.results_cache import Finished
 from tests.together import at_once
 
 

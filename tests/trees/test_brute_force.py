@@ -18,8 +18,8 @@ from accredit.core.coalitions import from_index
 from accredit.games.tabular import mix
 from accredit.trees import Ensemble, TreeCredit, ensemble_of, tree_credit
 from accredit.trees import credit as ways
+from accredit.values.semivalue_rules import semivalue_of
 from accredit.values.semivalues import semivalue_from_table
-from accredit.values.weighing import semivalue_of
 from tests.trees.families import FAMILIES
 
 COUNT = int(os.environ.get("ACCREDIT_ENSEMBLES", "4"))

@@ -11,7 +11,7 @@ from accredit.core import Holds, InvalidInput
 from accredit.games import FunctionGame
 from accredit.store import durable
 from accredit.valuation import RidgeUtility, datamodels, fit_datamodels, random_subsets
-from accredit.valuation.shrunk import ridge
+from accredit.valuation.datamodel_ridge import ridge
 from accredit.values import banzhaf
 from accredit.values.lasso import duality_gap, gram, lasso
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
 from accredit.valuation.features import features, glove
-from accredit.valuation.foretold import Foretold, predict_share
+from accredit.valuation.predictability import Foretold, predict_share
 
 pytest.importorskip("sklearn")
 pytest.importorskip("pandas")

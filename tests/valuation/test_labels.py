@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core import InvalidInput
+from accredit.valuation.duplicates_outliers import nearest, oddities
 from accredit.valuation.label_precision import precision_by_planting, precision_in_thought
 from accredit.valuation.label_rate import _Likelihood, error_rate
 from accredit.valuation.label_result import Evidence, WrongLabels
 from accredit.valuation.label_scores import margin, neighbour_agreement, scale, text_views
 from accredit.valuation.labels import COMBINED, WANTED, _choose, _hear, _read_list, _Scored, wrong_labels
-from accredit.valuation.oddities import nearest, oddities
 from accredit.valuation.out_of_fold import belief, out_of_fold, pool, pool_shares
-from accredit.valuation.planted import Trial, find_share, plant
+from accredit.valuation.planted_flips import Trial, find_share, plant
 
 pytest.importorskip("sklearn")
 

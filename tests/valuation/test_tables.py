@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accredit.core import InvalidInput
-from accredit.valuation.foretold import Foretold
+from accredit.valuation.predictability import Foretold
 from accredit.valuation.tables import table
 
 pytest.importorskip("pandas")

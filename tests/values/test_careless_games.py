@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from accredit.core import tabulate
 from accredit.core.choices import tabulate_choices
-from accredit.core.predicting import Predictions
+from accredit.core.multi_target import Predictions
 from accredit.games import cached, counted, grouped, restricted
 from accredit.games.wrappers import watch
 from accredit.store import durable

@@ -10,8 +10,8 @@ from accredit.core import InvalidInput, tabulate
 from accredit.evaluate import check_claims
 from accredit.games import TableGame
 from accredit.values import CubeGame, banzhaf, banzhaf_interactions, beta, semivalue, shapley, shapley_interactions
+from accredit.values.semivalue_rules import BANZHAF, SHAPLEY, Semivalue, beta_semivalue, weigh
 from accredit.values.semivalues import leave_one_out_weights
-from accredit.values.weighing import BANZHAF, SHAPLEY, Semivalue, beta_semivalue, weigh
 from tests.random_games import NAMES
 
 

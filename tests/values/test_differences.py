@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from accredit.core import InvalidInput, NotConverged
 from accredit.core.coalitions import pack
 from accredit.games import FunctionGame, TableGame
-from accredit.values.control import Control, Scores, judge, score_bounds
+from accredit.values.control_variate import Control, Scores, judge, score_bounds
 from accredit.values.differences import Differences, DifferencesHint
 from accredit.values.intervals import Confidence
 from accredit.values.orders import Permutations

@@ -14,8 +14,8 @@ from accredit.core import Attribution, Claim, Estimate, Holds, Interactions, Pre
 from accredit.evaluate.data import Curve
 from accredit.explanation.table import TableExplanation
 from accredit.games import TableGame
+from accredit.valuation.duplicates_outliers import Oddities
 from accredit.valuation.label_result import Evidence, WrongLabels
-from accredit.valuation.oddities import Oddities
 from accredit.valuation.report import DataReport, Valuation
 from accredit.valuation.suspects import Harmful, RowFacts, Sureness
 from accredit.valuation.trace import Trace

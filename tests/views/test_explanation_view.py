@@ -9,7 +9,7 @@ import pytest
 from accredit import views
 from accredit.core import Attribution
 from accredit.explanation import Explanation
-from accredit.explanation.assembled import NOTHING_KNOWN
+from accredit.explanation.assemble import NOTHING_KNOWN
 from accredit.views.explanation import explanation_blocks, explanation_body
 from accredit.views.flow import MOST, draw, flow_svg, left_out
 from accredit.views.notation import claim_letters
@@ -17,8 +17,8 @@ from accredit.views.numbers import column
 from accredit.views.page import asset, stylesheet
 from accredit.views.parts import attribution_table
 from accredit.views.running import STEPS
-from accredit.views.sky import sky
 from accredit.views.terminal import wants_colour
+from accredit.views.token_bars import sky
 from accredit.views.words import title
 from tests.views.hostile import corpus
 from tests.views.samples import flow_picture, picture_sample, sample

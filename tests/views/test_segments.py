@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accredit.explanation import Explanation, Token
-from accredit.views.drawer import PIECE, paragraphs
 from accredit.views.segments import segments
+from accredit.views.token_strips import PIECE, paragraphs
 from tests.views.samples import sample
 
 

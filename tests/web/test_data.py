@@ -24,7 +24,7 @@ from accredit.values.interactions import shapley_interactions
 from accredit.views.data_view import data_body
 from accredit.views.trace_view import trace_body, trace_text
 from accredit.views.valuation import report_page, report_text
-from accredit.web import watching
+from accredit.web import journal_view
 from accredit.web.data import as_csv, state_of, values_csv, watch
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
 
@@ -384,19 +384,19 @@ def test_a_trace_is_shown_in_the_data_view_and_never_obeyed(tmp_path):
     file = tmp_path / "trace.json"
     found = traced(("one", "two", "<script>alert(1)</script>", "=1+1"))
     file.write_text(found.to_json(), encoding="utf-8")
-    watching.check(str(file))
-    seen = watching.shown(str(file), None)
+    journal_view.check(str(file))
+    seen = journal_view.shown(str(file), None)
     body = str(seen["html"])
     assert seen["payoffs"] is None and "<script>alert" not in seen["page"] and "&lt;script&gt;" in body
     assert body.index("row 4") < body.index("row 3") < body.index("row 2")
     assert "row 1" not in body  # its score is nothing
     assert "with probability 0.5" in body and "What cannot be known from this" in body
-    assert watching.values_csv(str(file)).splitlines()[:2] == ["row,score,text", "4,3.0,'=1+1"]
+    assert journal_view.values_csv(str(file)).splitlines()[:2] == ["row,score,text", "4,3.0,'=1+1"]
     with pytest.raises(InvalidInput, match="a trace has no payoffs"):
-        watching.payoffs_csv(str(file))
-    before = watching.state_of(str(file))
+        journal_view.payoffs_csv(str(file))
+    before = journal_view.state_of(str(file))
     file.write_text(traced(("one", "two")).to_json(), encoding="utf-8")
-    assert watching.state_of(str(file)) != before
+    assert journal_view.state_of(str(file)) != before
     back = Trace.from_plain(json.loads(found.to_json()))
     assert back.to_json() == found.to_json()
 
@@ -431,4 +431,4 @@ def test_a_damaged_trace_is_refused_before_the_page_is_served(tmp_path, change, 
     file = tmp_path / "trace.json"
     file.write_text(json.dumps(json.loads(traced(("one", "two")).to_json()) | change), encoding="utf-8")
     with pytest.raises(InvalidInput, match=why):
-        watching.check(str(file))
+        journal_view.check(str(file))

@@ -10,9 +10,9 @@ import pytest
 
 from accredit.core import InvalidInput
 from accredit.web import tables
-from accredit.web.dropped import drop
 from accredit.web.tables import explain_table
 from accredit.web.tasks import Recent
+from accredit.web.uploads import drop
 
 pytest.importorskip("pandas", reason="pandas is not installed: pip install 'accredit[data]'")
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'accredit[data]'")

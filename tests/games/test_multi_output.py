@@ -10,7 +10,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from accredit.core import Attributions, BadPayoff, InvalidInput
-from accredit.core.predicting import Predictions
+from accredit.core.multi_target import Predictions
 from accredit.evaluate import check_claims
 from accredit.games import (
     TableGame,

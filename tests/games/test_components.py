@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 from accredit.core import InvalidInput, endpoints  # noqa: E402
 from accredit.games import text_game  # noqa: E402
 from accredit.games.characters import character_game  # noqa: E402
-from accredit.games.inside import inside_game  # noqa: E402
+from accredit.games.components import inside_game  # noqa: E402
 from accredit.models import as_string_model  # noqa: E402
 from accredit.values import shapley  # noqa: E402
 from tests.models.small_models import text_model  # noqa: E402

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from accredit.core import InvalidInput
-from accredit.learned.laws import (
+from accredit.learned.mask_distributions import (
     Bernoulli,
     Dirichlet,
     DrawnTopK,

@@ -12,7 +12,7 @@ from accredit.audit.finding import Finding, interval_of, judge_finding
 from accredit.audit.names import MARGIN, METER
 from accredit.audit.probes import halves
 from accredit.audit.readers import Reader, ask, patience_for, surprise
-from accredit.audit.swaps import others
+from accredit.audit.value_swaps import others
 from accredit.core import FloatArray, IntArray
 from accredit.learned.evalx import answers, train_masked
 from accredit.learned.inputs import Array, Inputs

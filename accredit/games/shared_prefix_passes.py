@@ -23,8 +23,8 @@ import torch
 from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, IntArray, InvalidInput, optional_whole
 from accredit.core.rounding import nearly
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, report, reporting, spans_by_length, transformer_bytes
+from accredit.games.kv_cache import Enough, Kept, Room, States
 from accredit.games.prefixes import WORTH_KEEPING, Node, prefix_tree
-from accredit.games.states import Enough, Kept, Room, States
 from accredit.models.answering import AnsweringModel
 from accredit.models.state import device_of, precision_of_module
 

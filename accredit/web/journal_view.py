@@ -12,7 +12,7 @@ from typing import Any
 
 from accredit.core import InvalidInput
 from accredit.core.files import LIMIT, read_bytes, read_json_object
-from accredit.core.plain import cell
+from accredit.core.json_data import cell
 from accredit.store.journal import existing
 from accredit.valuation.trace import Trace
 from accredit.views.data_view import data_body, data_page

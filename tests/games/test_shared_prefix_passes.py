@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from accredit.core import BadPayoff, InvalidInput
 from accredit.core.coalitions import from_index
 from accredit.games import answer_game
-from accredit.games.passes import Reader, pass_bytes, row_of
 from accredit.games.prefixes import prefix_tree
+from accredit.games.shared_prefix_passes import Reader, pass_bytes, row_of
 from tests.models.answering_models import FAMILIES, FIXED, TEXT, answering, many_sided
 
 ALL = from_index(np.arange(16), 4)

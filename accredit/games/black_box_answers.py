@@ -39,8 +39,7 @@ class FunctionPays:
 
     def _say(self, prompts: list[Any], answer: str) -> FloatArray:
         parts = [
-            self._checked(self._return(prompts[part], answer), len(prompts[part]))
-            for part in spans(len(prompts), ROWS)
+            self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)
         ]
         if len({part.shape[1] for part in parts}) > 1:
             raise BadPayoff(

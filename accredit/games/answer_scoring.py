@@ -9,8 +9,8 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray
 from accredit.core.rounding import blur
 from accredit.games.assembly import InPlace, Rebuilt
-from accredit.games.passes import Reader
-from accredit.games.said_so_far import WithPrefix
+from accredit.games.decoder_prefix import WithPrefix
+from accredit.games.shared_prefix_passes import Reader
 from accredit.models.answering import Answer, AnsweringModel
 from accredit.models.state import precision_of_module
 

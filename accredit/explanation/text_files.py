@@ -22,7 +22,7 @@ from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.methods import SETTINGS, settings_for
 from accredit.models.pictures import open_picture, pictures_in
-from accredit.store.lines import read_finished_lines
+from accredit.store.jsonl import read_finished_lines
 
 PROBE = 8  # payoffs that are timed to estimate how long a run will take
 # What differs between equal runs, and what only drawings need

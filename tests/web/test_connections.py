@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from accredit.web.app import application, guard
-from accredit.web.doors import STRANGERS, Door
+from accredit.web.connections import STRANGERS, Door
 from accredit.web.server import listening
 from accredit.web.worker import Worker
 

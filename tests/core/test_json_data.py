@@ -7,7 +7,7 @@ import pytest
 
 from accredit import Attribution, Interactions, InvalidInput, TableGame, shapley, shapley_interactions
 from accredit.core import Attributions, Claim, Holds, Selection
-from accredit.core.plain import plain, read_json
+from accredit.core.json_data import plain, read_json
 from accredit.explanation import TableExplanation
 from accredit.games import TableGames
 from accredit.values import Permutations

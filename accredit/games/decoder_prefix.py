@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.core import BoolArray, IntArray, InvalidInput, distinct_names
 from accredit.games.assembly import InPlace, Layout, Rebuilt, one_token
-from accredit.games.passes import Row
+from accredit.games.shared_prefix_passes import Row
 from accredit.models.answering import Answer, AnsweringModel
 from accredit.models.prompt import Parts, prompt_of, visible
 

@@ -15,7 +15,7 @@ from accredit.views.palette import level
 from accredit.views.parts import Bar, bar, bounds, span
 from accredit.views.picture import outlines
 from accredit.views.segments import Segment, segments
-from accredit.views.sky import sky
+from accredit.views.token_bars import sky
 from accredit.views.words import costs, direction, in_words, place_name, title
 
 if TYPE_CHECKING:
