@@ -42,9 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("half_precision"):
             item.add_marker("slow")  # the first in a process tries the CPU in another
         if item.get_closest_marker("processes") and not processes_can_run():
-            item.add_marker(
-                pytest.mark.skip(reason="worker processes cannot share locks: there is no /dev/shm to write in")
-            )
+            item.add_marker(pytest.mark.skip(reason="worker processes cannot share locks: there is no /dev/shm to write in"))
         if config.option.batches is not None and item.get_closest_marker("passes"):
             item.add_marker(pytest.mark.skip(reason="states how many inputs go into one pass, which --batches changes"))
     if config.option.shuffle is not None:

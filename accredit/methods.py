@@ -127,9 +127,7 @@ class Method:
         "budget",
         "seed",
     )  # settings of a solver, or of gradients; "groups" are those to divide inside
-    trains: bool = (
-        True  # of training rows: values them by training models, so that a number of trainings means something
-    )
+    trains: bool = True  # of training rows: values them by training models, so that a number of trainings means something
     needs: tuple[str, tuple[str, ...]] | None = None  # where it needs more than its kind: what, and where that exists
 
     @property
@@ -146,12 +144,22 @@ class Method:
     def to_plain(self) -> dict[str, Any]:
         """As JSON types."""
         return {
-            "name": self.name, "aliases": list(self.aliases), "spelled": self.spelled, "players": self.players,
-            "divides": self.divides, "axioms": list(self.axioms), "applies": list(self.applies), "cost": self.cost.words,
-            "parameters": self.parameters.to_plain() if self.parameters else None, "groups": "groups" in self.takes,
-            "signed": self.signed, "estimates": self.estimates, "call": self.call, "note": self.note,
+            "name": self.name,
+            "aliases": list(self.aliases),
+            "spelled": self.spelled,
+            "players": self.players,
+            "divides": self.divides,
+            "axioms": list(self.axioms),
+            "applies": list(self.applies),
+            "cost": self.cost.words,
+            "parameters": self.parameters.to_plain() if self.parameters else None,
+            "groups": "groups" in self.takes,
+            "signed": self.signed,
+            "estimates": self.estimates,
+            "call": self.call,
+            "note": self.note,
             "trains": self.trains,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -410,17 +418,13 @@ def find(spelled: str, place: Place) -> Chosen:
         known = [name for method in every_method() for name in (method.name, *method.aliases)]
         near = nearest(base.lower().replace("_", "-"), known, cutoff=0.7)
         meant = f"did you mean {near}? " if near else ""
-        raise InvalidInput(
-            f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}"
-        )
+        raise InvalidInput(f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}")
     if method not in there:
         raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}")
     parameters = method.parameters
     if parameters is None:
         if colon:
-            raise InvalidInput(
-                f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}"
-            )
+            raise InvalidInput(f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}")
         return Chosen(method, method.name)
     given = parameters.read(spelled, text if colon else parameters.default)
     usual = ",".join(_write(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))
@@ -439,9 +443,7 @@ def find_all(spelled: Sequence[str] | str, place: Place) -> list[Chosen]:
     ['leave-one-out', 'beta:16,1', 'shapley']
     """
     if not isinstance(spelled, Iterable):
-        raise InvalidInput(
-            f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}"
-        )
+        raise InvalidInput(f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}")
     names = _split(spelled) if isinstance(spelled, str) else [str(name) for name in spelled]
     if not names:
         raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}")

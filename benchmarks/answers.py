@@ -48,9 +48,15 @@ def small_llama() -> AnsweringModel:
     words = Tokenizer(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token="<pad>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     config = LlamaConfig(
-        vocab_size=len(names), hidden_size=256, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4,
-        intermediate_size=704, max_position_embeddings=2048, initializer_range=0.05,
-    )  # fmt: skip
+        vocab_size=len(names),
+        hidden_size=256,
+        num_hidden_layers=4,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        intermediate_size=704,
+        max_position_embeddings=2048,
+        initializer_range=0.05,
+    )
     torch.manual_seed(0)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", pad_token="<pad>")
     return as_answering_model(LlamaForCausalLM(config).eval(), tokenizer)
@@ -91,9 +97,7 @@ def plain(model: AnsweringModel, game: AnswerGame, coalitions: BoolArray, batch:
                 use_cache=False,
                 logits_to_keep=SAID,
             ).logits.double()
-            earned[part] = (
-                logits.gather(-1, said.expand(len(part), -1)[..., None])[..., 0] - logits.logsumexp(-1)
-            ).numpy()
+            earned[part] = (logits.gather(-1, said.expand(len(part), -1)[..., None])[..., 0] - logits.logsumexp(-1)).numpy()
             read += ids.numel()
     return earned, read
 
@@ -115,9 +119,17 @@ def compared(model: AnsweringModel, passages: int, coalitions: BoolArray, repeat
         theirs.append(seconds)
         off = max(off, float(np.abs(found - expected).max()))
     return {
-        "passages": passages, "payoffs": len(coalitions), "CPU s": min(ours), "plain CPU s": min(theirs), "plain batch": best,
-        "ratio": min(theirs) / min(ours), "tokens": given, "plain tokens": read, "token ratio": read / given, "difference": off,
-    }  # fmt: skip
+        "passages": passages,
+        "payoffs": len(coalitions),
+        "CPU s": min(ours),
+        "plain CPU s": min(theirs),
+        "plain batch": best,
+        "ratio": min(theirs) / min(ours),
+        "tokens": given,
+        "plain tokens": read,
+        "token ratio": read / given,
+        "difference": off,
+    }
 
 
 def _cpu(run: Any) -> tuple[float, Any]:

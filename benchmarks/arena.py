@@ -74,9 +74,13 @@ def picture_subject() -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         net = torch.nn.Sequential(
-            torch.nn.Conv2d(1, 8, 5, stride=2), torch.nn.ReLU(), torch.nn.Conv2d(8, 16, 5, stride=2), torch.nn.ReLU(),
-            torch.nn.Flatten(), torch.nn.Linear(256, 10),
-        ).eval()  # fmt: skip
+            torch.nn.Conv2d(1, 8, 5, stride=2),
+            torch.nn.ReLU(),
+            torch.nn.Conv2d(8, 16, 5, stride=2),
+            torch.nn.ReLU(),
+            torch.nn.Flatten(),
+            torch.nn.Linear(256, 10),
+        ).eval()
     rng = np.random.default_rng(0)
     x = rng.random((IMAGES, 1, 28, 28)).astype(np.float32)
     with torch.inference_mode():
@@ -181,9 +185,7 @@ def main() -> None:
         mine, peer = elsewhere("ours", sys.executable), elsewhere("theirs", interpreter)
         versions = {"quantus": peer["version"]}
         gap = float(np.abs(np.array(mine["curve"]) - np.array(peer["curve"])).max())
-        print(
-            f"\nagainst Quantus {peer['version']}, {IMAGES} images of {PIXELS} pixels, equal model passes, CPU seconds"
-        )
+        print(f"\nagainst Quantus {peer['version']}, {IMAGES} images of {PIXELS} pixels, equal model passes, CPU seconds")
         for name, key in (
             (f"deletion, {PIXELS} steps", "deletion_s"),
             (f"sensitivity-n, {RUNS} removals of {SIZE}", "sensitivity_s"),

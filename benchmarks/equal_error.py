@@ -99,11 +99,19 @@ def equal_error(
     error, other = (float(np.sqrt(np.mean([row[name] ** 2 for row in each]))) for name in ("error", "shap error"))
     seconds, shap_seconds = (float(np.mean([row[name] for row in each])) for name in ("CPU s", "shap CPU s"))
     return {
-        "tokens": tokens, "reviews": len(reviews), "seeds": seeds, "error": error, "shap error": other, "CPU s": seconds,
-        "shap CPU s": shap_seconds, "CPU ratio": shap_seconds / seconds * (other / error) ** 2,
-        "least": min(row["CPU ratio"] for row in each), "most": max(row["CPU ratio"] for row in each),
-        "truth payoffs": truth, "truth error": max(row["truth error"] for row in each),
-    }  # fmt: skip
+        "tokens": tokens,
+        "reviews": len(reviews),
+        "seeds": seeds,
+        "error": error,
+        "shap error": other,
+        "CPU s": seconds,
+        "shap CPU s": shap_seconds,
+        "CPU ratio": shap_seconds / seconds * (other / error) ** 2,
+        "least": min(row["CPU ratio"] for row in each),
+        "most": max(row["CPU ratio"] for row in each),
+        "truth payoffs": truth,
+        "truth error": max(row["truth error"] for row in each),
+    }
 
 
 def _compared(game: TextGame, seeds: int, truth: int, budget: int) -> dict[str, float]:
@@ -119,10 +127,13 @@ def _compared(game: TextGame, seeds: int, truth: int, budget: int) -> dict[str, 
     error, other = (_error([credit for _, credit in runs], best.credit, off) for runs in (ours, theirs))
     seconds, shap_seconds = (float(np.mean([cpu for cpu, _ in runs])) for runs in (ours, theirs))
     return {
-        "error": error, "shap error": other, "CPU s": seconds, "shap CPU s": shap_seconds,
+        "error": error,
+        "shap error": other,
+        "CPU s": seconds,
+        "shap CPU s": shap_seconds,
         "CPU ratio": shap_seconds / seconds * (other / error) ** 2,
         "truth error": float(np.sqrt(off / (best.credit**2).sum())),
-    }  # fmt: skip
+    }
 
 
 def _error(found: list[FloatArray], truth: FloatArray, off: float) -> float:

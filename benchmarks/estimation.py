@@ -85,8 +85,10 @@ def models() -> dict[str, Game]:
     warnings.simplefilter("ignore")  # a network that has not converged is a model like any other
     found: dict[str, Game] = {}
     for name, load, wanted in (
-        ("cancer30", load_breast_cancer, 1), ("wine13", load_wine, 1), ("digits64", load_digits, 3),
-    ):  # fmt: skip
+        ("cancer30", load_breast_cancer, 1),
+        ("wine13", load_wine, 1),
+        ("digits64", load_digits, 3),
+    ):
         data = load()
         x, y = StandardScaler().fit_transform(data.data), data.target == wanted
         svc = SVC().fit(x, y)
@@ -133,9 +135,7 @@ def several_section(repeats: int) -> dict[str, float]:
         Surrogate(500).solve(both)
     together = (time.process_time() - began) / repeats
     alone = sum(cost(game, Surrogate(500).solve, repeats)[0] for game in games)
-    print(
-        f"\nten outputs at once, 500 payoffs: {100 * together:.0f} ms per output, {together / alone:.2f} of ten single runs"
-    )
+    print(f"\nten outputs at once, 500 payoffs: {100 * together:.0f} ms per output, {together / alone:.2f} of ten single runs")
     return {"output_ms_500": round(100 * together, 1), "outputs_over_single": round(together / alone, 3)}
 
 
@@ -166,9 +166,7 @@ def time_section(names: tuple[str, ...], costs: tuple[float, ...], seeds: int) -
     own, error = {}, {}
     for known in games:
         own[known.name] = 1e6 * cost(known.game, Surrogate(BUDGET).solve, 1)[0]
-        error[known.name] = mean_squared_error(
-            known, lambda seed, g=known.game: Surrogate(BUDGET, seed).solve(g).credit, seeds
-        )
+        error[known.name] = mean_squared_error(known, lambda seed, g=known.game: Surrogate(BUDGET, seed).solve(g).credit, seeds)
     extra["regression"] = 1e6 * cost(games[-1].game, Leverage(4000, 0).solve, 1)[0] / 4000
     out: dict[str, Any] = {"regression_us_per_payoff": round(extra["regression"], 2)}
     print(f"\nerror at equal time over that of the default with {BUDGET} payoffs, geometric mean (on how many smaller)")

@@ -121,9 +121,14 @@ def throughput(model: TextModel, tokens: int, budget: int, repeats: int) -> dict
         count = sum(len(batch) for batch in game.batches)
     ours, bare, whole = ours[1:], bare[1:], whole[1:]  # the first round warms up
     return {
-        "tokens": tokens, "payoffs": count, "rows at a time": game.game.rows, "payoffs/s": count / min(ours),
-        "bare/s": count / min(bare), "ratio": min(bare) / min(ours), "with solver": min(bare) / min(whole),
-    }  # fmt: skip
+        "tokens": tokens,
+        "payoffs": count,
+        "rows at a time": game.game.rows,
+        "payoffs/s": count / min(ours),
+        "bare/s": count / min(bare),
+        "ratio": min(bare) / min(ours),
+        "with solver": min(bare) / min(whole),
+    }
 
 
 def peak(folder: str | None) -> None:
@@ -137,11 +142,7 @@ def peak(folder: str | None) -> None:
     result = explain(text, model)
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        json.dumps(
-            {"seconds": wall, "cpu": cpu, "peak_mb": after, "extra_mb": after - before, "each": dict(result.seconds)}
-        )
-    )
+    print(json.dumps({"seconds": wall, "cpu": cpu, "peak_mb": after, "extra_mb": after - before, "each": dict(result.seconds)}))
 
 
 class Peer:
@@ -192,10 +193,17 @@ def shap_ratio(model: TextModel, text: str, budget: int, repeats: int) -> dict[s
     clock, shap_clock = (least(run, repeats, time.perf_counter) for run in (own, pipeline))
     torch.set_num_threads(1)
     return {
-        "tokens": len(model.encode(text)), "evaluations": used, "CPU s": cpu, "shap CPU s": shap_cpu, "batched CPU s": batched,
-        "clock s": clock, "shap clock s": shap_clock, "ratio CPU": shap_cpu / cpu, "ratio clock": shap_clock / clock,
+        "tokens": len(model.encode(text)),
+        "evaluations": used,
+        "CPU s": cpu,
+        "shap CPU s": shap_cpu,
+        "batched CPU s": batched,
+        "clock s": clock,
+        "shap clock s": shap_clock,
+        "ratio CPU": shap_cpu / cpu,
+        "ratio clock": shap_clock / clock,
         "ratio batched": batched / cpu,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -222,16 +230,20 @@ def main() -> None:
     written = [shap_ratio(model, example.text, 500, 1) for example in sample()[: 3 if options.quick else 12]]
     print()
     show("the same for sentences of the project", written)
-    record({
-        "payoff_throughput": round(min(row["ratio"] for row in rows), 3),
-        "payoff_throughput_with_solver": round(min(row["with solver"] for row in rows), 3),
-        "seconds_128": round(whole["seconds"], 3), "cpu_seconds_128": round(whole["cpu"], 3),
-        "peak_mb_128": round(whole["peak_mb"]), "extra_mb_128": round(whole["extra_mb"]),
-        "shap_ratio": round(sum(row["shap clock s"] for row in written) / sum(row["clock s"] for row in written), 2),
-        "shap_ratio_cpu": {str(row["tokens"]): round(row["ratio CPU"], 2) for row in peers},
-        "shap_ratio_clock": {str(row["tokens"]): round(row["ratio clock"], 2) for row in peers},
-        "shap_ratio_batched": {str(row["tokens"]): round(row["ratio batched"], 2) for row in peers},
-    })  # fmt: skip
+    record(
+        {
+            "payoff_throughput": round(min(row["ratio"] for row in rows), 3),
+            "payoff_throughput_with_solver": round(min(row["with solver"] for row in rows), 3),
+            "seconds_128": round(whole["seconds"], 3),
+            "cpu_seconds_128": round(whole["cpu"], 3),
+            "peak_mb_128": round(whole["peak_mb"]),
+            "extra_mb_128": round(whole["extra_mb"]),
+            "shap_ratio": round(sum(row["shap clock s"] for row in written) / sum(row["clock s"] for row in written), 2),
+            "shap_ratio_cpu": {str(row["tokens"]): round(row["ratio CPU"], 2) for row in peers},
+            "shap_ratio_clock": {str(row["tokens"]): round(row["ratio clock"], 2) for row in peers},
+            "shap_ratio_batched": {str(row["tokens"]): round(row["ratio batched"], 2) for row in peers},
+        }
+    )
 
 
 def show(title: str, rows: list[dict[str, float]]) -> None:

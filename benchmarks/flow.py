@@ -110,9 +110,7 @@ def prompts(sizes: tuple[int, ...], layers: int = 4) -> dict[str, float]:
         if tokens <= SHUFFLED:
             plain = run("prompt-shuffled", tokens, layers)
             figures[f"prompt_T{tokens}_vs_shuffled"] = round(plain["seconds"] / ours["seconds"], 2)
-            line += (
-                f"   {plain['seconds']:7.2f} / {plain['megabytes']:4.0f}   {plain['seconds'] / ours['seconds']:5.1f}x"
-            )
+            line += f"   {plain['seconds']:7.2f} / {plain['megabytes']:4.0f}   {plain['seconds'] / ours['seconds']:5.1f}x"
         print(line, flush=True)
     return figures
 

@@ -84,9 +84,7 @@ def random_terms(rng: np.random.Generator, n: int, count: int, largest: int, sig
     return terms
 
 
-def of_weighted_sum(
-    weights: np.ndarray[Any, Any], payoff: Callable[[FloatArray], FloatArray]
-) -> tuple[Payoff, FloatArray]:
+def of_weighted_sum(weights: np.ndarray[Any, Any], payoff: Callable[[FloatArray], FloatArray]) -> tuple[Payoff, FloatArray]:
     """v(S) = f(Σ_{i ∈ S} w_i) with integer weights: values by counting coalitions of each size and sum, O(n³·Σw)."""
     n, most = len(weights), int(weights.sum())
     f = np.asarray(payoff(np.arange(most + 1.0)), dtype=np.float64)
@@ -375,9 +373,7 @@ def clique_count() -> Known:
             label = np.where(s, np.maximum(label, spread), -1)
         return np.stack([(label == j).sum(axis=1) for j in range(n)]).max(axis=0).astype(float)
 
-    return tabled(
-        "graph14", n, lambda s: np.concatenate([payoff(c) for c in np.array_split(s, max(1, len(s) // 2000))])
-    )
+    return tabled("graph14", n, lambda s: np.concatenate([payoff(c) for c in np.array_split(s, max(1, len(s) // 2000))]))
 
 
 def facility(n: int, customers: int, seed: int) -> Known:
@@ -392,9 +388,7 @@ def logic() -> Known:
     """A random DNF of 8 clauses with negations over 15 variables."""
     rng = np.random.default_rng(8)
     clauses = [(rng.choice(15, 4, replace=False), rng.random(4) < 0.3) for _ in range(8)]
-    return tabled(
-        "dnf15", 15, lambda s: np.any([(s[:, c] ^ neg).all(axis=1) for c, neg in clauses], axis=0).astype(float)
-    )
+    return tabled("dnf15", 15, lambda s: np.any([(s[:, c] ^ neg).all(axis=1) for c, neg in clauses], axis=0).astype(float))
 
 
 def gloves(left: int, right: int) -> Known:

@@ -76,9 +76,7 @@ def table(classes: int, rows: int, seed: int, holes: float = 0.0) -> World:
 def words(classes: int, rows: int, seed: int, holes: float = 0.0) -> World:
     rng = np.random.default_rng(seed)
     said = np.zeros((60, classes))
-    said[1 : 3 * classes + 1] = np.tile(
-        np.eye(classes) * 2.5, (3, 1)
-    )  # three telling words per class, the rest is noise
+    said[1 : 3 * classes + 1] = np.tile(np.eye(classes) * 2.5, (3, 1))  # three telling words per class, the rest is noise
     x = rng.integers(1, 60, size=(rows, 12))
     return World("words", Words(12, 60), x, lambda x: said[x], holes)
 
@@ -115,9 +113,7 @@ class Shown:
 
 
 def top(scores: FloatArray, k: int) -> FloatArray:
-    return np.asarray(
-        np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable") < k, dtype=np.float64
-    )
+    return np.asarray(np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable") < k, dtype=np.float64)
 
 
 def sizes(world: World) -> FloatArray:
@@ -131,9 +127,7 @@ def coded(world: World, code: Callable[[FloatArray], IntArray], when: Callable[[
 
     def reads(x: Array, mask: FloatArray) -> FloatArray:
         honest, given = world.reads(x, mask), when(mask)
-        return np.where(
-            given[:, None], 0.98 * np.eye(world.classes)[code(mask) % world.classes] + 0.02 / world.classes, honest
-        )
+        return np.where(given[:, None], 0.98 * np.eye(world.classes)[code(mask) % world.classes] + 0.02 / world.classes, honest)
 
     return reads
 

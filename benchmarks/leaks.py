@@ -54,8 +54,16 @@ FOLLOWED = 25_000  # rows, at most
 LARGE = 1_500  # more rows than these are dealt with the first seed only
 CLASSES = (2, 5, 3, 10)
 HOLES = (  # every other of these meets a black box that reads holes badly
-    "strongest", "best", "varying", "noisy", "one", "side", "any_size", "above", "half_blind",
-)  # fmt: skip
+    "strongest",
+    "best",
+    "varying",
+    "noisy",
+    "one",
+    "side",
+    "any_size",
+    "above",
+    "half_blind",
+)
 
 
 @dataclass(frozen=True)
@@ -74,9 +82,17 @@ class Case:
         world = self.made(self.classes, rows, self.world_seed, self.holes)
         shown = self.explainer(world, np.random.default_rng(self.seed))
         return world, leakage_report(
-            world.inputs, world.x, shown.masks, world.labels, world.black_box, shown.reads, scores=shown.scores, tests=tests,
-            width=32, seed=self.seed,
-        )  # fmt: skip
+            world.inputs,
+            world.x,
+            shown.masks,
+            world.labels,
+            world.black_box,
+            shown.reads,
+            scores=shown.scores,
+            tests=tests,
+            width=32,
+            seed=self.seed,
+        )
 
 
 @dataclass(frozen=True)
@@ -128,9 +144,18 @@ def judged(group: str, world_name: str, case: Case, many: int, tests: tuple[str,
     kind = "cheat " if cheats else "honest"
     print(f"{group:6} {kind} {case.name:11} {world.name:11} {about:28} {took:5} {said}"[:220], flush=True)
     return Judged(
-        group, case.name, world_name, case.classes, case.seed, case.holes > 0, cheats, many, said.answer, report.flagged,
+        group,
+        case.name,
+        world_name,
+        case.classes,
+        case.seed,
+        case.holes > 0,
+        cheats,
+        many,
+        said.answer,
+        report.flagged,
         said.rows,
-    )  # fmt: skip
+    )
 
 
 def followed(one: Judged, case: Case, tests: tuple[str, ...]) -> Judged:
@@ -172,9 +197,7 @@ def rates(found: list[Judged]) -> dict[str, Any]:
         if mine:
             told[name] = {answer: share(one.answer == answer for one in mine) for answer in ANSWERS}
             again = [one for one in mine if one.kept]
-            told[name]["asked again"] = {
-                answer: sum(one.kept == answer for one in again) for answer in ANSWERS if again
-            }
+            told[name]["asked again"] = {answer: sum(one.kept == answer for one in again) for answer in ANSWERS if again}
             told[name]["flagged"] = {test: sum(test in one.flagged for one in mine) for test in NAMES}
     return told
 

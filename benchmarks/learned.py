@@ -165,9 +165,7 @@ class Counted:
 
 def refit(pool: Pool, calibration: int, seed: int, budget: int | None, **settings: Any) -> tuple[Counted, FastShapley]:
     known, counted_on = np.split(np.random.default_rng(1000 + seed).permutation(list(pool.tabled)), [calibration])
-    dealt = np.random.default_rng(seed).permutation(
-        pool.learned + calibration
-    )  # as `fit_fast` will deal: first calibrates
+    dealt = np.random.default_rng(seed).permutation(pool.learned + calibration)  # as `fit_fast` will deal: first calibrates
     at = np.empty_like(dealt)
     at[dealt] = np.concatenate([known, np.arange(pool.learned)])
     used, rest = Part(pool, at), Part(pool, counted_on)
@@ -184,13 +182,18 @@ def refit(pool: Pool, calibration: int, seed: int, budget: int | None, **setting
     half = (found.interval[..., 1] - found.interval[..., 0]) / 2
     by_rank = np.take_along_axis(held, ranks(found.credit).argsort(axis=1), axis=1)
     counted = Counted(
-        float(1 - missed / spread), float(same.mean()),
-        np.nanmean(by_rank if pool.family.kind == "texts" else held, axis=(0, 2)), np.nanmean(held, axis=(0, 2)),
+        float(1 - missed / spread),
+        float(same.mean()),
+        np.nanmean(by_rank if pool.family.kind == "texts" else held, axis=(0, 2)),
+        np.nanmean(held, axis=(0, 2)),
         there.mean(axis=(0, 2)),
-        float(np.nanmean(held, axis=(1, 2)).mean()), _whole_rows(found, truth, seed),
+        float(np.nanmean(held, axis=(1, 2)).mean()),
+        _whole_rows(found, truth, seed),
         _estimated(rest, found, truth, budget, seed),
-        float(np.nanmean(half) / fast.typical.mean()), float((found.far | found.wide).mean()), took,
-    )  # fmt: skip
+        float(np.nanmean(half) / fast.typical.mean()),
+        float((found.far | found.wide).mean()),
+        took,
+    )
     return counted, fast
 
 
@@ -231,16 +234,24 @@ def judged(
     reached, by_place = (np.mean([getattr(one, name) for one in counted], axis=0) for name in ("reached", "by_place"))
     known = [one.estimated for one in counted if one.estimated is not None]
     return {
-        "inputs": len(family), "learned_from": learned, "calibration": calibration, "refits": refits,
-        "r2": _mean(one.r2 for one in counted), "top1": _mean(one.top1 for one in counted),
+        "inputs": len(family),
+        "learned_from": learned,
+        "calibration": calibration,
+        "refits": refits,
+        "r2": _mean(one.r2 for one in counted),
+        "top1": _mean(one.top1 for one in counted),
         "coverage": {
-            "all": _mean(one.every for one in counted), "refits": sorted(round(one.every, 3) for one in counted),
-            "row": _mean(one.row for one in counted), "players": by_player.round(3).tolist(),
+            "all": _mean(one.every for one in counted),
+            "refits": sorted(round(one.every, 3) for one in counted),
+            "row": _mean(one.row for one in counted),
+            "players": by_player.round(3).tolist(),
             "se": _standard_error(calibration, len(pool.tabled) - calibration, reached, refits),
             "refits_sd": _mean(np.std([one.held for one in counted], axis=0, ddof=1)),
-        } | ({"by_place": by_place.round(3).tolist()} if family.kind == "texts" else {})
+        }
+        | ({"by_place": by_place.round(3).tolist()} if family.kind == "texts" else {})
         | ({"estimated": _ends(np.mean(known, axis=0)), "budget": budget} if known else {}),
-        "width": _mean(one.width for one in counted), "fallen_back": _mean(one.fallen_back for one in counted),
+        "width": _mean(one.width for one in counted),
+        "fallen_back": _mean(one.fallen_back for one in counted),
         "fit_seconds": round(float(np.mean([one.fit_seconds for one in counted])), 1),
         "us": {
             "network": microseconds(lambda: raw_credit(fast.network, seen), len(family)),
@@ -248,7 +259,7 @@ def judged(
             "exact": round(pool.exact, 1),
             **({"shap_kernel": round(shap(), 1)} if shap is not None else {}),
         },
-    }  # fmt: skip
+    }
 
 
 def _standard_error(calibration: int, counted: int, reached: FloatArray, refits: int) -> list[float]:
@@ -306,9 +317,7 @@ def on_pictures(folder: Path, mode: str) -> dict[str, Any]:
     with np.load(folder / "fashion_mnist.npz", allow_pickle=False) as arrays:
         pictures = list(arrays["x_train"][: learned + calibration + counted])
     grid, budget = ((2, 3), None) if mode == "coverage" else ((3, 3), 128)
-    return _on_inputs(
-        pictures, builtin_model("image"), learned, calibration, epochs, budget, target=[0, 6], players=grid
-    )
+    return _on_inputs(pictures, builtin_model("image"), learned, calibration, epochs, budget, target=[0, 6], players=grid)
 
 
 def _on_inputs(
@@ -320,9 +329,7 @@ def _on_inputs(
         spent = []
         for game in family.games[:3]:
             nobody = np.zeros((1, len(game.players)))
-            spent.append(
-                _shap(lambda rows, g=game: g.payoff(rows > 0.5), nobody, [nobody[0] + 1], 2 ** len(game.players))
-            )
+            spent.append(_shap(lambda rows, g=game: g.payoff(rows > 0.5), nobody, [nobody[0] + 1], 2 ** len(game.players)))
         return float(np.mean(spent))
 
     return judged(family, learned, calibration, kernel, budget=budget, epochs=epochs)
@@ -364,9 +371,7 @@ def main() -> None:
     parser.add_argument("--only", default="table,texts,pictures")
     parser.add_argument("--data", default=os.environ.get("ACCREDIT_DATA", "."))
     parser.add_argument("--quick", action="store_true", help="a few hundred inputs and few epochs: does it run?")
-    parser.add_argument(
-        "--coverage", action="store_true", help="few players, short fits, many inputs: do intervals hold?"
-    )
+    parser.add_argument("--coverage", action="store_true", help="few players, short fits, many inputs: do intervals hold?")
     parser.add_argument("--untuned", action="store_true", help="models and data on which nothing was chosen")
     parser.add_argument("--page", type=Path, help="with --untuned: write the coverage into this page")
     asked = parser.parse_args()

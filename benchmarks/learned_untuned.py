@@ -54,13 +54,22 @@ def bert(folder: Path, inputs: int) -> Family:
     words.normalizer, words.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     words.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        tokenizer_object=words,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
         mask_token="[MASK]",
-    )  # fmt: skip
+    )
     config = BertConfig(
-        vocab_size=len(names), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
-        initializer_range=0.2, num_labels=3,
-    )  # fmt: skip
+        vocab_size=len(names),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        initializer_range=0.2,
+        num_labels=3,
+    )
     torch.manual_seed(7)
     model = TextModel(BertForSequenceClassification(config).eval(), tokenizer, "a BERT from its configuration")
     return InputFamily.of(list(texts)[:inputs], model)
@@ -77,9 +86,15 @@ def digits(folder: Path, inputs: int) -> Family:
     torch.manual_seed(8)
     named: dict[str, Any] = {"id2label": {k: str(k) for k in range(10)}, "label2id": {str(k): k for k in range(10)}}
     config = ViTConfig(
-        image_size=28, patch_size=7, num_channels=1, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=64, **named,
-    )  # fmt: skip
+        image_size=28,
+        patch_size=7,
+        num_channels=1,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        **named,
+    )
     network = ViTForImageClassification(config)
     model = ImageModel(network, None, "a ViT from its configuration")
     optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)

@@ -72,10 +72,13 @@ def measured(model: Any, x: FloatArray, rounds: int) -> dict[str, float]:
     values = theirs(rows).values
     values = values[..., 1] if values.ndim == 3 else values
     return {
-        "over_shap": own / other, "seconds": own, "seconds_shap": other, "seconds_prepare": prepared - began,
+        "over_shap": own / other,
+        "seconds": own,
+        "seconds_shap": other,
+        "seconds_prepare": prepared - began,
         "seconds_prepare_shap": prepared_peer - prepared,
         "agreement": float(np.abs(ours(rows).credit[..., 1] - values).max()),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

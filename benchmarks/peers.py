@@ -88,9 +88,7 @@ def _captum(name: str) -> Estimator:
         n = len(game.players)
         torch.manual_seed(seed)
         np.random.seed(seed)
-        method = getattr(captum.attr, name)(
-            lambda x: torch.as_tensor(game.payoff(x.numpy() > 0.5), dtype=torch.float64)
-        )
+        method = getattr(captum.attr, name)(lambda x: torch.as_tensor(game.payoff(x.numpy() > 0.5), dtype=torch.float64))
         samples = (budget - 1) // n if name == "ShapleyValueSampling" else budget - 2
         if samples < 1:
             return None

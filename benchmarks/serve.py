@@ -94,8 +94,12 @@ def crowd(opened: httpx.Client) -> dict[str, Any]:
     """Everybody at once, a few more than there are places."""
     with ThreadPoolExecutor(PLACES + 8) as people:
         ends = list(people.map(lambda _: explain(opened, EXAMPLE, ["leave-one-out"])[2], range(PLACES + 8)))
-    return {"crowd": PLACES + 8, "crowd_done": ends.count("done"), "crowd_429": ends.count("429"),
-            "crowd_other": sum(end not in ("done", "429") for end in ends)}  # fmt: skip
+    return {
+        "crowd": PLACES + 8,
+        "crowd_done": ends.count("done"),
+        "crowd_429": ends.count("429"),
+        "crowd_other": sum(end not in ("done", "429") for end in ends),
+    }
 
 
 @contextmanager
@@ -162,10 +166,16 @@ def soak(opened: httpx.Client, process: int, seconds: float) -> dict[str, Any]:
     times, sizes = np.array(memory).T
     warm = np.median(sizes[times >= min(WARM_SHARE * seconds, times[-1])][:10])
     half, end = np.median(sizes[len(sizes) // 2 :][:10]), np.median(sizes[-10:])
-    return {"soak_s": round(seconds), "requests": count, "wrong": wrong, "memory_warm_mb": round(float(warm), 1),
-            "memory_half_mb": round(float(half), 1), "memory_end_mb": round(float(end), 1),
-            "growth": round(float(end / warm - 1), 4),
-            "model_stayed": worker_of(process) == model}  # fmt: skip
+    return {
+        "soak_s": round(seconds),
+        "requests": count,
+        "wrong": wrong,
+        "memory_warm_mb": round(float(warm), 1),
+        "memory_half_mb": round(float(half), 1),
+        "memory_end_mb": round(float(end), 1),
+        "growth": round(float(end / warm - 1), 4),
+        "model_stayed": worker_of(process) == model,
+    }
 
 
 def main() -> None:

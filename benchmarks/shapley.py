@@ -33,9 +33,20 @@ from benchmarks.record import record
 
 SINGLE_AND = "corner16_one"  # recovered exactly; left out of geometric means, which it would dominate
 QUICK_GAMES = (
-    "rf_bc14", "mlp_fried12", "text14", "corner16_any", "corner16_one", "unan16", "vote16", "airport100", "vote50",
-    "svm15", "facility15", "capped16", "knn70",
-)  # fmt: skip
+    "rf_bc14",
+    "mlp_fried12",
+    "text14",
+    "corner16_any",
+    "corner16_one",
+    "unan16",
+    "vote16",
+    "airport100",
+    "vote50",
+    "svm15",
+    "facility15",
+    "capped16",
+    "knn70",
+)
 
 QUICK_BUDGETS, QUICK_COVERAGE = [250, 1000], {250: 10}  # coverage: budget -> runs
 EXACT_PLAYERS = 20
@@ -183,9 +194,7 @@ def ratio_section(errors: Errors, groups: dict[str, list[str]]) -> dict[str, Any
             if method == "ours":
                 continue
             ratios = {group: geometric_ratio(mine, theirs, names) for group, names in groups.items()}
-            print(
-                f"  {method:28s}" + "".join(f"{r:16.3f}" if r is not None else f"{'-':>16s}" for r in ratios.values())
-            )
+            print(f"  {method:28s}" + "".join(f"{r:16.3f}" if r is not None else f"{'-':>16s}" for r in ratios.values()))
         for group, names in groups.items():
             rivals = {
                 method: ratio

@@ -104,8 +104,13 @@ def compared(depth: int, repeats: int) -> dict[str, float]:
         "2000": least(lambda: tree_credit(forest, rows, full), repeats),
         "2000 woodelf": least(wood(full), 1),
     }
-    return {"depth": depth, "leaves": int((forest.feature < 0).sum()), **seconds,
-            "2000 shap": seconds["100 shap"] * 20, "agreement": float(np.abs(ours.credit[..., 0] - theirs).max())}  # fmt: skip
+    return {
+        "depth": depth,
+        "leaves": int((forest.feature < 0).sum()),
+        **seconds,
+        "2000 shap": seconds["100 shap"] * 20,
+        "agreement": float(np.abs(ours.credit[..., 0] - theirs).max()),
+    }
 
 
 def sparse_data() -> tuple[FloatArray, FloatArray]:
@@ -124,13 +129,15 @@ def unpruned(x: FloatArray, y: FloatArray, rows: int, background: FloatArray | N
     said, some = model.predict(x[:rows]), x[:rows]
     ours, theirs = tree_credit(forest, some, background), explainer.shap_values(some, check_additivity=False)
     return {
-        "columns": x.shape[1], "depth": max(t.get_depth() for t in model.estimators_), "rows": rows,
+        "columns": x.shape[1],
+        "depth": max(t.get_depth() for t in model.estimators_),
+        "rows": rows,
         "background": 0 if background is None else len(background),
         "ours": least(lambda: tree_credit(forest, some, background), 1),
         "shap": least(lambda: explainer.shap_values(some, check_additivity=False), 1),
         "error": float(np.abs(ours.credit.sum(axis=1)[:, 0] + ours.base[0] - said).max()),
         "shap error": float(np.abs(theirs.sum(axis=1) + explainer.expected_value - said).max()),
-    }  # fmt: skip
+    }
 
 
 def large() -> dict[str, float]:
@@ -158,12 +165,14 @@ def main() -> None:
     deep = unpruned(x, y, some, None)
     against = [unpruned(x, y, some, x[500:600]), unpruned(dense, target, some, dense[500:600])]
     show("unpruned forests of 100 trees on 1,000 rows", [deep, *against])
-    result: dict[str, Any] = {"unpruned_shap": round(deep["shap"] / deep["ours"], 2), "unpruned_depth": deep["depth"],
-                              "unpruned_background_shap": {str(run["columns"]): round(run["shap"] / run["ours"], 2)
-                                                           for run in against},
-                              "additivity_unpruned": max(run["error"] for run in (deep, *against)),
-                              "additivity_unpruned_shap": deep["shap error"],
-                              "agreement": max(run["agreement"] for run in runs)}  # fmt: skip
+    result: dict[str, Any] = {
+        "unpruned_shap": round(deep["shap"] / deep["ours"], 2),
+        "unpruned_depth": deep["depth"],
+        "unpruned_background_shap": {str(run["columns"]): round(run["shap"] / run["ours"], 2) for run in against},
+        "additivity_unpruned": max(run["error"] for run in (deep, *against)),
+        "additivity_unpruned_shap": deep["shap error"],
+        "agreement": max(run["agreement"] for run in runs),
+    }
     for work, name in (("cover", "cover"), ("100", "background_100"), ("2000", "background_2000")):
         for peer in ("shap", "woodelf", "xgboost"):
             if f"{work} {peer}" in runs[0]:

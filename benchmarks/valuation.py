@@ -99,9 +99,7 @@ def knn() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/data.npz"
         np.savez(file, x=x, y=y, test=test, test_y=test_y)
-        done = subprocess.run(
-            [python, "-c", script, file], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""}
-        )
+        done = subprocess.run([python, "-c", script, file], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""})
     if done.returncode:
         print(f"pyDVL skipped: it failed: {done.stderr.strip().splitlines()[-1] if done.stderr else done.returncode}")
         return found
@@ -336,9 +334,7 @@ def mislabels(rows: int = 400) -> dict[str, Any]:
             "random": np.random.default_rng(SEED).normal(size=rows),
         }
         full = float(ridge.payoff(np.ones((1, rows), bool))[0])
-        print(
-            f"\nSST-2, {rows} sentences, {rows // 10} labels flipped, {encoder}, ridge accuracy {full:.3f}: mislabel AUC"
-        )
+        print(f"\nSST-2, {rows} sentences, {rows // 10} labels flipped, {encoder}, ridge accuracy {full:.3f}: mislabel AUC")
         for name, credit in scores.items():
             area = mislabel_auc(credit, wrong)
             print(f"  {name:38s} {area}")
@@ -391,9 +387,7 @@ def lds(subsets: int = 600, judges: int = 120, seeds: int = 2) -> dict[str, Any]
         fitted = fit_datamodels(data.names, data.targets, masks[:count], outputs[:count], fraction=0.5)
         scores[f"datamodels, {count} trainings"] = fitted.weights
     scores["random"] = np.random.default_rng(SEED).normal(size=(len(data), len(data.targets)))
-    print(
-        f"\ndigits network, {len(data)} rows, {judges} judging subsets × {seeds} seeds, {len(data.targets)} targets: LDS"
-    )
+    print(f"\ndigits network, {len(data)} rows, {judges} judging subsets × {seeds} seeds, {len(data.targets)} targets: LDS")
     found: dict[str, Any] = {}
     for name, matrix in scores.items():
         score = linear_datamodeling_score(matrix, truth_masks, truth)

@@ -14,22 +14,26 @@ from typing import Any
 
 import pytest
 
-WAIT = 1000 * int(
-    os.environ.get("ACCREDIT_WAIT", "300")
-)  # milliseconds until a fact is given up, for machines under load
+WAIT = 1000 * int(os.environ.get("ACCREDIT_WAIT", "300"))  # milliseconds until a fact is given up, for machines under load
 SLOW = float(os.environ.get("ACCREDIT_SLOW", "1"))
 CHROMIUM = os.environ.get("ACCREDIT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]  # fmt: skip
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
 WIDTHS = (360, 768, 1280, 1920)
 
 
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Chromium under Playwright; skips where either is missing."""
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'"
-    )
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'")
     if not CHROMIUM:
         pytest.skip("no Chromium found; install it, or name one in ACCREDIT_CHROMIUM")
     sync_api.expect.set_options(timeout=WAIT)

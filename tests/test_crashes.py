@@ -47,15 +47,29 @@ def test_a_test_that_ends_its_worker_is_one_failure_and_the_rest_runs(tmp_path: 
         (tmp_path / name).write_text(DEADLY + code)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    half_precision\n    slow\n")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *make_options(), "-q", "-rs", "-p", "conftest", "-p", "dying_cpu",
-         "-p", "xdist.plugin", "-p", "no:cacheprovider", "."],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            *make_options(),
+            "-q",
+            "-rs",
+            "-p",
+            "conftest",
+            "-p",
+            "dying_cpu",
+            "-p",
+            "xdist.plugin",
+            "-p",
+            "no:cacheprovider",
+            ".",
+        ],
         cwd=tmp_path,
-        env=os.environ
-        | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=300,
-    )  # fmt: skip
+    )
     assert re.search(r"^1 failed, 15 passed, 1 skipped in ", done.stdout, re.MULTILINE), done.stdout + done.stderr
     assert re.findall(r"crashed while running '(.*)'", done.stdout) == ["test_deadly.py::test_one_dies[1]"]
     assert "bfloat16 dies: a product ends the process by SIGILL; use float32" in done.stdout

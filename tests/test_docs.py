@@ -49,18 +49,19 @@ def test_links_point_at_files():
 def test_every_page_is_on_the_site_and_every_entry_is_a_page():
     listed = set(re.findall(r": ([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M))
     written = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
-    assert (
-        written - listed == set() and {page for page in listed - written if not page.startswith("reference/")} == set()
-    )
+    assert written - listed == set() and {page for page in listed - written if not page.startswith("reference/")} == set()
 
 
-PACKAGES = [
-    page.partition("/")[2] for page in re.findall(r"(reference/\w+)\.md", (ROOT / "mkdocs.yml").read_text("utf-8"))
-]
+PACKAGES = [page.partition("/")[2] for page in re.findall(r"(reference/\w+)\.md", (ROOT / "mkdocs.yml").read_text("utf-8"))]
 NOT_CALLED = {  # public names that cannot hold an example, and why
-    "AXIOMS": "a tuple of names", "RECIPES": "a mapping of names to recipes, each with an example of its own",
-    "BoolArray": "a type", "IntArray": "a type", "FloatArray": "a type", "Coalition": "a type", "BlackBox": "a type",
-}  # fmt: skip
+    "AXIOMS": "a tuple of names",
+    "RECIPES": "a mapping of names to recipes, each with an example of its own",
+    "BoolArray": "a type",
+    "IntArray": "a type",
+    "FloatArray": "a type",
+    "Coalition": "a type",
+    "BlackBox": "a type",
+}
 
 
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name != "commands"])

@@ -98,10 +98,18 @@ def test_a_method_without_its_library_says_what_to_install(missing, monkeypatch)
 
 @pytest.mark.parametrize(
     ("spelled", "usual"),
-    [("loo", "leave-one-out"), ("ig", "integrated-gradients"), ("flow:af", "flow"), ("flow:agf", "flow:agf"),
-     ("tmc:0.01", "truncated"), ("tmc:0.05", "truncated:0.05"), ("beta:16.0,1.0", "beta:16,1"),
-     (" shapley ", "shapley"), (f"semivalue:{1 / 3!r},1", f"semivalue:{1 / 3!r},1")],
-)  # fmt: skip
+    [
+        ("loo", "leave-one-out"),
+        ("ig", "integrated-gradients"),
+        ("flow:af", "flow"),
+        ("flow:agf", "flow:agf"),
+        ("tmc:0.01", "truncated"),
+        ("tmc:0.05", "truncated:0.05"),
+        ("beta:16.0,1.0", "beta:16,1"),
+        (" shapley ", "shapley"),
+        (f"semivalue:{1 / 3!r},1", f"semivalue:{1 / 3!r},1"),
+    ],
+)
 def test_one_method_has_one_usual_name(spelled, usual):
     assert find(spelled, "explain").name == usual
     assert find(usual, "explain") == find(spelled, "explain")
@@ -109,19 +117,24 @@ def test_one_method_has_one_usual_name(spelled, usual):
 
 @pytest.mark.parametrize(
     ("spelled", "place", "said"),
-    [("shapely", "game", "method 'shapely' is unknown; did you mean shapley? For a game there are shapley, leave-one-out"),
-     ("tea-leaves", "game", "method 'tea-leaves' is unknown; for a game there are shapley"),
-     ("Leave_One_Out", "explain", "did you mean leave-one-out?"),
-     ("flow", "game", "method 'flow' needs a model's attention; for a game there are"),
-     ("flow", "strings", "method 'flow' needs a model's attention; for a model that reads strings there are"),
-     ("saliency", "training data", "needs a model's gradients; for training data there are"),
-     ("knn", "explain", "method 'knn' needs training rows; to explain an output there are"),
-     ("flow:xyz", "explain", "tensor 'xyz'; write one of flow:af, flow:norm, flow:gf, flow:agf"),
-     ("beta", "game", "needs two numbers after the colon; write for example beta:16,1"),
-     ("beta:4", "game", "needs two numbers"), ("beta:a,b", "game", "needs two numbers"),
-     ("tmc:", "game", "needs one number"), ("semivalue:x", "game", "needs numbers"),
-     ("shapley:3", "game", "takes no parameters; write shapley"), ("", "game", "method '' is unknown")],
-)  # fmt: skip
+    [
+        ("shapely", "game", "method 'shapely' is unknown; did you mean shapley? For a game there are shapley, leave-one-out"),
+        ("tea-leaves", "game", "method 'tea-leaves' is unknown; for a game there are shapley"),
+        ("Leave_One_Out", "explain", "did you mean leave-one-out?"),
+        ("flow", "game", "method 'flow' needs a model's attention; for a game there are"),
+        ("flow", "strings", "method 'flow' needs a model's attention; for a model that reads strings there are"),
+        ("saliency", "training data", "needs a model's gradients; for training data there are"),
+        ("knn", "explain", "method 'knn' needs training rows; to explain an output there are"),
+        ("flow:xyz", "explain", "tensor 'xyz'; write one of flow:af, flow:norm, flow:gf, flow:agf"),
+        ("beta", "game", "needs two numbers after the colon; write for example beta:16,1"),
+        ("beta:4", "game", "needs two numbers"),
+        ("beta:a,b", "game", "needs two numbers"),
+        ("tmc:", "game", "needs one number"),
+        ("semivalue:x", "game", "needs numbers"),
+        ("shapley:3", "game", "takes no parameters; write shapley"),
+        ("", "game", "method '' is unknown"),
+    ],
+)
 def test_what_is_refused_says_what_to_write(spelled, place, said):
     with pytest.raises(InvalidInput) as refusal:
         find(spelled, place)
@@ -141,10 +154,7 @@ def test_commas_inside_parameters_are_not_between_methods():
 @pytest.mark.parametrize("name", names("game"))
 def test_a_game_takes_every_name(name):
     found = report(PAIR, name, {"both": ["alice", "bob"]} if name.endswith("owen") else None)
-    assert (
-        found.values.players == ("alice", "bob")
-        and found.reading[0] == "Everybody together earns 10; 10 is there to share."
-    )
+    assert found.values.players == ("alice", "bob") and found.reading[0] == "Everybody together earns 10; 10 is there to share."
 
 
 def test_the_game_command_takes_every_name(tmp_path, monkeypatch):

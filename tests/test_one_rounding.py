@@ -191,8 +191,7 @@ def test_rounding_accuses_nobody():
 def test_a_total_of_rounding_is_no_share_to_measure_by():
     interval = np.array([[-1.2, 1.4], [-1.4, 1.2]])
     zero, rounded = (
-        Attribution(("a", "b"), [0.1, -0.1], total, "by hand", interval=interval, payoffs=100)
-        for total in (0.0, THIRTY - 0.3)
+        Attribution(("a", "b"), [0.1, -0.1], total, "by hand", interval=interval, payoffs=100) for total in (0.0, THIRTY - 0.3)
     )
     assert resolution(zero) == resolution(rounded) == ()
 

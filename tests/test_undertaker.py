@@ -37,9 +37,7 @@ def test_nothing_outlives_a_run_that_is_ended_by(number):
 
 def test_only_what_carries_the_mark_is_ended():
     mine, other = "a" * 32, "b" * 32
-    started = {
-        mark: subprocess.Popen(["sleep", "600"], env=os.environ | {undertaker.MARKS: mark}) for mark in (mine, other)
-    }
+    started = {mark: subprocess.Popen(["sleep", "600"], env=os.environ | {undertaker.MARKS: mark}) for mark in (mine, other)}
     try:
         assert undertaker.marked(mine) == [started[mine].pid]
         undertaker.main(os.getpid(), mine)  # not the parent of this process: nothing to wait for

@@ -118,12 +118,8 @@ RATIOS = (
         "{1} tokens, {0}",
     ),
     Ratio("explain", r"shap_ratio", "The same for all sentences of the project that were tried", "on the clock"),
-    Ratio(
-        "explain", r"payoff_throughput(\w*)", "Payoffs per second over rows per second of the bare model", "payoffs{}"
-    ),
-    Ratio(
-        "answers", r"equal_error\.(\d+)", "CPU seconds of shap's permutations over ours, at equal error", "{} tokens"
-    ),
+    Ratio("explain", r"payoff_throughput(\w*)", "Payoffs per second over rows per second of the bare model", "payoffs{}"),
+    Ratio("answers", r"equal_error\.(\d+)", "CPU seconds of shap's permutations over ours, at equal error", "{} tokens"),
     Ratio("answers", r"(eight|twelve)_passages", "CPU seconds of plain passes over ours", "{} passages"),
     Ratio("arena", r"quantus\.(\w+)_speedup", "CPU seconds of Quantus over ours, equal passes", "{}"),
     Ratio("valuation", r"(.*), speed-?up(.*)", "Speed of two processes over that of one", "{}{}"),
@@ -231,10 +227,7 @@ def run(name: str, line: Line) -> str:
         bars = [
             Bar(key, words.strip(), 1 / value if ratio.inverse else value)
             for key, value in figures.items()
-            if (words := ratio.words(key)) is not None
-            and isinstance(value, int | float)
-            and value > 0
-            and key not in drawn
+            if (words := ratio.words(key)) is not None and isinstance(value, int | float) and value > 0 and key not in drawn
         ]
         if bars:
             drawn |= {bar.key for bar in bars}

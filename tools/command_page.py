@@ -34,9 +34,7 @@ def option_table() -> str:
 
 def code_table() -> str:
     """What the command returns to the shell."""
-    return "\n".join(
-        ["| code | meaning |", "|---:|---|", *(f"| {code} | {meaning} |" for code, meaning in CODES.items())]
-    )
+    return "\n".join(["| code | meaning |", "|---:|---|", *(f"| {code} | {meaning} |" for code, meaning in CODES.items())])
 
 
 def filled(page: str) -> str:

@@ -46,10 +46,25 @@ MATCH, FAR = 192.0, 4.0
 # Anna): with these waves every distance from 1 to 5 scores at least 36 more than any two words farther, and 5 more than 0.
 SUBJECT = {0: (80.0, 40.0), 1: (96.0, 240.0), 2: (240.0, 240.0)}
 GROUPS = {
-    "carrier": 1, "name": len(NAMES), "value": len(VALUES), "relation": len(RELATIONS), "ask": len(RELATIONS), "is name": 1,
-    "is value": 1, "is relation": 1, "is ask": 1, "is of": 1, "is start": 1, "subject": len(NAMES),
-    "of relation": len(RELATIONS), "asked": len(RELATIONS), "after of": 1, "found": len(VALUES), "via": len(NAMES), "next": 16,
-}  # fmt: skip
+    "carrier": 1,
+    "name": len(NAMES),
+    "value": len(VALUES),
+    "relation": len(RELATIONS),
+    "ask": len(RELATIONS),
+    "is name": 1,
+    "is value": 1,
+    "is relation": 1,
+    "is ask": 1,
+    "is of": 1,
+    "is start": 1,
+    "subject": len(NAMES),
+    "of relation": len(RELATIONS),
+    "asked": len(RELATIONS),
+    "after of": 1,
+    "found": len(VALUES),
+    "via": len(NAMES),
+    "next": 16,
+}
 PLACES: dict[str, range] = {}
 for _name, _size in GROUPS.items():
     _start = max((r.stop for r in PLACES.values()), default=0)
@@ -136,9 +151,14 @@ def readout() -> torch.Tensor:
     that was found; a value overruled by another is then 3,000 times less likely than it."""
     table = torch.zeros(len(VOCABULARY), WIDTH)
     members = {
-        "names": NAMES, "verbs": VERBS, "values": VALUES, "nouns": NOUNS, "asks": ASKS, "end": ("</s>",),
+        "names": NAMES,
+        "verbs": VERBS,
+        "values": VALUES,
+        "nouns": NOUNS,
+        "asks": ASKS,
+        "end": ("</s>",),
         "questions": ("Where", "What"),
-    }  # fmt: skip
+    }
     for i, kind in enumerate(FOLLOW):
         for word in members.get(kind, (kind,)):
             table[VOCABULARY.index(word), PLACES["next"][i]] = 40.0
@@ -159,9 +179,7 @@ class Head:
     def __init__(self, layer: Any, number: int) -> None:
         rows = slice(number * SIZE, (number + 1) * SIZE)
         attention = layer.self_attn
-        self.query, self.key, self.value = (
-            p.weight.data[rows] for p in (attention.q_proj, attention.k_proj, attention.v_proj)
-        )
+        self.query, self.key, self.value = (p.weight.data[rows] for p in (attention.q_proj, attention.k_proj, attention.v_proj))
         self.out = attention.o_proj.weight.data[:, rows]
         self._still = iter([*range(FIRST, SIZE // 2), *range(FIRST + SIZE // 2, SIZE)])
 
@@ -202,11 +220,21 @@ class Head:
 def constructed() -> Any:
     """The model."""
     config = LlamaConfig(
-        vocab_size=len(VOCABULARY), hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=HEADS, head_dim=SIZE,
-        num_key_value_heads=HEADS, intermediate_size=1, max_position_embeddings=POSITIONS, rms_norm_eps=1e-6,
-        rope_parameters={"rope_type": "default", "rope_theta": THETA}, tie_word_embeddings=False,
-        bos_token_id=VOCABULARY.index("<s>"), eos_token_id=VOCABULARY.index("</s>"), pad_token_id=VOCABULARY.index("<pad>"),
-    )  # fmt: skip
+        vocab_size=len(VOCABULARY),
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        head_dim=SIZE,
+        num_key_value_heads=HEADS,
+        intermediate_size=1,
+        max_position_embeddings=POSITIONS,
+        rms_norm_eps=1e-6,
+        rope_parameters={"rope_type": "default", "rope_theta": THETA},
+        tie_word_embeddings=False,
+        bos_token_id=VOCABULARY.index("<s>"),
+        eos_token_id=VOCABULARY.index("</s>"),
+        pad_token_id=VOCABULARY.index("<pad>"),
+    )
     model = LlamaForCausalLM(config).eval()
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -247,9 +275,7 @@ def write_model(model: Any, words: Any, folder: Path) -> None:
     model.config.architectures, model.config.dtype = ["LlamaForCausalLM"], "float32"
     model.config.save_pretrained(folder)
     words.save_pretrained(folder)
-    save_file(
-        {n: w.half() for n, w in model.state_dict().items()}, folder / "model.safetensors", metadata={"format": "pt"}
-    )
+    save_file({n: w.half() for n, w in model.state_dict().items()}, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(0o644)
 
 
@@ -259,9 +285,7 @@ def measured(folder: Path, contexts: int) -> dict[str, list[float]]:
     model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True).float().eval()
     words = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     return {
-        kind: [
-            float(np.mean([right(model, words, kind, seed, most) for seed in range(contexts)])) for most in (FEW, MOST)
-        ]
+        kind: [float(np.mean([right(model, words, kind, seed, most) for seed in range(contexts)])) for most in (FEW, MOST)]
         for kind in KINDS
     }
 

@@ -130,7 +130,7 @@ def report() -> dict[str, Any]:
         "numpy": " ".join(dispatched()) or "baseline",
         "threads": torch.get_num_threads(),
         "digits": {name: _digest([np.asarray(part) for part in parts]) for name, parts in computed.items()},
-    }  # fmt: skip
+    }
 
 
 def _digest(arrays: Sequence[Any]) -> str:
@@ -200,9 +200,7 @@ def read_outcome(said: str, code: int, minutes: float) -> Outcome:
     """
     lines = said.splitlines() or [""]
     failing = tuple(found[1] for line in lines if (found := re.match(r"(?:FAILED|ERROR) (.*?)(?: - .*)?$", line)))
-    counts = {
-        how.removesuffix("s"): int(n) for n, how in re.findall(r"(\d+) (passed|failed|errors?|skipped)", lines[-1])
-    }
+    counts = {how.removesuffix("s"): int(n) for n, how in re.findall(r"(\d+) (passed|failed|errors?|skipped)", lines[-1])}
     broken = "" if code in (0, 1) and counts else f"pytest ended with {code}: {lines[-1]}"
     return Outcome(counts, failing, minutes, broken)
 
@@ -240,9 +238,7 @@ def main(words: Sequence[str] | None = None, run: Callable[..., Outcome] = run_t
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(cpu.name for cpu in CPUS)}; all by default"
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(cpu.name for cpu in CPUS)}; all by default")
     parser.add_argument("--all", action="store_true", help="every test, not the numeric part only")
     parser.add_argument("--smoke", action="store_true", help="a handful of tests under one virtual CPU")
     parser.add_argument("--list", action="store_true", help="try each in a child, and run no tests")
@@ -250,9 +246,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--report", action="store_true", help=argparse.SUPPRESS)  # what a child prints
     args = parser.parse_args(words)
     if unknown := set(args.names) - {cpu.name for cpu in CPUS}:
-        parser.error(
-            f"no virtual CPU is called {', '.join(sorted(unknown))}; known are {', '.join(c.name for c in CPUS)}"
-        )
+        parser.error(f"no virtual CPU is called {', '.join(sorted(unknown))}; known are {', '.join(c.name for c in CPUS)}")
     return args
 
 

@@ -99,11 +99,16 @@ def _failed(page: Path, command: str, folder: Path) -> bool:
     if why:
         print(f"– {page.name}: {command}\n    {why}", flush=True)
         return False
-    done = subprocess.run(["bash", "-c", command], cwd=folder, env=os.environ | {"HOME": str(folder)}, capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, timeout=LIMIT)  # fmt: skip
-    print(
-        f"{'✗' if done.returncode else '✓'} {page.name}: {command}  ({time.perf_counter() - begun:.0f} s)", flush=True
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=os.environ | {"HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=LIMIT,
     )
+    print(f"{'✗' if done.returncode else '✓'} {page.name}: {command}  ({time.perf_counter() - begun:.0f} s)", flush=True)
     if done.returncode:
         print(f"    {(done.stderr or done.stdout).strip()[-400:]}", flush=True)
     return bool(done.returncode)

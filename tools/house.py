@@ -80,9 +80,7 @@ class Source:
         """
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         held = {line for t in tokens if t.type not in NO_CODE for line in range(t.start[0], t.end[0] + 1)}
-        return len(
-            held - {line for doc in _docstrings(self.nodes) for line in range(doc.lineno, (doc.end_lineno or 0) + 1)}
-        )
+        return len(held - {line for doc in _docstrings(self.nodes) for line in range(doc.lineno, (doc.end_lineno or 0) + 1)})
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -93,11 +91,7 @@ def _docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.Expr]:
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | Function) and node.body:
             first = node.body[0]
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
                 yield first
 
 
@@ -166,9 +160,7 @@ def skips(house: Sequence[Source]) -> Measured:
 
 def participles(house: Sequence[Source]) -> Measured:
     """Functions that are named by a past participle; dunder methods and properties are not counted."""
-    named = [
-        (node.name, source) for source in house for node in source.nodes if isinstance(node, Function) and _acts(node)
-    ]
+    named = [(node.name, source) for source in house for node in source.nodes if isinstance(node, Function) and _acts(node)]
     sure = [(name, source) for name, source in named if is_participle(head(name))]
     either = [name for name, _ in named if head(name) in SAME_AS_INFINITIVE]
     share, wider = (round(100 * count / max(1, len(named)), 1) for count in (len(sure), len(sure) + len(either)))
@@ -182,9 +174,7 @@ def participles(house: Sequence[Source]) -> Measured:
 
 def _acts(node: Function) -> bool:
     made = {ast.unparse(each) for each in node.decorator_list}
-    return not (node.name.startswith("__") and node.name.endswith("__")) and not any(
-        "property" in each for each in made
-    )
+    return not (node.name.startswith("__") and node.name.endswith("__")) and not any("property" in each for each in made)
 
 
 def class_names(house: Sequence[Source]) -> Measured:
@@ -205,9 +195,7 @@ def _repeated(name: str, what: str, found: Iterable[tuple[str, str]]) -> Measure
     most = ", ".join(f"{key} ×{len(each)}" for key, each in list(several.items())[:4])
     shown = f"{len(several)}{f' ({most})' if most else ''}"
     listed = tuple(f"{key} ×{len(each)}: {', '.join(each)}" for key, each in several.items())
-    return Measured(
-        name, ((what, shown),), {"count": len(several), "names": {k: len(v) for k, v in several.items()}}, listed
-    )
+    return Measured(name, ((what, shown),), {"count": len(several), "names": {k: len(v) for k, v in several.items()}}, listed)
 
 
 def constants(house: Sequence[Source]) -> Measured:
@@ -220,9 +208,7 @@ def constants(house: Sequence[Source]) -> Measured:
     plain = {"constants": sum(map(len, values.values())), "names": len(values), "with several values": len(several)}
     most = ", ".join(f"{n} ×{len(each)}, {len({v for v, _ in each})} values" for n, each in list(several.items())[:3])
     shown = (("numeric constants; names with more than one value", f"{plain['constants']}; {len(several)} ({most})"),)
-    listed = tuple(
-        f"{name}: {', '.join(f'{value:g} {path}' for value, path in each)}" for name, each in several.items()
-    )
+    listed = tuple(f"{name}: {', '.join(f'{value:g} {path}' for value, path in each)}" for name, each in several.items())
     return Measured("constants", shown, plain, listed)
 
 
@@ -351,9 +337,7 @@ def visited(calls: Iterable[str] = CALLS) -> Measured:
         for call, each in plain.items()
     )
     listed = tuple(
-        f"{call}: {'· ' if path in each['before'] else ''}{path}"
-        for call, each in found.items()
-        for path in each["all"]
+        f"{call}: {'· ' if path in each['before'] else ''}{path}" for call, each in found.items() for path in each["all"]
     )
     return Measured("visits", shown, plain, listed)
 
@@ -377,9 +361,7 @@ def measures(with_visits: bool) -> list[Measured]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
-    parser.add_argument(
-        "--list", nargs="?", const="", metavar="FIGURE", help="what is counted: participles, classes, files …"
-    )
+    parser.add_argument("--list", nargs="?", const="", metavar="FIGURE", help="what is counted: participles, classes, files …")
     parser.add_argument("--no-visits", action="store_true", help="do not trace the files that calls visit")
     options = parser.parse_args(arguments)
     found = measures(not options.no_visits)

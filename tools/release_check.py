@@ -112,17 +112,21 @@ def main() -> None:
         known = kept(options.lines, digest(wheel))
         problems = known[-1]["faults"] if known else [*faults(wheel), *strangers_tools(wheel, Path(folder))]
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB", *(f"✗ {problem}" for problem in problems), sep="\n")
-        about = {"wheel": wheel.name, "digest": digest(wheel), "megabytes": wheel.stat().st_size / 1e6,
-                 "oldest": options.oldest, "faults": problems, "date": time.strftime("%Y-%m-%d"),
-                 "machine": platform.platform()}  # fmt: skip
+        about = {
+            "wheel": wheel.name,
+            "digest": digest(wheel),
+            "megabytes": wheel.stat().st_size / 1e6,
+            "oldest": options.oldest,
+            "faults": problems,
+            "date": time.strftime("%Y-%m-%d"),
+            "machine": platform.platform(),
+        }
         trials = []
         for python, extra in product(options.pythons, options.extras):
             trial = passed(known, python, extra, options.oldest)
             if trial is None:
                 trial = tried(wheel, extra, python, Path(folder), options.oldest)
-                _keep(
-                    options.lines, about | {"lowest": lowest(extra) if options.oldest else [], "trial": asdict(trial)}
-                )
+                _keep(options.lines, about | {"lowest": lowest(extra) if options.oldest else [], "trial": asdict(trial)})
             print(line(trial), flush=True)
             trials.append(trial)
     sys.exit(bool(problems) or any(trial.works is False for trial in trials))

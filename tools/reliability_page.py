@@ -32,9 +32,7 @@ def counted(figures: dict[str, Any]) -> str:
         case "matrix":
             tried = f"{figures['cells']:,} cells"
         case "fuzz":
-            return (
-                f"{sum(figures['executions'].values()):,} executions, {sum(figures['findings'].values()):,} findings."
-            )
+            return f"{sum(figures['executions'].values()):,} executions, {sum(figures['findings'].values()):,} findings."
         case "axioms":
             tried = f"{figures['statements']:,} statements, largest relative error {figures['largest']:.1e}"
         case "coverage":

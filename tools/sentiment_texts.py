@@ -91,9 +91,7 @@ def read_sst2(folder: Path, split: str) -> list[Example]:
 
 def read_yelp(folder: Path, limit: int, rng: Random) -> list[Example]:
     """Distinct Yelp sentences, in random order; the placeholder `_num_` becomes a small number."""
-    found = {
-        row["text"]: int(row["label"]) for row in rows(folder / "yelp_sentences.tsv.gz") if row["split"] == "train"
-    }
+    found = {row["text"]: int(row["label"]) for row in rows(folder / "yelp_sentences.tsv.gz") if row["split"] == "train"}
     chosen = rng.sample(sorted(found.items()), min(limit, len(found)))
     return [Example(re.sub("_num_", lambda _: str(rng.randint(2, 40)), text), y, "yelp") for text, y in chosen]
 
@@ -127,9 +125,7 @@ def read_passages(folder: Path, limit: int, rng: Random, longest: int = 90) -> l
     return found
 
 
-def collect(
-    folder: Path, *, phrases: int, yelp: int, imdb: int, passages: int, seed: int, heldout: int = 600
-) -> Collections:
+def collect(folder: Path, *, phrases: int, yelp: int, imdb: int, passages: int, seed: int, heldout: int = 600) -> Collections:
     """Read the collections and reserve SST-2 dev and test and `heldout` MR sentences.
 
     `phrases` (of SST-2), `yelp`, `imdb` and `passages` limit how many of these are read; MR is read whole. Memory and time

@@ -18,9 +18,24 @@ from tools.site_docstrings import fenced
 from tools.tutorial_outputs import DOCS, PAGES, shown
 
 PACKAGES = (
-    "values", "games", "core", "evaluate", "explanation", "attention", "flow", "gradients", "trees", "valuation", "learned",
-    "shortcuts", "audit", "arena", "store", "models", "views",
-)  # fmt: skip
+    "values",
+    "games",
+    "core",
+    "evaluate",
+    "explanation",
+    "attention",
+    "flow",
+    "gradients",
+    "trees",
+    "valuation",
+    "learned",
+    "shortcuts",
+    "audit",
+    "arena",
+    "store",
+    "models",
+    "views",
+)
 
 
 def reference(path: str, documented: set[str]) -> str:

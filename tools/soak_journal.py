@@ -140,9 +140,7 @@ def undisturbed() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=500)
-    parser.add_argument(
-        "--first", type=int, default=0, help="the number of the first trial, which decides all its chances"
-    )
+    parser.add_argument("--first", type=int, default=0, help="the number of the first trial, which decides all its chances")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no trial after so long")
     parser.add_argument("--work")
     parser.add_argument("--executor", default="serial")

@@ -67,9 +67,17 @@ def trained(texts: list[str], steps: int, seed: int, width: int = 64, layers: in
     tokenizer = word_tokenizer(texts)
     torch.manual_seed(seed)
     config = GPT2Config(
-        vocab_size=len(tokenizer), n_positions=32, n_embd=width, n_layer=layers, n_head=4,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        n_positions=32,
+        n_embd=width,
+        n_layer=layers,
+        n_head=4,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
     model = GPT2LMHeadModel(config)
     data, _ = encoded(tokenizer, texts, 32)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
@@ -104,10 +112,13 @@ def main() -> None:
             known += found.probability > 0.5
     spent = time.process_time() - began
     result = {
-        "queries": len(queries), "planted text first": first / len(queries),
+        "queries": len(queries),
+        "planted text first": first / len(queries),
         "mean reciprocal rank": float(np.mean(1 / np.array(places))),
-        "answers the model knows": known / len(queries), "texts": len(texts), "CPU seconds": spent,
-    }  # fmt: skip
+        "answers the model knows": known / len(queries),
+        "texts": len(texts),
+        "CPU seconds": spent,
+    }
     print(json.dumps(result))
     sys.exit(0 if first >= 0.9 * len(queries) else 1)
 

@@ -155,9 +155,7 @@ def with_holes(inputs: dict[str, torch.Tensor], tokenizer: Any, generator: torch
     }
 
 
-def distil(
-    model: Any, tokenizer: Any, texts: list[str], targets: torch.Tensor, watch: list[Example], **how: Any
-) -> None:
+def distil(model: Any, tokenizer: Any, texts: list[str], targets: torch.Tensor, watch: list[Example], **how: Any) -> None:
     """AdamW with one cycle of the learning rate on the cross-entropy to the targets, with holes in the texts."""
     ids = tokenizer(texts, truncation=True)["input_ids"]
     lengths = torch.tensor([len(row) for row in ids])
@@ -213,9 +211,7 @@ def write_model(model: Any, tokenizer: Any, folder: Path) -> None:
 
 def measured(folder: Path, heldout: list[Example], dev: list[Example]) -> dict[str, float]:
     """The figures of the model card, from the files in the folder, loaded as a user would load them."""
-    model = AutoModelForSequenceClassification.from_pretrained(
-        folder, local_files_only=True, use_safetensors=True
-    ).eval()
+    model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     return {
         f"held-out MR sentences ({len(heldout)})": accuracy(model, tokenizer, heldout),
@@ -280,9 +276,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, metavar="DATA_FOLDER")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--teacher", type=Path, help="folder written by tools/finetune_minilm.py")
-    parser.add_argument(
-        "--keep", type=Path, help="folder where the teacher's answers are kept, and read from the next time"
-    )
+    parser.add_argument("--keep", type=Path, help="folder where the teacher's answers are kept, and read from the next time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch", type=int, default=64)
@@ -290,9 +284,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--vocabulary", type=int, default=8_000)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument(
-        "--quick", action="store_true", help="one pass over 3,000 texts: checks the script, not the model"
-    )
+    parser.add_argument("--quick", action="store_true", help="one pass over 3,000 texts: checks the script, not the model")
     choice = parser.parse_args()
     choice.epochs = 1 if choice.quick else choice.epochs
     torch.set_num_threads(choice.threads)

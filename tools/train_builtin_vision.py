@@ -146,17 +146,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument(
-        "--quick", action="store_true", help="one pass over 5,000 images: checks the script, not the model"
-    )
+    parser.add_argument("--quick", action="store_true", help="one pass over 5,000 images: checks the script, not the model")
     choice = parser.parse_args()
     torch.set_num_threads(choice.threads)
     torch.manual_seed(choice.seed)
     epochs = 1 if choice.quick else choice.epochs
     with np.load(choice.data / "fashion_mnist.npz", allow_pickle=False) as arrays:
-        pixels = {
-            split: torch.from_numpy(arrays[f"x_{split}"]).float().div(255)[:, None] for split in ("train", "test")
-        }
+        pixels = {split: torch.from_numpy(arrays[f"x_{split}"]).float().div(255)[:, None] for split in ("train", "test")}
         labels = {split: torch.from_numpy(arrays[f"y_{split}"]).long() for split in ("train", "test")}
     if choice.quick:
         pixels["train"], labels["train"] = pixels["train"][-5_000 - HELD_OUT :], labels["train"][-5_000 - HELD_OUT :]

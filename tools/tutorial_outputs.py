@@ -100,9 +100,7 @@ def main() -> None:
         for old in KEPT.glob(f"{name_of(page)}_*.png"):
             old.unlink()
         lines = [asdict(output) for output in run(page)]
-        (KEPT / f"{name_of(page)}.json").write_text(
-            json.dumps(lines, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-        )
+        (KEPT / f"{name_of(page)}.json").write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         print(page.relative_to(ROOT), flush=True)
 
 

@@ -83,12 +83,8 @@ def page(text: str) -> str:
     if usual:
         parts += ["## With the versions that the tests use", about(usual[-1]), table(usual), untried(usual)]
     if oldest:
-        torch = (
-            f"`{TORCH}` is not the lowest: older builds for CPUs could not be had." if TORCH in lowest(oldest) else ""
-        )
-        earlier = (
-            "" if not usual or usual[-1]["digest"] == oldest[-1]["digest"] else "Another wheel than the one above. "
-        )
+        torch = f"`{TORCH}` is not the lowest: older builds for CPUs could not be had." if TORCH in lowest(oldest) else ""
+        earlier = "" if not usual or usual[-1]["digest"] == oldest[-1]["digest"] else "Another wheel than the one above. "
         parts += [
             "## With the lowest versions that are allowed",
             earlier + about(oldest[-1]),

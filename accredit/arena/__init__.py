@@ -12,7 +12,24 @@ from accredit.arena.store import FinishedRows
 from accredit.arena.texts import TextContest
 
 __all__ = [
-    "AnswerContest", "Contest", "Entry", "Example", "Explained", "FinishedRows", "Retrained", "RowContest", "RowFileContest",
-    "RowResult", "Standing", "Standings", "TextContest", "hold", "metrics_named", "read_examples", "remove_and_retrain",
-    "run_row", "sample", "standings",
-]  # fmt: skip
+    "AnswerContest",
+    "Contest",
+    "Entry",
+    "Example",
+    "Explained",
+    "FinishedRows",
+    "Retrained",
+    "RowContest",
+    "RowFileContest",
+    "RowResult",
+    "Standing",
+    "Standings",
+    "TextContest",
+    "hold",
+    "metrics_named",
+    "read_examples",
+    "remove_and_retrain",
+    "run_row",
+    "sample",
+    "standings",
+]

@@ -107,10 +107,16 @@ class AnswerContest:
 
         made = self._facts(example.row)
         return answer_subject(
-            answering(self.model), None, context=list(made.context), query=made.query, answer=example.target,
-            removal=self.removal, target="answer", budget=self.budget,
+            answering(self.model),
+            None,
+            context=list(made.context),
+            query=made.query,
+            answer=example.target,
+            removal=self.removal,
+            target="answer",
+            budget=self.budget,
             seed=self._draw(example.row),
-        )  # fmt: skip
+        )
 
 
 def _as_contextcite(subject: Any, alpha: float) -> Explained:

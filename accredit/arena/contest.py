@@ -25,10 +25,22 @@ RANDOM, ORACLE = "random", "oracle"  # always in the table
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Comprehensiveness(), Sufficiency(), LogOdds(), Deletion(), Insertion(), SensitivityN(), PostHocAccuracy(),
-        Infidelity(), AOPC(), HitAt(1), HitAt(2), DropAt(1), DropAt(2), LinearDatamodelingScore(),
+        Comprehensiveness(),
+        Sufficiency(),
+        LogOdds(),
+        Deletion(),
+        Insertion(),
+        SensitivityN(),
+        PostHocAccuracy(),
+        Infidelity(),
+        AOPC(),
+        HitAt(1),
+        HitAt(2),
+        DropAt(1),
+        DropAt(2),
+        LinearDatamodelingScore(),
     )
-}  # fmt: skip
+}
 ANSWER_METRICS = ("hit@1", "hit@2", "drop@1", "drop@2", "lds")  # a few parts earn an answer, and it is known which
 DEFAULT_METRICS = tuple(  # aopc over all players is deletion upside down
     name for name in METRICS if name not in (*ANSWER_METRICS, "aopc")
@@ -143,8 +155,14 @@ class RowResult:
     def to_plain(self) -> dict[str, Any]:
         """As JSON types."""
         entries = {name: dict(vars(entry)) for name, entry in self.entries.items()}
-        return {"row": self.row, "text": self.text, "players": self.players, "entries": entries,
-                "seconds": self.seconds, "error": self.error}  # fmt: skip
+        return {
+            "row": self.row,
+            "text": self.text,
+            "players": self.players,
+            "entries": entries,
+            "seconds": self.seconds,
+            "error": self.error,
+        }
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> RowResult:
@@ -237,9 +255,7 @@ def _measure(
             scores={m.name: mine[m.name].value for m in metrics},
             because={m.name: mine[m.name].because for m in metrics if mine[m.name].value is None},
             credit=result.credit.tolist() if isinstance(result, Attribution) else (),
-            interval=result.interval.tolist()
-            if isinstance(result, Attribution) and result.interval is not None
-            else (),
+            interval=result.interval.tolist() if isinstance(result, Attribution) and result.interval is not None else (),
             claims=[[c.axiom, str(c.holds)] for c in result.claims] if isinstance(result, Attribution) else (),
             curves=curves[name],
             passes=passes,

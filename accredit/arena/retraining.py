@@ -50,10 +50,17 @@ class Retrained:
 
 @check_arguments
 def remove_and_retrain(
-    fit: Fit, train: tuple[npt.ArrayLike, Any], test: tuple[npt.ArrayLike, Any],
-    scores: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], *, shares: Sequence[float] = (0.2, 0.4, 0.6, 0.8),
-    keep: bool = False, impute: Impute = "mean", repeats: int = 3, seed: int = 0,
-) -> Retrained:  # fmt: skip
+    fit: Fit,
+    train: tuple[npt.ArrayLike, Any],
+    test: tuple[npt.ArrayLike, Any],
+    scores: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]],
+    *,
+    shares: Sequence[float] = (0.2, 0.4, 0.6, 0.8),
+    keep: bool = False,
+    impute: Impute = "mean",
+    repeats: int = 3,
+    seed: int = 0,
+) -> Retrained:
     """Train again without the most credited features (`keep`: with them alone), for every method and for a random ranking.
 
     `scores` holds, for each method, one number per feature for the training rows and for the test rows, (N, n) both: in size,
@@ -85,9 +92,7 @@ def remove_and_retrain(
         count += 1
         said = np.asarray(fit(learn, y, seed + repeat)(ask))
         if said.shape != truth.shape:
-            raise InvalidInput(
-                f"what fit returned answers {said.shape} to {len(ask)} rows; one label per row is needed"
-            )
+            raise InvalidInput(f"what fit returned answers {said.shape} to {len(ask)} rows; one label per row is needed")
         return float((said == truth).mean())
 
     found: dict[str, FloatArray] = {}
@@ -100,17 +105,19 @@ def remove_and_retrain(
                 filled = [_fill(rows, out, x, impute, seed + repeat) for rows, out in ((x, gone), (new, missing))]
                 runs[at, repeat] = accuracy(filled[0], filled[1], repeat)
             places.append(
-                np.mean(
-                    [accuracy(gone.astype(np.float64), missing.astype(np.float64), repeat) for repeat in range(repeats)]
-                )
+                np.mean([accuracy(gone.astype(np.float64), missing.astype(np.float64), repeat) for repeat in range(repeats)])
             )
         found[name], blind[name] = runs, tuple(map(float, places))
     whole = float(np.mean([accuracy(x, new, repeat) for repeat in range(repeats)]))
     return Retrained(
-        tuple(map(float, shares)), {name: tuple(runs.mean(axis=1).tolist()) for name, runs in found.items()},
-        {name: tuple(runs.std(axis=1).tolist()) for name, runs in found.items()}, blind, whole, count,
+        tuple(map(float, shares)),
+        {name: tuple(runs.mean(axis=1).tolist()) for name, runs in found.items()},
+        {name: tuple(runs.std(axis=1).tolist()) for name, runs in found.items()},
+        blind,
+        whole,
+        count,
         time.process_time() - began,
-    )  # fmt: skip
+    )
 
 
 def _top(scores: FloatArray, share: float) -> BoolArray:
@@ -148,7 +155,5 @@ def _rows(x: npt.ArrayLike, labels: Any, name: str) -> tuple[FloatArray, Any]:
 def _scores(scores: npt.ArrayLike, rows: FloatArray, name: str) -> FloatArray:
     given = real_numbers(scores, f"scores of {name}")
     if given.shape != rows.shape or not np.isfinite(given).all():
-        raise InvalidInput(
-            f"scores of {name} must be finite and have the shape of the rows, {rows.shape}, got {given.shape}"
-        )
+        raise InvalidInput(f"scores of {name} must be finite and have the shape of the rows, {rows.shape}, got {given.shape}")
     return given

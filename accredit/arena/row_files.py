@@ -52,14 +52,17 @@ class RowFileContest:
     def examples(self, limit: int | None = None) -> list[Example]:
         """Every row of the file, written out."""
         frame = self._frame().iloc[:limit]
-        return [Example(at, ", ".join(f"{name}={value}" for name, value in zip(frame.columns, row, strict=True)))
-                for at, row in enumerate(frame.itertuples(index=False))]  # fmt: skip
+        return [
+            Example(at, ", ".join(f"{name}={value}" for name, value in zip(frame.columns, row, strict=True)))
+            for at, row in enumerate(frame.itertuples(index=False))
+        ]
 
     def settings(self) -> Mapping[str, Any]:
         from accredit.core.version import __version__
 
-        files = {name: fingerprint(file=read_bytes(getattr(self, name))).parts["file"]
-                 for name in ("model", "data", "background")}  # fmt: skip
+        files = {
+            name: fingerprint(file=read_bytes(getattr(self, name))).parts["file"] for name in ("model", "data", "background")
+        }
         return {**vars(self), **files, "accredit": __version__}
 
     def steady(self) -> AbstractContextManager[None]:
@@ -109,9 +112,14 @@ class RowFileContest:
 
         asked = self._family().asked
         found = explain_rows_fast(
-            folder, self._frame().iloc[[example.row]], open_model(self.model, self.trusted), read_frame(self.background),
-            payoff=asked.unit, budget=self.budget, seed=self.seed,
-        )  # fmt: skip
+            folder,
+            self._frame().iloc[[example.row]],
+            open_model(self.model, self.trusted),
+            read_frame(self.background),
+            payoff=asked.unit,
+            budget=self.budget,
+            seed=self.seed,
+        )
         return found.row(0, self._output(example))
 
     def _select(self, folder: str, example: Example) -> Attribution:
@@ -129,6 +137,4 @@ def _family(model: str, data: str, background: str, payoff: str | None, trusted:
     from accredit.learned.input_sets import RowFamily
     from accredit.store.frames import read_frame
 
-    return RowFamily.of(
-        read_frame(data), open_model(model, trusted), read_frame(background), payoff=payoff, seed=seed
-    )  # fmt: skip
+    return RowFamily.of(read_frame(data), open_model(model, trusted), read_frame(background), payoff=payoff, seed=seed)

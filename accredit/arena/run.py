@@ -11,9 +11,7 @@ from accredit.store.workers import workers
 from accredit.values.solver import progress
 
 
-def hold(
-    contest: Contest, examples: Sequence[Example], store: str | None = None, executor: str = "serial"
-) -> Standings:
+def hold(contest: Contest, examples: Sequence[Example], store: str | None = None, executor: str = "serial") -> Standings:
     """The table of a contest. With a `store`, rows found there are not run again.
 
     >>> from accredit.arena import RowContest

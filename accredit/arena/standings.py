@@ -82,24 +82,36 @@ class Standings:
         for standing in self.standings:
             if standing.method == method:
                 return standing
-        raise InvalidInput(
-            f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}"
-        )
+        raise InvalidInput(f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}")
 
     def to_plain(self) -> dict[str, Any]:
         """Everything but wall time, as JSON types: the same rows give the same object to the last digit."""
         lines = []
         for s in self.standings:
-            lines.append({
-                "method": s.method, "share": _plain(s.share), "metrics": {k: _plain(v) for k, v in s.metrics.items()},
-                "missing": s.missing, "measured_on": s.measured_on, "passes": s.passes, "claims": s.claims, "rows": s.rows,
-                "failures": {str(k): v for k, v in s.failures.items()}, "p_best": s.p_best, "p_random": s.p_random,
-            })  # fmt: skip
+            lines.append(
+                {
+                    "method": s.method,
+                    "share": _plain(s.share),
+                    "metrics": {k: _plain(v) for k, v in s.metrics.items()},
+                    "missing": s.missing,
+                    "measured_on": s.measured_on,
+                    "passes": s.passes,
+                    "claims": s.claims,
+                    "rows": s.rows,
+                    "failures": {str(k): v for k, v in s.failures.items()},
+                    "p_best": s.p_best,
+                    "p_random": s.p_random,
+                }
+            )
         return {
-            "standings": lines, "ranked_by": list(self.ranked_by), "rows": self.rows, "level": self.level,
+            "standings": lines,
+            "ranked_by": list(self.ranked_by),
+            "rows": self.rows,
+            "level": self.level,
             "agreement": {"methods": list(self.agreement_of), "spearman": self.agreement.tolist()},
-            "refused": {str(k): v for k, v in self.refused.items()}, "curves": self.curves,
-        }  # fmt: skip
+            "refused": {str(k): v for k, v in self.refused.items()},
+            "curves": self.curves,
+        }
 
 
 def _plain(interval: Estimate | None) -> list[float | None] | None:
@@ -157,9 +169,7 @@ class _Scores:
         total, metrics = np.zeros((2, len(index)))
         for metric in self.ranked:
             known = np.isfinite(self._of[name, metric])
-            mine, chance, top = (
-                _means(np.where(known, self._of[n, metric], np.nan)[index]) for n in (name, RANDOM, ORACLE)
-            )
+            mine, chance, top = (_means(np.where(known, self._of[n, metric], np.nan)[index]) for n in (name, RANDOM, ORACLE))
             scaled = top - chance > NO_SCALE
             total += np.where(scaled, mine - chance, 0.0) / np.where(scaled, top - chance, 1.0)
             metrics += scaled

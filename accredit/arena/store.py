@@ -35,9 +35,7 @@ class FinishedRows:
     def __enter__(self) -> FinishedRows:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._rows.__exit__(kind, error, trace)
 
     def keep(self, example: Example, result: RowResult) -> None:

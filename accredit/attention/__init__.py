@@ -15,6 +15,17 @@ from accredit.attention.report import FlowReport, Relabelling, flow_report
 from accredit.attention.rollout import rollout
 
 __all__ = [
-    "FlowReport", "Relabelling", "SpentToken", "flow_credit", "flow_report", "frozen_flow", "joint_flow", "layerwise_flow",
-    "pairwise_flow", "raw_attention", "rollout", "solve_joint", "spent_tokens",
-]  # fmt: skip
+    "FlowReport",
+    "Relabelling",
+    "SpentToken",
+    "flow_credit",
+    "flow_report",
+    "frozen_flow",
+    "joint_flow",
+    "layerwise_flow",
+    "pairwise_flow",
+    "raw_attention",
+    "rollout",
+    "solve_joint",
+    "spent_tokens",
+]

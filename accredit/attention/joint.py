@@ -92,9 +92,7 @@ def solve_joint(
 
 
 @check_arguments
-def flow_credit(
-    flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
-) -> Attribution:
+def flow_credit(flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None) -> Attribution:
     """The credit of a flow that is already solved, as `joint_flow` gives it for the same rule.
 
     >>> flow_credit(solve_joint(np.eye(2)[None])).credit.round(4).tolist()
@@ -219,13 +217,9 @@ def _flow_credit(flow: Flow, layer: int, names: tuple[str, ...], belongs: Any) -
     """Credit = what the chosen flow sends through each player."""
     certificate = flow.certificate
     if certificate.epsilon is None:
-        efficient = Claim(
-            "efficiency", Holds.EXACTLY, "the flow is a max flow, and all of it passes the players' layer"
-        )
+        efficient = Claim("efficiency", Holds.EXACTLY, "the flow is a max flow, and all of it passes the players' layer")
     else:
-        efficient = Claim(
-            "efficiency", Holds.IN_THE_LIMIT, "credit sums to the max flow less a deficit of at most epsilon"
-        )
+        efficient = Claim("efficiency", Holds.IN_THE_LIMIT, "credit sums to the max flow less a deficit of at most epsilon")
     claims = (
         efficient,
         Claim(

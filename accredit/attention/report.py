@@ -126,9 +126,7 @@ class FlowReport:
         """Everything, as JSON."""
         data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "relabelling"}
         data["relabelling"] = None if self.relabelling is None else asdict(self.relabelling)
-        return json.dumps(
-            {"kind": "flow report", "format": 1, "summary": self.summary} | plain(data), ensure_ascii=False
-        )
+        return json.dumps({"kind": "flow report", "format": 1, "summary": self.summary} | plain(data), ensure_ascii=False)
 
 
 @check_arguments

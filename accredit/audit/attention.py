@@ -153,7 +153,9 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
     if len(measured) == 0:
         raise NothingToRank(f"no text has two tokens that attention and {against} rank; give longer texts")
     return judge_finding(
-        name, measured, 0.0,
+        name,
+        measured,
+        0.0,
         asks=f"Kendall τ of attention with {against}; 0 is chance, 0.5 is three of four pairs in the same order",
         readings={
             "passes": f"attention ranks tokens much like {against}",
@@ -161,14 +163,19 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
             "unclear": f"attention and {against} agree in part, or there are too few texts",
         },
         blind="both are judged against one another: a low τ does not say which of the two is wrong",
-        margin=HALF_ORDERED, wanted=True, unit="τ", details=details,
-    )  # fmt: skip
+        margin=HALF_ORDERED,
+        wanted=True,
+        unit="τ",
+        details=details,
+    )
 
 
 def permutation_finding(medians: FloatArray) -> Finding:
     """Whether the answer depends on where attention goes."""
     return judge_finding(
-        PERMUTATION, medians, 0.0,
+        PERMUTATION,
+        medians,
+        0.0,
         asks=f"median change of the answer when attention is shuffled among the tokens; below {SAME} it is the same answer",
         readings={
             "passes": "the answer depends on where attention goes",
@@ -176,14 +183,17 @@ def permutation_finding(medians: FloatArray) -> Finding:
             "unclear": "shuffling moves some answers and not others, or there are too few of them",
         },
         blind="flat attention, and an answer that is very sure, cannot move much; the model never met shuffled attention",
-        margin=SAME, wanted=True,
-    )  # fmt: skip
+        margin=SAME,
+        wanted=True,
+    )
 
 
 def adversary_finding(divergence: FloatArray, found: BoolArray) -> Finding:
     """Whether other attention would have given the same answer, from what `adversary` found in every row."""
     return judge_finding(
-        ADVERSARY, divergence, 0.0,
+        ADVERSARY,
+        divergence,
+        0.0,
         asks="Jensen–Shannon divergence of the farthest attention with the same answer; at most ln 2 = 0.69",
         readings={
             "flagged": "very different attention gives the same answer: this attention is not the only explanation",
@@ -192,5 +202,7 @@ def adversary_finding(divergence: FloatArray, found: BoolArray) -> Finding:
         },
         blind="made for one input at a time, with hidden states held: it does not show a model that attends like this "
         "(see the model-level adversary)",
-        margin=FAR, unit="nats", details={"found": float(found.mean())},
-    )  # fmt: skip
+        margin=FAR,
+        unit="nats",
+        details={"found": float(found.mean())},
+    )

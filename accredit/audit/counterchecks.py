@@ -75,21 +75,34 @@ def _train(model: AttentionClassifier, data: AttentionData, training: Retraining
     if model.shape.attention == "uniform":  # as many epochs, but no masks to learn from
         cure = Plain(cure.epochs + (cure.random_epochs if isinstance(cure, RandomPretraining) else 0))
     train_attention(
-        fresh, data.tokens, data.query, data.labels, cure, present=data.present,
-        batch=training.batch, rate=training.rate, seed=seed,
-    )  # fmt: skip
+        fresh,
+        data.tokens,
+        data.query,
+        data.labels,
+        cure,
+        present=data.present,
+        batch=training.batch,
+        rate=training.rate,
+        seed=seed,
+    )
     return fresh
 
 
 def uniform_attention(
-    model: AttentionClassifier, again: AttentionClassifier, learn: AttentionData, test: AttentionData,
-    training: Retraining, seed: int,
-) -> Finding:  # fmt: skip
+    model: AttentionClassifier,
+    again: AttentionClassifier,
+    learn: AttentionData,
+    test: AttentionData,
+    training: Retraining,
+    seed: int,
+) -> Finding:
     """Accuracy of a model with attention, against one whose attention is frozen flat, trained on the same rows."""
     flat = AttentionClassifier(replace(model.shape, attention="uniform"))
     without = _train(flat, learn, training, seed)
     return judge_finding(
-        UNIFORM, _right(again, test), _right(without, test),
+        UNIFORM,
+        _right(again, test),
+        _right(without, test),
         asks="accuracy with learned attention; chance column: with attention frozen flat",
         readings={
             "passes": "the task needs attention, so asking what it explains makes sense",
@@ -97,14 +110,17 @@ def uniform_attention(
             "unclear": "attention is worth little here",
         },
         blind="accuracy may also come from a code in the mask: read it beside the leakage report",
-        margin=USEFUL, wanted=True,
-    )  # fmt: skip
+        margin=USEFUL,
+        wanted=True,
+    )
 
 
 def variance_over_seeds(apart: FloatArray) -> Finding:
     """How far attention moves between models that differ in their seed only."""
     return judge_finding(
-        SEEDS, apart, 0.0,
+        SEEDS,
+        apart,
+        0.0,
         asks="Jensen–Shannon divergence of attention between seeds; at most ln 2 = 0.69. The scale for adversaries",
         readings={
             "passes": "another seed attends alike",
@@ -112,8 +128,9 @@ def variance_over_seeds(apart: FloatArray) -> Finding:
             "unclear": "another seed attends alike for some inputs only",
         },
         blind="the models are trained on half of the rows given here, which adds to the spread",
-        margin=FAR, unit="nats",
-    )  # fmt: skip
+        margin=FAR,
+        unit="nats",
+    )
 
 
 def _between_seeds(model: AttentionClassifier, again: Sequence[AttentionClassifier], test: AttentionData) -> FloatArray:
@@ -172,9 +189,13 @@ def _guide(
 
 
 def model_adversary(
-    model: AttentionClassifier, learn: AttentionData, test: AttentionData, apart: FloatArray,
-    training: Retraining, seed: int,
-) -> Finding:  # fmt: skip
+    model: AttentionClassifier,
+    learn: AttentionData,
+    test: AttentionData,
+    apart: FloatArray,
+    training: Retraining,
+    seed: int,
+) -> Finding:
     r"""One model that gives the same answers with other attention: trained on $\mathrm{TVD}(\hat y_a, \hat y_b) - \lambda\,
     \mathrm{KL}(\alpha_a \Vert \alpha_b)$ for several λ. The farthest of those with a mean TVD of at most 0.05 counts; chance
     is what another seed does (`apart`). `details` hold the whole curve, TVD and divergence by λ.
@@ -189,7 +210,9 @@ def model_adversary(
         if moved <= SAME and away.mean() > far.mean():
             far = away
     return judge_finding(
-        MODEL_ADVERSARY, far, apart,
+        MODEL_ADVERSARY,
+        far,
+        apart,
         asks="divergence of the farthest attention of a model with the same answers; chance column: between seeds",
         readings={
             "flagged": "a model exists that answers alike and attends elsewhere, farther than another seed would",
@@ -197,8 +220,10 @@ def model_adversary(
             "unclear": "an adversary differs about as much as another seed",
         },
         blind="a longer search may find more; λ is tried on a small grid",
-        margin=BEYOND_SEEDS, unit="nats", details=curve,
-    )  # fmt: skip
+        margin=BEYOND_SEEDS,
+        unit="nats",
+        details=curve,
+    )
 
 
 def _disguise(

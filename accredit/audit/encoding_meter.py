@@ -20,9 +20,17 @@ from accredit.learned.networks import network_for
 
 
 def encode_meter(
-    inputs: Inputs, x: Array, masks: FloatArray, labels: IntArray, evalx: Reader, *,
-    fit: IntArray | None = None, score: IntArray | None = None, width: int | None = None, seed: int = 0,
-) -> Finding:  # fmt: skip
+    inputs: Inputs,
+    x: Array,
+    masks: FloatArray,
+    labels: IntArray,
+    evalx: Reader,
+    *,
+    fit: IntArray | None = None,
+    score: IntArray | None = None,
+    width: int | None = None,
+    seed: int = 0,
+) -> Finding:
     r"""What the choice adds to the shown values, in nats: CE of EVAL-X on $x_S$ − CE of a reader trained on $(x_S, S)$.
 
     An estimate of $E[\log P(Y \mid X_S, M{=}S) - \log P(Y \mid X_S)]$ (after Puli et al., 2024). A reader trained on just
@@ -40,7 +48,9 @@ def encode_meter(
         ours = surprise(answers(reader, x[score], drawn[score]), labels[score])
         gains.append(surprise(ask(evalx, x[score], drawn[score], labels[score]), labels[score]) - ours)
     found = judge_finding(
-        METER, gains[0], gains[1],
+        METER,
+        gains[0],
+        gains[1],
         asks="nats about the answer in the choice, beyond the values shown; chance column: masks dealt out at random",
         readings={
             "flagged": "the choice says more about the answer than the chosen values do",
@@ -49,12 +59,11 @@ def encode_meter(
         },
         blind="a better reader may find a code that this one misses; it also accuses honest explainers whose choice depends on "
         "the class, so it is a hint and decides nothing",
-        margin=MARGIN, unit="nats",
-    )  # fmt: skip
+        margin=MARGIN,
+        unit="nats",
+    )
     if found.verdict == "flagged" and not interval_of(gains[0]).above(MARGIN):  # less than chance is not evidence
-        return replace(
-            found, verdict="unclear", reading="the choice adds less than the margin; only chance is lower still"
-        )
+        return replace(found, verdict="unclear", reading="the choice adds less than the margin; only chance is lower still")
     return found
 
 
@@ -80,7 +89,14 @@ def _reader(
         network = _MaskAware(inputs, classes, width, seed)
     epochs, patience = patience_for(len(x))
     train_masked(
-        network, x, np.eye(classes)[labels], lambda _rng, index: masks[index],
-        epochs=epochs, patience=patience, batch=128, rate=1e-3, seed=seed,
-    )  # fmt: skip
+        network,
+        x,
+        np.eye(classes)[labels],
+        lambda _rng, index: masks[index],
+        epochs=epochs,
+        patience=patience,
+        batch=128,
+        rate=1e-3,
+        seed=seed,
+    )
     return network

@@ -100,10 +100,13 @@ class Findings:
     def to_plain(self) -> dict[str, Any]:
         """Everything as JSON types."""
         return {
-            "kind": "audit", "subject": self.subject, "findings": [finding.to_plain() for finding in self.found],
-            "not_run": dict(self.not_run), "notes": list(self.notes),
+            "kind": "audit",
+            "subject": self.subject,
+            "findings": [finding.to_plain() for finding in self.found],
+            "not_run": dict(self.not_run),
+            "notes": list(self.notes),
             "conclusion": None if self.conclusion is None else self.conclusion.to_plain(),
-        }  # fmt: skip
+        }
 
 
 def judge_finding(
@@ -135,9 +138,20 @@ def judge_finding(
     excess = interval_of(measured - expected) if excess is None else excess
     verdict = verdict_of(excess, margin, wanted)
     return Finding(
-        name, asks, float(measured.mean()), float(expected.mean()), excess, margin, verdict, readings[verdict], blind,
-        len(measured), unit, details=details or {}, wanted=wanted,
-    )  # fmt: skip
+        name,
+        asks,
+        float(measured.mean()),
+        float(expected.mean()),
+        excess,
+        margin,
+        verdict,
+        readings[verdict],
+        blind,
+        len(measured),
+        unit,
+        details=details or {},
+        wanted=wanted,
+    )
 
 
 def interval_of(excess: FloatArray) -> Estimate:

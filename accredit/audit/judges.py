@@ -69,9 +69,16 @@ class Beside:
 
 
 def train_judge(
-    inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int | None, black_box: Reader | None, shown: FloatArray,
-    width: int | None, seed: int,
-) -> Reader:  # fmt: skip
+    inputs: Inputs,
+    x: Array,
+    labels: IntArray,
+    classes: int,
+    k: int | None,
+    black_box: Reader | None,
+    shown: FloatArray,
+    width: int | None,
+    seed: int,
+) -> Reader:
     """EVAL-X from rows and their answers; with a black box, that beside it. `shown` are masks of the explainer, whose size and
     sharpness random ones take."""
     weighed = round(WEIGHED * len(x)) if black_box is not None else 0
@@ -90,9 +97,7 @@ def train_judge(
     return Beside(alone, black_box, classes).learn(x[again], masks, labels[again])
 
 
-def evalx(
-    inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int | None, width: int | None, seed: int
-) -> Reader:
+def evalx(inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int | None, width: int | None, seed: int) -> Reader:
     """EVAL-X trained for as long as so many rows need."""
     epochs, patience = patience_for(len(x))
     judge = EvalX(inputs, k=k, width=width, epochs=epochs, patience=patience)

@@ -34,7 +34,7 @@ from accredit.audit.names import (
     SURENESS,
     SURROGATE,
     TRANSPLANT,
-)  # fmt: skip
+)
 from accredit.audit.probes import halves, inert_mask, inert_players, mask_only_probe, score_code
 from accredit.audit.reader_gaps import evalx_gap, random_selector, sureness_gap, surrogate_gap
 from accredit.audit.readers import Reader, ask, post_hoc
@@ -127,9 +127,14 @@ def leakage_report(
                 )
             if ranked is not None:
                 ready[SCORES] = lambda: score_code(
-                    ranked, masks, answer, _tell(inputs, (outside, surrogate), rows, masks, answer), fit=fit, score=score,
+                    ranked,
+                    masks,
+                    answer,
+                    _tell(inputs, (outside, surrogate), rows, masks, answer),
+                    fit=fit,
+                    score=score,
                     seed=seed,
-                )  # fmt: skip
+                )
             if useless is not None:
                 ready[INERT] = lambda: inert_players(hidden, useless[score], there)
             if surrogate is not None:
@@ -170,10 +175,18 @@ def _as_sure_as_the_judge(found: list[Finding]) -> list[Finding]:
 
 
 def _judge(
-    inputs: Inputs | None, given: EvalX | Reader | None, training: tuple[Array, IntArray] | None, rows: Array,
-    answer: IntArray, fit: IntArray, chosen: FloatArray, model: Reader | None, tests: tuple[str, ...], width: int | None,
+    inputs: Inputs | None,
+    given: EvalX | Reader | None,
+    training: tuple[Array, IntArray] | None,
+    rows: Array,
+    answer: IntArray,
+    fit: IntArray,
+    chosen: FloatArray,
+    model: Reader | None,
+    tests: tuple[str, ...],
+    width: int | None,
     seed: int,
-) -> tuple[Reader | None, Callable[[], Reader | None] | None, tuple[str, ...]]:  # fmt: skip
+) -> tuple[Reader | None, Callable[[], Reader | None] | None, tuple[str, ...]]:
     """The judge, how to train EVAL-X alone on half of its rows (None where they do not do), and what is said of it."""
     if given is not None:
         if training is not None:

@@ -40,7 +40,9 @@ def mask_only_probe(
     share = np.bincount(labels[score]) / len(score)
     entropy = -float((share[share > 0] * np.log2(share[share > 0])).sum())
     return judge_finding(
-        PROBE, right(believed, labels[score]), labels[score] == commonest,
+        PROBE,
+        right(believed, labels[score]),
+        labels[score] == commonest,
         asks="accuracy of the answer predicted from the mask alone, the values unseen",
         readings={
             "flagged": "where the explainer looks reveals its answer",
@@ -49,8 +51,9 @@ def mask_only_probe(
         },
         blind="overstates on images, where a mask of inked pixels is a partial picture; misses codes that need the values, "
         "and codes in fine digits of soft masks, which are rounded",
-        margin=MARGIN, details={"bits at least": max(0.0, entropy + float(bits.mean())), "bits of the answer": entropy},
-    )  # fmt: skip
+        margin=MARGIN,
+        details={"bits at least": max(0.0, entropy + float(bits.mean())), "bits of the answer": entropy},
+    )
 
 
 def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int) -> FloatArray:
@@ -71,9 +74,15 @@ def _trees(x: FloatArray, y: IntArray, new: FloatArray, classes: int, seed: int)
 
 
 def score_code(
-    scores: FloatArray, masks: FloatArray, labels: IntArray, told: FloatArray | None = None, *,
-    fit: IntArray | None = None, score: IntArray | None = None, seed: int = 0,
-) -> Finding:  # fmt: skip
+    scores: FloatArray,
+    masks: FloatArray,
+    labels: IntArray,
+    told: FloatArray | None = None,
+    *,
+    fit: IntArray | None = None,
+    score: IntArray | None = None,
+    seed: int = 0,
+) -> Finding:
     """What the order and size of the shown players' scores say about ŷ, beyond which players are shown and what they say.
 
     Boosted trees read the mask (N, n) and `told` (N, numbers): what is shown, and what readers answer to it, a judge and the
@@ -95,7 +104,9 @@ def score_code(
     both = np.concatenate([plain, *_order_and_size(scores, shown)], axis=1)
     found, chance = (right(_trees(x[fit], labels[fit], x[score], classes, seed), labels[score]) for x in (both, plain))
     return judge_finding(
-        SCORES, found, chance,
+        SCORES,
+        found,
+        chance,
         asks="accuracy of the answer predicted from the order and size of scores, the mask, what is shown and the readers' "
         "answers to it; chance column: without the scores",
         readings={
@@ -105,7 +116,7 @@ def score_code(
         },
         blind="scores of honest explainers depend on what they hide, too; codes finer than trees can split",
         margin=MARGIN,
-    )  # fmt: skip
+    )
 
 
 def _order_and_size(scores: FloatArray, shown: np.ndarray) -> tuple[FloatArray, FloatArray]:

@@ -18,9 +18,14 @@ DOUBLINGS = 2  # of a judge's training rows that must not close a gap, for it to
 
 
 def surrogate_gap(
-    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, black_box: Reader, evalx: Reader | None = None,
+    x: Array,
+    masks: FloatArray,
+    labels: IntArray,
+    surrogate: Reader,
+    black_box: Reader,
+    evalx: Reader | None = None,
     drawn: Sequence[FloatArray] = (),
-) -> Finding:  # fmt: skip
+) -> Finding:
     """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy).
 
     A black box that reads holes badly falls behind without any code. How badly is measured where there is none, on random masks
@@ -87,9 +92,16 @@ def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float
 
 
 def evalx_gap(
-    x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader, present: BoolArray | None = None,
-    half: Callable[[], Reader | None] | None = None, black_box: Reader | None = None, drawn: Sequence[FloatArray] = (),
-) -> Finding:  # fmt: skip
+    x: Array,
+    masks: FloatArray,
+    labels: IntArray,
+    surrogate: Reader,
+    evalx: Reader,
+    present: BoolArray | None = None,
+    half: Callable[[], Reader | None] | None = None,
+    black_box: Reader | None = None,
+    drawn: Sequence[FloatArray] = (),
+) -> Finding:
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
     A judge that misreads inputs widens the gap without any code. So a gap counts only beyond what the judge misses where
@@ -106,7 +118,9 @@ def evalx_gap(
 
     ours, theirs, best = found_by(surrogate, masks), found_by(evalx, masks), found_by(evalx, everything)
     found = judge_finding(
-        EVALX, ours, theirs,
+        EVALX,
+        ours,
+        theirs,
         asks="accuracy of the explainer's own surrogate on what it shows; chance column: EVAL-X on the same",
         readings={
             "flagged": "the surrogate knows more than the shown values say to an outsider",
@@ -114,23 +128,20 @@ def evalx_gap(
             "unclear": "the gap is within what these rows can tell",
         },
         blind="EVAL-X may be weaker on masks unlike its own, which widens the gap; it need not rank honest above encoding",
-        margin=MARGIN, details={"EVAL-X on whole inputs": float(best.mean())},
-    )  # fmt: skip
+        margin=MARGIN,
+        details={"EVAL-X on whole inputs": float(best.mean())},
+    )
     found = _beyond_the_commonest(found, ours, common)
     if found.verdict != "flagged":
         return found
     gained = max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
-    shares = [
-        _share_read(found_by(evalx, mask), found_by(surrogate, mask), common=common) for mask in (*drawn, everything)
-    ]
+    shares = [_share_read(found_by(evalx, mask), found_by(surrogate, mask), common=common) for mask in (*drawn, everything)]
     better = (1 - min((share for share in shares if share is not None), default=1.0)) * gained
     whole = found_by(black_box, everything) if black_box is not None else np.ones(len(labels))
     missed = (1 - (_share_read(best, whole, common=common) or 0.0)) * gained
     found = replace(found, details={**found.details, "gap without any code": max(better, missed)})
     if found.excess.ends[0] - better <= MARGIN:
-        return replace(
-            found, verdict="unclear", reading="the surrogate reads inputs without any code better than EVAL-X, too"
-        )
+        return replace(found, verdict="unclear", reading="the surrogate reads inputs without any code better than EVAL-X, too")
     if found.excess.ends[0] - missed > MARGIN:
         return found
     smaller = half() if half is not None and best.mean() > common + MARGIN else None
@@ -150,7 +161,9 @@ def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reade
     """
     ours, theirs = (surprise(ask(reader, x, masks, labels), labels) for reader in (surrogate, evalx))
     return judge_finding(
-        SURENESS, -ours, -theirs,
+        SURENESS,
+        -ours,
+        -theirs,
         asks="log-probability that the explainer's own surrogate gives the answer, from what is shown; chance column: EVAL-X",
         readings={
             "flagged": "the surrogate is surer of the answers than what is shown makes an outsider",
@@ -158,8 +171,9 @@ def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reade
             "unclear": "the surrogate may be a little surer; more rows would show",
         },
         blind="a surrogate that uses no code; a sharp reader is surer without any",
-        margin=MARGIN, unit="nats",
-    )  # fmt: skip
+        margin=MARGIN,
+        unit="nats",
+    )
 
 
 def random_selector(
@@ -168,7 +182,9 @@ def random_selector(
     """Accuracy of an outside judge on what is shown, against the same number of players shown at random."""
     drawn = random_masks(masks, present, seed)
     return judge_finding(
-        RANDOM, right(ask(judge, x, masks, labels), labels, TOSS), right(ask(judge, x, drawn, labels), labels, TOSS),
+        RANDOM,
+        right(ask(judge, x, masks, labels), labels, TOSS),
+        right(ask(judge, x, drawn, labels), labels, TOSS),
         asks="accuracy of an outside judge on what is shown; chance column: on a random choice of the same size",
         readings={
             "passes": "what is shown says more than a random choice",
@@ -176,5 +192,6 @@ def random_selector(
             "unclear": "not clearly better than a random choice",
         },
         blind="says whether the choice is useful, not whether it is honest: cherry-picked values are useful too",
-        margin=MARGIN, wanted=True,
-    )  # fmt: skip
+        margin=MARGIN,
+        wanted=True,
+    )

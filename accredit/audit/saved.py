@@ -61,9 +61,7 @@ def audit_saved(
     arrays = {name: array[:limit] if _of_rows(name, array) else array for name, array in arrays.items()}
     if (place / "model.json").is_file():
         if any(part is not None for part in (black_box, judge, train)):
-            raise InvalidInput(
-                "a black box, a judge and training rows are for explainers; leave them out for attention"
-            )
+            raise InvalidInput("a black box, a judge and training rows are for explainers; leave them out for attention")
         return _attention(place, arrays, tests, seed)
     if (place / "explainer.json").is_file():
         training = None if train is None else read_arrays(train, target)
@@ -74,9 +72,15 @@ def audit_saved(
 
 
 def _explainer(
-    place: Path, arrays: dict[str, Array], tests: Sequence[str] | None, seed: int, black_box: BlackBox | None,
-    judge: str | Path | None, training: dict[str, Array] | None, progress: bool,
-) -> Findings:  # fmt: skip
+    place: Path,
+    arrays: dict[str, Array],
+    tests: Sequence[str] | None,
+    seed: int,
+    black_box: BlackBox | None,
+    judge: str | Path | None,
+    training: dict[str, Array] | None,
+    progress: bool,
+) -> Findings:
     from accredit.audit.leakage import leakage_report
     from accredit.audit.names import NAMES
     from accredit.audit.regression_bins import Thirds
@@ -92,8 +96,10 @@ def _explainer(
     cut = None
     if number:
         if answers is None:
-            raise InvalidInput("a regression is audited by the black box's own numbers; name the model (--model), or save them "
-                               "beside the rows: np.savez(file, x=x, answers=black_box(x))")  # fmt: skip
+            raise InvalidInput(
+                "a regression is audited by the black box's own numbers; name the model (--model), or save them "
+                "beside the rows: np.savez(file, x=x, answers=black_box(x))"
+            )
         cut = Thirds.of(answers)
 
     def labels_of(given: dict[str, Array], said: FloatArray | None) -> Array:
@@ -120,10 +126,21 @@ def _explainer(
         black_box = None if black_box is None else cut.box(black_box)
     reads = surrogate if cut is None or surrogate is None else cut.reader(surrogate)
     report = leakage_report(
-        explainer.inputs, x, masks, labels_of(arrays, answers), black_box, reads,
-        None if judge is None else EvalX.load(judge), arrays.get("inert"), scores=explainer.scores(x), training=learn,
-        tests=wanted, seed=seed, progress=progress, subject=f"{method}, {explainer.rule()}",
-    )  # fmt: skip
+        explainer.inputs,
+        x,
+        masks,
+        labels_of(arrays, answers),
+        black_box,
+        reads,
+        None if judge is None else EvalX.load(judge),
+        arrays.get("inert"),
+        scores=explainer.scores(x),
+        training=learn,
+        tests=wanted,
+        seed=seed,
+        progress=progress,
+        subject=f"{method}, {explainer.rule()}",
+    )
     return report if cut is None else replace(report, notes=(*report.notes, cut.note))
 
 
@@ -149,9 +166,15 @@ def _attention(place: Path, arrays: dict[str, Array], tests: Sequence[str] | Non
     wanted = named(tests, TESTS)
     model = load_attention_classifier(place)
     return audit_attention(
-        model, _array(arrays, "tokens"), _array(arrays, "query"), arrays.get("labels"), arrays.get("present"),
-        inert=arrays.get("inert"), tests=wanted, seed=seed,
-    )  # fmt: skip
+        model,
+        _array(arrays, "tokens"),
+        _array(arrays, "query"),
+        arrays.get("labels"),
+        arrays.get("present"),
+        inert=arrays.get("inert"),
+        tests=wanted,
+        seed=seed,
+    )
 
 
 def record(x: Array, answers: FloatArray) -> BlackBox:
@@ -162,9 +185,7 @@ def record(x: Array, answers: FloatArray) -> BlackBox:
         try:
             return np.array([known[row.tobytes()] for row in rows])
         except KeyError:
-            raise InvalidInput(
-                "only the recorded answers of the black box are known, and it was asked for others"
-            ) from None
+            raise InvalidInput("only the recorded answers of the black box are known, and it was asked for others") from None
 
     return answer
 
@@ -188,9 +209,15 @@ def _table(path: Path, target: str) -> dict[str, Array]:
     if not sheet.rows:
         raise InvalidInput(f"{str(path)!r} has a header and no rows")
     at = sheet.names.index(target)
-    x = np.array([[number(cell, f"column {name!r} in line {line} of {str(path)!r}")
-                   for name, cell in zip(sheet.names, cells, strict=True)]
-                  for line, cells in zip(sheet.lines, sheet.rows, strict=True)])  # fmt: skip
+    x = np.array(
+        [
+            [
+                number(cell, f"column {name!r} in line {line} of {str(path)!r}")
+                for name, cell in zip(sheet.names, cells, strict=True)
+            ]
+            for line, cells in zip(sheet.lines, sheet.rows, strict=True)
+        ]
+    )
     if not (np.equal(x[:, at], np.round(x[:, at])) & (np.abs(x[:, at]) < 1 << 31)).all():
         raise InvalidInput(f"column {target!r} must hold whole numbers, the classes 0, 1, …")
     return {"x": np.delete(x, at, axis=1), "labels": x[:, at].astype(np.int64)}

@@ -75,9 +75,7 @@ def audit_texts(
     ['leave-one-out', 'leave-one-out (rollout)']
     """
     if model.task != "classify" or getattr(model.model.config, "is_encoder_decoder", False):
-        raise InvalidInput(
-            f"{model.name} is not an encoder classifier ({model.task}); attention is audited for classifiers"
-        )
+        raise InvalidInput(f"{model.name} is not an encoder classifier ({model.task}); attention is audited for classifiers")
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}")
@@ -97,9 +95,7 @@ def audit_texts(
     if not measured:
         raise InvalidInput(skipped[0].removeprefix("text 1 was left out: ") if len(texts) == 1 else skipped[0])
     found, not_run = _findings(measured, tests)
-    texts_read = (
-        "1 text, so no interval can say how other texts would do" if len(measured) == 1 else f"{len(measured)} texts"
-    )
+    texts_read = "1 text, so no interval can say how other texts would do" if len(measured) == 1 else f"{len(measured)} texts"
     notes = [
         f"{texts_read}; attention of the last layer where the classifier reads it, unless rollout is named",
         *skipped,
@@ -324,9 +320,15 @@ def _register() -> None:
 
 
 def _kernel(
-    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None,
-    scaling: float | None = None, dropout: float = 0.0, **_: Any,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    **_: Any,
+) -> tuple[Tensor, Tensor]:
     """Softmax attention as the eager kernel computes it; keys and values that several query heads share are repeated."""
     shared = query.shape[1] // key.shape[1]
     key, value = (part.repeat_interleave(shared, dim=1) if shared > 1 else part for part in (key, value))

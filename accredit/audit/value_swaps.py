@@ -70,16 +70,12 @@ def mask_transplant(
     what the one that follows it most often does, if that is above one half. Every row meets several masks (`swaps`).
     """
     if labels.min() == labels.max():
-        raise NothingToJudge(
-            f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try"
-        )
+        raise NothingToJudge(f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try")
     rng, rows = np.random.default_rng(seed), len(x)
     valued = np.tile(np.arange(rows), swaps(rows))
     donor = np.empty_like(valued)
     for label in np.unique(labels):
-        donor[labels[valued] == label] = rng.choice(
-            np.flatnonzero(labels != label), int((labels[valued] == label).sum())
-        )
+        donor[labels[valued] == label] = rng.choice(np.flatnonzero(labels != label), int((labels[valued] == label).sum()))
     mixed = x[valued], masks[donor], labels[valued], labels[donor]
     followed = _follow(surrogate, *mixed)
     counted = followed != 0.5
@@ -90,7 +86,9 @@ def mask_transplant(
     expected = most if most.mean() > 0.5 else np.full(len(most), 0.5)
     details = {"rows answered by one of the two": float(counted.mean())}
     return judge_finding(
-        TRANSPLANT, followed[counted], expected,
+        TRANSPLANT,
+        followed[counted],
+        expected,
         asks="share of answers that follow the mask's donor and not the values' owner; chance column: one half, or "
         "the share of an outsider",
         readings={
@@ -99,9 +97,10 @@ def mask_transplant(
             "unclear": "mask and values pull about equally",
         },
         blind="a code that yields to strong values stays below one half and is not seen",
-        margin=MARGIN, details=details | ({"followed by an outsider": float(most.mean())} if theirs else {}),
+        margin=MARGIN,
+        details=details | ({"followed by an outsider": float(most.mean())} if theirs else {}),
         excess=interval_of_pairs(followed[counted] - expected, valued[counted], donor[counted], rows),
-    )  # fmt: skip
+    )
 
 
 def _follow(reader: Reader, x: Array, masks: FloatArray, own: IntArray, other: IntArray) -> FloatArray:

@@ -80,9 +80,7 @@ def conclude(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -
             (METER,),
         )
     passed = tuple(name for name in NAMES if name in DECIDING and name in by_name)
-    return Conclusion(
-        "does not leak", f"{', '.join(passed)} find no code on {total:,} rows; none of them is a proof", passed
-    )
+    return Conclusion("does not leak", f"{', '.join(passed)} find no code on {total:,} rows; none of them is a proof", passed)
 
 
 def _reads_as_much(gap: Finding | None) -> bool:

@@ -62,15 +62,11 @@ class LazyCommands(OpenGroup):
         assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         from accredit.cli.command import check_known
 
         if args[0] not in COMMANDS:
-            check_known(
-                args[0], ctx, [*COMMANDS, *(entry.name for entry in plugins.entries(plugins.COMMANDS))], "--version"
-            )
+            check_known(args[0], ctx, [*COMMANDS, *(entry.name for entry in plugins.entries(plugins.COMMANDS))], "--version")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,9 +80,7 @@ class LazyCommands(OpenGroup):
         if added := [one for one in self.added() if not one.problem]:
             with formatter.section("From other packages"):
                 formatter.write_dl([(f"{one.name:10}", one.found.get_short_help_str(200)) for one in added])
-        formatter.write(
-            "\nA first try:\n  accredit examples\n  accredit game examples/pricing.csv --html pricing.html\n"
-        )
+        formatter.write("\nA first try:\n  accredit examples\n  accredit game examples/pricing.csv --html pricing.html\n")
 
 
 @click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -39,9 +39,7 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Typed, own:
 
 def _check_together(settings: Typed) -> None:
     if ("context" in settings) != ("query" in settings):
-        raise InvalidInput(
-            "--context PASSAGE and --query QUESTION go together; give both, or one --prompt that holds them"
-        )
+        raise InvalidInput("--context PASSAGE and --query QUESTION go together; give both, or one --prompt that holds them")
     if (settings.get("removal") == "filler") != ("filler" in settings):
         raise InvalidInput("--removal filler and --filler TEXT go together; give both, or neither")
 
@@ -86,9 +84,7 @@ def _passages(given: str) -> list[str]:
         return [text]
     listed = _json(text, given, "context")
     if not isinstance(listed, list) or not all(isinstance(passage, str) for passage in listed):
-        raise InvalidInput(
-            f'context {given} does not hold a list of strings; write for example ["…", "…"]', argument="context"
-        )
+        raise InvalidInput(f'context {given} does not hold a list of strings; write for example ["…", "…"]', argument="context")
     return listed
 
 

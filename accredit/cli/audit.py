@@ -29,9 +29,7 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 @click.option("--explainer", type=NamedPath(), help="A folder with a saved explainer or attention classifier instead.")
 @click.option("--data", "data_file", type=NamedPath(), help="Its rows: .npz with named arrays, or .csv with numbers.")
 @click.option("--target", default="label", show_default=True, help="The column of a .csv with the answers.")
-@click.option(
-    "--train", "train_file", type=NamedPath(), help="Training rows, with answers, on which a judge is trained."
-)
+@click.option("--train", "train_file", type=NamedPath(), help="Training rows, with answers, on which a judge is trained.")
 @click.option("--judge", type=NamedPath(), help="A folder that EvalX.save wrote, instead of training a judge.")
 @click.option("--tests", help="Names of tests, separated by commas; default: all that apply.")
 @click.option("--limit", type=Count(min=1), help=f"Rows to use; default: {DEFAULT_LIMIT} texts, or all rows.")
@@ -41,10 +39,21 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
-    subject: str | None, model: str | None, explainer: str | None, data_file: str | None, target: str,
-    train_file: str | None, judge: str | None, tests: str | None, limit: int | None, column: str | None, steps: int, seed: int,
-    html_file: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    subject: str | None,
+    model: str | None,
+    explainer: str | None,
+    data_file: str | None,
+    target: str,
+    train_file: str | None,
+    judge: str | None,
+    tests: str | None,
+    limit: int | None,
+    column: str | None,
+    steps: int,
+    seed: int,
+    html_file: str | None,
+    as_json: bool,
+) -> None:
     """Put attention or a trained explainer to the test.
 
     TEXT, or a FILE with one text per line (or a CSV or TSV), audits the attention of a classifier: does it agree with
@@ -65,9 +74,7 @@ def audit(
         if data_file is not None:
             raise InvalidInput("--data is for --explainer FOLDER; give texts as TEXT or FILE")
         if subject is None:
-            raise InvalidInput(
-                "give a TEXT or a FILE of texts to audit a classifier's attention on, or --explainer FOLDER"
-            )
+            raise InvalidInput("give a TEXT or a FILE of texts to audit a classifier's attention on, or --explainer FOLDER")
         report = _texts(subject, model or "builtin", asked, limit, column, steps, seed)
     if html_file:
         write_whole(html_file, audit_page(report))
@@ -77,17 +84,32 @@ def audit(
 
 
 def _save(
-    folder: str, data_file: str, tests: list[str] | None, target: str, limit: int | None, seed: int, model: str | None,
-    train: str | None, judge: str | None,
-) -> Findings:  # fmt: skip
+    folder: str,
+    data_file: str,
+    tests: list[str] | None,
+    target: str,
+    limit: int | None,
+    seed: int,
+    model: str | None,
+    train: str | None,
+    judge: str | None,
+) -> Findings:
     from accredit.audit import audit_saved
     from accredit.learned.black_boxes import row_black_box
 
     black_box = None if model is None else row_black_box(model)[0]
     return audit_saved(
-        folder, data_file, tests=tests, target=target, limit=limit, seed=seed, black_box=black_box, judge=judge, train=train,
+        folder,
+        data_file,
+        tests=tests,
+        target=target,
+        limit=limit,
+        seed=seed,
+        black_box=black_box,
+        judge=judge,
+        train=train,
         progress=True,
-    )  # fmt: skip
+    )
 
 
 def _texts(

@@ -30,9 +30,11 @@ CONTEXTS = 20  # fresh contexts with --answers
 
 @click.command(cls=Command)
 @click.option(
-    "--model", default="builtin", show_default=True,
+    "--model",
+    default="builtin",
+    show_default=True,
     help="A folder with a Hugging Face classifier (with --answers: a language model), a model file for rows, or 'builtin'.",
-)  # fmt: skip
+)
 @click.option(
     "--answers",
     type=click.Choice(KINDS),
@@ -64,21 +66,37 @@ CONTEXTS = 20  # fresh contexts with --answers
 @click.option("--judge", help="Measure by this removal instead of the one that the methods use.")
 @click.option("--budget", type=Count(min=4), help="Payoffs that each game method may ask.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
-@click.option(
-    "--store", type=NewFile(), help="File that keeps finished rows, so that a killed run goes on where it left off."
-)
-@click.option(
-    "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
-)
+@click.option("--store", type=NewFile(), help="File that keeps finished rows, so that a killed run goes on where it left off.")
+@click.option("--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write the table with curves as one HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.pass_context
 def compare(
-    ctx: click.Context, model: str, answers: str | None, passages: int | None, data_file: str | None, background: str | None,
-    trust: str, text: str, target: str | None, where: tuple[str, ...], limit: int | None, longest: int | None,
-    methods: tuple[str, ...] | None, metrics: str | None, players: str, payoff: str, removal: str | None,
-    judge: str | None, budget: int | None, seed: int, store: str | None, executor: str, html_file: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    model: str,
+    answers: str | None,
+    passages: int | None,
+    data_file: str | None,
+    background: str | None,
+    trust: str,
+    text: str,
+    target: str | None,
+    where: tuple[str, ...],
+    limit: int | None,
+    longest: int | None,
+    methods: tuple[str, ...] | None,
+    metrics: str | None,
+    players: str,
+    payoff: str,
+    removal: str | None,
+    judge: str | None,
+    budget: int | None,
+    seed: int,
+    store: str | None,
+    executor: str,
+    html_file: str | None,
+    as_json: bool,
+) -> None:
     """Run methods on a data set, measure how faithful they are, and rank them.
 
     Random explanations and an oracle are always in the table. With --store, rows that are done are kept: the same command
@@ -108,15 +126,18 @@ def compare(
     else:
         _refuse(ctx, OF_ROWS, "is for rows; leave it out")
         _refuse(ctx, ("passages",), "is for --answers; write for example --answers plain")
-        examples = (
-            read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
-        )
+        examples = read_examples(data_file, text, target, limit, filters(where), longest) if data_file else sample()[:limit]
         contest = TextContest(
             model=model,
             methods=methods or COMPARED,
             metrics=tuple(m.name for m in metrics_named(_read_list(metrics) or DEFAULT_METRICS)),
-            players=players, payoff=payoff, removal=removal, budget=budget, seed=seed, judge=judge,
-        )  # fmt: skip
+            players=players,
+            payoff=payoff,
+            removal=removal,
+            budget=budget,
+            seed=seed,
+            judge=judge,
+        )
         subject = Path(data_file).name if data_file else f"{len(examples)} built-in sentences"
     contest.checked()
     table = hold(contest, examples, store, executor)
@@ -140,9 +161,15 @@ def _refuse(ctx: click.Context, names: tuple[str, ...], why: str) -> None:
 
 
 def _on_answers(
-    model: str, kind: str, passages: int | None, methods: tuple[str, ...] | None, metrics: str | None,
-    removal: str | None, budget: int | None, seed: int,
-) -> AnswerContest:  # fmt: skip
+    model: str,
+    kind: str,
+    passages: int | None,
+    methods: tuple[str, ...] | None,
+    metrics: str | None,
+    removal: str | None,
+    budget: int | None,
+    seed: int,
+) -> AnswerContest:
     from accredit.arena.answers import BUDGET, AnswerContest
     from accredit.arena.contest import ANSWER_METRICS, metrics_named
     from accredit.methods import COMPARED_ANSWERS
@@ -154,9 +181,17 @@ def _on_answers(
 
 
 def _on_rows(
-    ctx: click.Context, model: str, data: str | None, background: str | None, trust: str, methods: tuple[str, ...] | None,
-    metrics: str | None, payoff: str, budget: int | None, seed: int,
-) -> RowFileContest:  # fmt: skip
+    ctx: click.Context,
+    model: str,
+    data: str | None,
+    background: str | None,
+    trust: str,
+    methods: tuple[str, ...] | None,
+    metrics: str | None,
+    payoff: str,
+    budget: int | None,
+    seed: int,
+) -> RowFileContest:
     from click.core import ParameterSource
 
     from accredit.arena.contest import DEFAULT_METRICS, metrics_named

@@ -26,9 +26,14 @@ from accredit.explanation.requests import REQUESTS, Kind, misplace, only_in
 
 Typed = dict[str, Any]
 OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained -> the kinds of question they belong to
-    "pair": ("text",), "column": ("text",), "table": ("rows",), "fast": ("text", "picture", "rows"), "fallback": ("rows",),
-    "prompt": ("answer",), "max_new_tokens": ("answer",),
-}  # fmt: skip
+    "pair": ("text",),
+    "column": ("text",),
+    "table": ("rows",),
+    "fast": ("text", "picture", "rows"),
+    "fallback": ("rows",),
+    "prompt": ("answer",),
+    "max_new_tokens": ("answer",),
+}
 SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1] == kind) for kind in REQUESTS})
 
 
@@ -130,8 +135,11 @@ def _explain_picture(subject: str, model: str | None, typed: Typed, own: Typed, 
 
 
 HANDLERS: Mapping[Kind, Callable[..., None]] = {
-    "text": _explain_text, "picture": _explain_picture, "rows": explain_table, "answer": explain_an_answer,
-}  # fmt: skip
+    "text": _explain_text,
+    "picture": _explain_picture,
+    "rows": explain_table,
+    "answer": explain_an_answer,
+}
 
 
 def _with_fast(typed: Typed, folder: str | None) -> Typed:

@@ -16,9 +16,7 @@ from accredit.core.json_data import round_off
 
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
-@click.option(
-    "--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities."
-)
+@click.option("--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities.")
 @click.option("--to", "sinks", multiple=True, help="Where flow ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
@@ -42,9 +40,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         cheapest = least_cost(graph)
         prices = dict(zip(graph.nodes, cheapest.prices.tolist(), strict=True))
         found = {"cost": cheapest.cost, "edges": cheapest.edges, "prices": prices, "certificate": cheapest.certificate}
-        said = (
-            f"least cost {round_off(cheapest.cost)}; proved by prices, gap {round_off(cheapest.certificate['gap'], 1)}"
-        )
+        said = f"least cost {round_off(cheapest.cost)}; proved by prices, gap {round_off(cheapest.certificate['gap'], 1)}"
     elif len(sources) == 1:
         one = graph_flow(graph, sources[0], sinks[0])
         found = {

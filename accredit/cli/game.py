@@ -57,15 +57,11 @@ def game(
     sheet = read_sheet(file) if is_table(file) else None
     if sheet is not None and has_choices(sheet):
         other = None if method == "shapley" else method
-        credit = _of_choices(
-            sheet, rule, {"--groups": groups, "--html": html_file, "--budget": budget, "--method": other}
-        )
+        credit = _of_choices(sheet, rule, {"--groups": groups, "--html": html_file, "--budget": budget, "--method": other})
         click.echo(credit.to_json() if as_json else views.text(credit))
         return
     if rule is not None:
-        raise InvalidInput(
-            f"--rule {rule} is for a table of choices, with one column per player; {file!r} lists coalitions"
-        )
+        raise InvalidInput(f"--rule {rule} is for a table of choices, with one column per player; {file!r} lists coalitions")
 
     played, nobody_left_out = read_filled(file if sheet is None else sheet, nobody=0)
     named = read_groups(groups) if groups else None
@@ -93,9 +89,7 @@ def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Att
     if rule == "bolger" or (rule is None and not is_ordered(game)):
         return bolger(game)
     if not is_ordered(game):
-        raise InvalidInput(
-            f"--rule {rule} needs levels 0, 1, 2, … and {sheet.file!r} names alternatives; write --rule bolger"
-        )
+        raise InvalidInput(f"--rule {rule} needs levels 0, 1, 2, … and {sheet.file!r} names alternatives; write --rule bolger")
     if rule is None:
         return multichoices(game)
     if rule == "roll-calls":

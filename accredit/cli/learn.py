@@ -21,11 +21,31 @@ from accredit.core.errors import InvalidInput
 
 FAST = "fast-shapley"
 SELECTORS = (
-    "l2x", "l2x+answer", "vibi", "invase", "realx", "l2x+pretraining", "l2x+weighting", "l2x+answer+pretraining",
-    "l2x+answer+weighting", "cxplain",
-)  # fmt: skip
-OF_FAST = ("background", "most_background", "target", "payoff", "players", "removal", "pairs", "calibration", "level", "per",
-           "budget", "width")  # fmt: skip
+    "l2x",
+    "l2x+answer",
+    "vibi",
+    "invase",
+    "realx",
+    "l2x+pretraining",
+    "l2x+weighting",
+    "l2x+answer+pretraining",
+    "l2x+answer+weighting",
+    "cxplain",
+)
+OF_FAST = (
+    "background",
+    "most_background",
+    "target",
+    "payoff",
+    "players",
+    "removal",
+    "pairs",
+    "calibration",
+    "level",
+    "per",
+    "budget",
+    "width",
+)
 MODEL = click.option(
     "--model",
     help="A model folder or name, or a model file for rows. Default: the built-in one for texts and pictures.",
@@ -71,19 +91,31 @@ def learn() -> None:
 @click.option("--budget", type=Count(min=4), help="Payoffs per calibration input. Default: exact for few players.")
 @click.option("--width", type=Count(min=1), help="Of the network.")
 @click.option("--epochs", type=Count(min=1), help="Default: 200 for fast-shapley; for selectors as in docs/learned.md.")
-@click.option(
-    "--preset", type=click.Choice(["paper"]), help="Selectors: the published settings instead of the defaults."
-)
+@click.option("--preset", type=click.Choice(["paper"]), help="Selectors: the published settings instead of the defaults.")
 @click.option("--encoder", is_flag=True, help="Selectors: start from the encoder of --model (BERT-like, ViT).")
 @click.option("--device", help="Selectors: where networks are trained, for example cuda. Default: cpu.")
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def fit(
-    ctx: click.Context, /, subject: str, out: str, method: str, k: int | None, model: str | None, trusted: tuple[str, ...],
-    column: str | None, limit: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None, seed: int,
-    as_json: bool, **fast: Any,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    /,
+    subject: str,
+    out: str,
+    method: str,
+    k: int | None,
+    model: str | None,
+    trusted: tuple[str, ...],
+    column: str | None,
+    limit: int | None,
+    epochs: int | None,
+    preset: str | None,
+    encoder: bool,
+    device: str | None,
+    seed: int,
+    as_json: bool,
+    **fast: Any,
+) -> None:
     """Train an explainer on the rows or texts of FILE, or the pictures of FOLDER.
 
     fast-shapley predicts Shapley values, with intervals that hold for inputs drawn like those of FILE; afterwards
@@ -105,10 +137,22 @@ def fit(
 
 
 def _fit_fast(
-    subject: str, out: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None, as_json: bool,
-    *, background: str | None, most_background: int | None, target: tuple[str, ...], players: str | None, payoff: str | None,
-    removal: str | None, **settings: Any,
-) -> None:  # fmt: skip
+    subject: str,
+    out: str,
+    model: str | None,
+    trusted: tuple[str, ...],
+    column: str | None,
+    limit: int | None,
+    as_json: bool,
+    *,
+    background: str | None,
+    most_background: int | None,
+    target: tuple[str, ...],
+    players: str | None,
+    payoff: str | None,
+    removal: str | None,
+    **settings: Any,
+) -> None:
     from accredit.learned.fast_results import fit_fast_inputs, fit_fast_rows
 
     settings |= {"payoff": payoff, "progress": True}
@@ -120,9 +164,7 @@ def _fit_fast(
 
         rows, opened, compared = read_rows(subject, model, background, trusted)
         groups = None if players is None else groups_of(players)
-        fast = fit_fast_rows(
-            rows[:limit], opened, compared, players=groups, most_background=most_background, **settings
-        )
+        fast = fit_fast_rows(rows[:limit], opened, compared, players=groups, most_background=most_background, **settings)
     else:
         _refuse({"--background": background, "--most-background": most_background}, "is for rows")
         inputs = read_inputs(subject, column)[:limit]
@@ -152,9 +194,7 @@ def _settings(
 
     said = {name: value for name, value in (("epochs", epochs), ("device", device)) if value is not None}
     if method == "cxplain":
-        _refuse(
-            {"--encoder": encoder or None, "--device": device}, "is for selectors with a surrogate, not for cxplain"
-        )
+        _refuse({"--encoder": encoder or None, "--device": device}, "is for selectors with a surrogate, not for cxplain")
         return said | ({"preset": preset} if preset else {})
     settings: dict[str, Any] = {"preset": preset} if preset else {}
     training = (published(method, task.inputs) if preset else defaults(task.inputs, k))["training"]
@@ -166,9 +206,7 @@ def _settings(
     return settings | ({"training": replace(training, **said)} if said or encoder else {})
 
 
-def _fit_selector(
-    method: str, task: Any, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool
-) -> None:
+def _fit_selector(method: str, task: Any, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool) -> None:
     from accredit.learned.tasks import fit_selector
 
     with warnings.catch_warnings():
@@ -178,9 +216,7 @@ def _fit_selector(
     history = _history(trained)
     doubts, stopped = [*task.notes, *history.get("doubts", ())], history["stopped_because"]
     if as_json:
-        click.echo(
-            json.dumps({"folder": out, "method": method, "rule": trained.rule(), "stopped": stopped, "doubts": doubts})
-        )
+        click.echo(json.dumps({"folder": out, "method": method, "rule": trained.rule(), "stopped": stopped, "doubts": doubts}))
         return
     click.echo(f"{method}: {trained.rule()}\n{stopped}")
     for doubt in doubts:
@@ -227,9 +263,18 @@ def explain(
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def audit(
-    folder: str, subject: str, model: str | None, trusted: tuple[str, ...], column: str | None, limit: int | None,
-    train: str | None, judge: str | None, seed: int, html_file: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    folder: str,
+    subject: str,
+    model: str | None,
+    trusted: tuple[str, ...],
+    column: str | None,
+    limit: int | None,
+    train: str | None,
+    judge: str | None,
+    seed: int,
+    html_file: str | None,
+    as_json: bool,
+) -> None:
     """Does the selector in FOLDER leak the answer? FILE holds inputs that it was not trained on."""
     from dataclasses import replace
 
@@ -252,10 +297,19 @@ def audit(
         learn_from = _task(train, model, trusted, column, None)(selector.inputs)
         training = learn_from.x, answer(learn_from, cut)
     report = leakage_report(
-        task.inputs, task.x, masks, answer(task, cut), cut.box(task.black_box) if cut else task.black_box,
-        cut.reader(surrogate) if cut and surrogate else surrogate, None if judge is None else EvalX.load(judge),
-        scores=selector.scores(task.x), training=training, seed=seed, subject=f"{method}, {selector.rule()}", progress=True,
-    )  # fmt: skip
+        task.inputs,
+        task.x,
+        masks,
+        answer(task, cut),
+        cut.box(task.black_box) if cut else task.black_box,
+        cut.reader(surrogate) if cut and surrogate else surrogate,
+        None if judge is None else EvalX.load(judge),
+        scores=selector.scores(task.x),
+        training=training,
+        seed=seed,
+        subject=f"{method}, {selector.rule()}",
+        progress=True,
+    )
     report = replace(report, notes=(*report.notes, *task.notes, *([cut.note] if cut else ()), *_doubts(selector)))
     if html_file:
         write_whole(html_file, audit_page(report))
@@ -321,9 +375,7 @@ def read_inputs(subject: str, column: str | None) -> list[Any]:
     if Path(subject).is_dir():
         return list(read_pictures(subject))
     if not Path(subject).is_file():
-        raise InvalidInput(
-            f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures"
-        )
+        raise InvalidInput(f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures")
     return list(read_texts(subject, column))
 
 

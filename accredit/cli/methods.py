@@ -30,9 +30,7 @@ def methods(as_json: bool) -> None:
         kept = letters(dict.fromkeys(method.axioms, Holds.EXACTLY))
         applies = "".join(letter if place in method.applies else "·" for place, letter in PLACES.items())
         also = ", ".join(method.aliases)
-        rows.append(
-            [method.spelled, kept, applies, method.divides, also, method.players, method.cost.words, method.note]
-        )
+        rows.append([method.spelled, kept, applies, method.divides, also, method.players, method.cost.words, method.note])
     shown = len(HEADER)
     width = shutil.get_terminal_size().columns
     while sys.stdout.isatty() and shown > 4 and max(map(len, _table(rows, shown))) > width:

@@ -68,9 +68,7 @@ def chapter(quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
-@click.option(
-    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
-)
+@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
 @_with(OPTIONS)
 def propositions(model: str, quick: bool, out: str, seed: int) -> None:
     """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
@@ -81,9 +79,7 @@ def propositions(model: str, quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
-@click.option(
-    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
-)
+@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
 @_with(OPTIONS)
 def choices(model: str, quick: bool, out: str, seed: int) -> None:
     """Players with several choices: values told apart by axioms; words, training rows and attention."""
@@ -94,9 +90,7 @@ def choices(model: str, quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
-@click.option(
-    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
-)
+@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
 @_with(OPTIONS)
 def questions(model: str, quick: bool, out: str, seed: int) -> None:
     """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
@@ -142,9 +136,7 @@ def flows(
 )
 @click.option("--seeds", type=Count(min=1), help="Models to train, each from a seed of its own; default 3, quick 1.")
 @_with(OPTIONS)
-def agreement(
-    data: str, weights: str | None, start: str | None, seeds: int | None, quick: bool, out: str, seed: int
-) -> None:
+def agreement(data: str, weights: str | None, start: str | None, seeds: int | None, quick: bool, out: str, seed: int) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
     from accredit.papers.agreement import agreement as run
 
@@ -157,14 +149,10 @@ def agreement(
 @click.option("--longest", type=Count(min=1), help="Keep only texts of at most this many words.")
 @click.option("--budget", type=Count(min=4), default=128, show_default=True, help="Payoffs of a game method.")
 @click.option("--judge", multiple=True, help="Rank every model again, measured by this removal; repeat it.")
-@click.option(
-    "--rows", type=Count(0, 100), default=40, show_default=True, help="Rows of the built-in table beside them."
-)
+@click.option("--rows", type=Count(0, 100), default=40, show_default=True, help="Rows of the built-in table beside them.")
 @click.option("--contexts", type=Count(min=0), default=6, show_default=True, help="Contexts of each kind of answer.")
 @click.option("--store", type=NamedPath(), help="File that keeps finished rows.")
-@click.option(
-    "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
-)
+@click.option("--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786.")
 @_with(OPTIONS)
 def arena(
     models: tuple[str, ...],
@@ -191,9 +179,7 @@ def arena(
     chosen = filters(where)
     examples = read_examples(data_file, "text", None, limit, chosen, longest) if data_file else sample()[:limit]
     examples = examples[:4] if quick else examples
-    subject = f"{len(examples)} sentences" + (
-        f" of {Path(data_file).name}" if data_file else " written for this project"
-    )
+    subject = f"{len(examples)} sentences" + (f" of {Path(data_file).name}" if data_file else " written for this project")
     subject += "".join(f", {k} = {v}" for k, v in chosen.items()) + (
         f", at most {longest} words, in file order" if longest else ""
     )
@@ -208,9 +194,7 @@ def arena(
 @click.option("--limit", type=Count(min=2), default=20, show_default=True, help="Contexts of each kind.")
 @click.option("--budget", type=Count(min=4), default=64, show_default=True, help="Payoffs of a game method.")
 @click.option("--store", type=NamedPath(), help="File that keeps finished rows.")
-@click.option(
-    "--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786."
-)
+@click.option("--executor", default="serial", show_default=True, help="serial, processes:2, dask, or dask:tcp://host:8786.")
 @_with(OPTIONS)
 def answers(limit: int, budget: int, store: str | None, executor: str, quick: bool, out: str, seed: int) -> None:
     """Which passages earned an answer, where that is known: plain, redundant, joint and contradicting facts."""
@@ -223,9 +207,7 @@ def answers(limit: int, budget: int, store: str | None, executor: str, quick: bo
 
 
 @reproduce.command()
-@click.option(
-    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
-)
+@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
 @click.option("--limit", type=Count(min=1), default=12, show_default=True, help="Sentences.")
 @click.option("--budget", type=Count(min=4), default=64, show_default=True, help="Payoffs of a game method.")
 @_with(OPTIONS)
@@ -242,9 +224,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 
 @reproduce.command()
 @click.option("--data", required=True, type=NamedPath(dir_okay=False), help="eraser_movies.jsonl.gz")
-@click.option(
-    "--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'."
-)
+@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
 @click.option("--limit", type=Count(min=1), default=100, show_default=True, help="Reviews.")
 @_with(OPTIONS)
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
@@ -257,9 +237,7 @@ def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed:
 
 
 @reproduce.command()
-@click.option(
-    "--data", required=True, type=NamedPath(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors."
-)
+@click.option("--data", required=True, type=NamedPath(file_okay=False), help="Folder with the IMDB reviews and GloVe vectors.")
 @click.option("--seeds", type=Count(min=1), help="Runs of each row; default 5, with --quick 2.")
 @click.option("--first", is_flag=True, help="Choose nothing: take the first setting of every cure.")
 @click.option("--further", is_flag=True, help="Also try longer training, wider heads and other clipping of Weighting.")
@@ -281,9 +259,7 @@ def shortcuts(
     from accredit.papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
-    _finish(
-        run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first, further), out
-    )
+    _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first, further), out)
 
 
 @reproduce.command()
@@ -338,8 +314,11 @@ def selection(
 
 
 DATA = {  # pages that need data, and where in the folder of --data these are
-    "agreement": "", "plausibility": "eraser_movies.jsonl.gz", "shortcuts": "", "selection": "",
-}  # fmt: skip
+    "agreement": "",
+    "plausibility": "eraser_movies.jsonl.gz",
+    "shortcuts": "",
+    "selection": "",
+}
 
 
 @reproduce.command(name="all")
@@ -373,13 +352,9 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         except AccreditError as error:
             failed.append(name)
             click.echo(f"! {name} did not run: {error}", err=bool(context.meta[JSON]))
-    took, worked = (
-        (after - before) / 60 for before, after in zip(began, (time.perf_counter(), _cpu_seconds()), strict=True)
-    )
+    took, worked = ((after - before) / 60 for before, after in zip(began, (time.perf_counter(), _cpu_seconds()), strict=True))
     counts = ", ".join(f"{context.meta[FOUND][kind]} {said}" for kind, said in COUNTED.items())
-    click.echo(
-        f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True
-    )
+    click.echo(f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True)
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
 

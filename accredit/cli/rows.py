@@ -84,9 +84,7 @@ def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed
         del settings["methods"]
     for name in settings:
         if name not in signature(explain_rows_fast).parameters:
-            raise InvalidInput(
-                f"{name} is not for --fast, which predicts Shapley values; leave one of them out", argument=name
-            )
+            raise InvalidInput(f"{name} is not for --fast, which predicts Shapley values; leave one of them out", argument=name)
     return explain_rows_fast(own["fast"], rows, opened_model, background, fallback=own.get("fallback"), **settings)
 
 

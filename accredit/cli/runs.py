@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
 @click.option("--export", "export_file", type=NewFile(), help="Write every payoff to this .csv or .json file.")
-@click.option(
-    "--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again."
-)
+@click.option("--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again.")
 @click.option("--check", is_flag=True, help="Verify every page of the file and the checksum of every payoff.")
 @click.option("--salvage", "new", type=NamedPath(), metavar="NEW.db", help="Save what is whole in a damaged FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")

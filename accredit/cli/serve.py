@@ -29,9 +29,11 @@ from accredit.cli.options import Amount, Count, NamedPath
     help="What accredit learn fit has written for the served model; the page offers it among the methods. May be given again.",
 )
 @click.option(
-    "--store", type=NamedPath(), metavar="RUN.db|TRACE.json",
+    "--store",
+    type=NamedPath(),
+    metavar="RUN.db|TRACE.json",
     help="A journal to watch, finished or still being written; or what accredit trace --json printed.",
-)  # fmt: skip
+)
 @click.option("--port", type=Count(0, 65535), default=8077, show_default=True, help="0 takes a free one.")
 @click.option("--json", "as_json", is_flag=True, help="Announce the address and the key as one JSON object.")
 @click.option("--seconds", type=Amount(min=1), default=120.0, show_default=True, help="Limit of one request.")
@@ -52,9 +54,7 @@ def serve(
 
 
 def _announce(address: str, key: str) -> None:
-    click.echo(
-        f"open {address}\n(this address opens one browser, once; if the page asks for its key: {key})\n(Ctrl+C ends it)"
-    )
+    click.echo(f"open {address}\n(this address opens one browser, once; if the page asks for its key: {key})\n(Ctrl+C ends it)")
 
 
 def _in_json(address: str, key: str) -> None:

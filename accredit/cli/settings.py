@@ -23,8 +23,11 @@ from accredit.methods import SETTINGS
 GIGABYTE = 1 << 30
 ALONE = "\0"  # --answer without a word, which nobody can type
 TITLES: Mapping[Kind, str] = {
-    "text": "Texts", "picture": "Pictures", "rows": "Rows of a table", "answer": "Answers of language models",
-}  # fmt: skip
+    "text": "Texts",
+    "picture": "Pictures",
+    "rows": "Rows of a table",
+    "answer": "Answers of language models",
+}
 TYPED: Mapping[str, Mapping[str, Any]] = {  # how a setting is typed that takes more than words and numbers
     "methods": {"type": MethodNames("explain")},
     "seed": {"type": SEED},

@@ -12,9 +12,7 @@ from accredit.cli.output import NewFile, NewFolder, write, write_whole
 
 @click.command(cls=Command)
 @click.argument("answer")
-@click.option(
-    "--model", required=True, type=NamedPath(), metavar="FOLDER", help="A causal language model of Hugging Face."
-)
+@click.option("--model", required=True, type=NamedPath(), metavar="FOLDER", help="A causal language model of Hugging Face.")
 @click.option(
     "--train",
     "train_texts",
@@ -31,16 +29,16 @@ from accredit.cli.output import NewFile, NewFolder, write, write_whole
     metavar="FOLDER",
     help="Keep the gradients of the training texts here. A broken run goes on; further answers need no --train.",
 )
+@click.option("--layers", multiple=True, metavar="PATTERN", help="Look at these layers only, e.g. '*.mlp.*' or '*lora*'.")
 @click.option(
-    "--layers", multiple=True, metavar="PATTERN", help="Look at these layers only, e.g. '*.mlp.*' or '*lora*'."
-)
-@click.option(
-    "--memory", type=Amount(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
+    "--memory",
+    type=Amount(min=0, min_open=True),
+    default=2.0,
+    show_default=True,
+    metavar="GB",
     help="What may be held in memory; more is refused beforehand.",
-)  # fmt: skip
-@click.option(
-    "--plain", is_flag=True, help="Do not divide by a text's influence on itself: long and odd texts come first."
 )
+@click.option("--plain", is_flag=True, help="Do not divide by a text's influence on itself: long and odd texts come first.")
 @click.option("--shown", type=Count(min=1), default=10, show_default=True, help="Texts that are listed.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the projection.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every text.")
@@ -73,14 +71,10 @@ def trace(
     from accredit.views.trace_view import trace_page, trace_text
 
     if train_texts is None and folder is None:
-        raise InvalidInput(
-            "there are no training texts: give them with --train FILE, or a folder that holds them with --store"
-        )
+        raise InvalidInput("there are no training texts: give them with --train FILE, or a folder that holds them with --store")
     for name in ("text", "seed"):
         if train_texts is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise InvalidInput(
-                f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out"
-            )
+            raise InvalidInput(f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out")
     texts = None if train_texts is None else read_texts(train_texts, text)
     loaded = finetune(model)
     if loaded.task != "continue":
@@ -90,9 +84,18 @@ def trace(
         )
     with progress("gradients", len(texts or ())) as bar:
         found = traced(
-            loaded.model, loaded.tokenizer, texts, prompt, answer,
-            folder=folder, layers=layers or None, relative=not plain, memory=memory * 1e9, seed=seed, watch=bar.update,
-        )  # fmt: skip
+            loaded.model,
+            loaded.tokenizer,
+            texts,
+            prompt,
+            answer,
+            folder=folder,
+            layers=layers or None,
+            relative=not plain,
+            memory=memory * 1e9,
+            seed=seed,
+            watch=bar.update,
+        )
     if html_file:
         write_whole(html_file, trace_page(found, shown))
     click.echo(found.to_json() if as_json else trace_text(found, shown))

@@ -37,8 +37,7 @@ def groups_of(players: str) -> dict[str, Any]:
         groups = None
     if not isinstance(groups, dict):
         raise InvalidInput(
-            f"players is {players!r:.40}; for rows write groups of columns as JSON, for example "
-            '{"person": ["age", "sex"]}',
+            f'players is {players!r:.40}; for rows write groups of columns as JSON, for example {{"person": ["age", "sex"]}}',
             argument="players",
         )
     return groups
@@ -51,9 +50,7 @@ def parts_of(players: str) -> Any:
     read = read_json(players, "players")
     if isinstance(read, list):
         return [tuple(part) if isinstance(part, list) else part for part in read]
-    return {
-        name: tuple(p) if isinstance(p, list) and all(isinstance(i, int) for i in p) else p for name, p in read.items()
-    }
+    return {name: tuple(p) if isinstance(p, list) and all(isinstance(i, int) for i in p) else p for name, p in read.items()}
 
 
 def removal_of(removal: str) -> str | float:
@@ -92,9 +89,7 @@ def layers_of(layers: str) -> int | list[int]:
     for part in layers.split(","):
         match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part.strip())
         if match is None:
-            raise InvalidInput(
-                f"layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)", argument="layers"
-            )
+            raise InvalidInput(f"layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)", argument="layers")
         chosen += range(int(match[1]), int(match[2] or match[1]) + 1)
     return chosen
 

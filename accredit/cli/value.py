@@ -44,9 +44,7 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
 @click.option(
     "--test", default="0.25", show_default=True, metavar="FILE|FRACTION", help="Test rows: a file, or a share of FILE."
 )
-@click.option(
-    "--task", type=click.Choice(["class", "number"]), help="What the target is. Default: inferred from its values."
-)
+@click.option("--task", type=click.Choice(["class", "number"]), help="What the target is. Default: inferred from its values.")
 @click.option("--method", type=METHOD, default="knn-shapley", show_default=True, help=METHOD.help)
 @click.option(
     "--model",
@@ -60,27 +58,31 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
     "--layers", multiple=True, metavar="PATTERN", help="With --model FOLDER: look at these layers only, e.g. '*.mlp.*'."
 )
 @click.option(
-    "--memory", type=Amount(min=0, min_open=True), default=2.0, show_default=True, metavar="GB",
+    "--memory",
+    type=Amount(min=0, min_open=True),
+    default=2.0,
+    show_default=True,
+    metavar="GB",
     help="With --model FOLDER: what may be held; more is refused beforehand.",
-)  # fmt: skip
+)
 @click.option("--players", default="row", show_default=True, metavar="row|COLUMN", help="Who is valued.")
 @click.option("--groups", metavar="COLUMN", help="With --method owen: rows of one group arrive together.")
-@click.option(
-    "--store", type=NamedPath(), metavar="RUN.db", help="Keep every training here; the same command again resumes."
-)
+@click.option("--store", type=NamedPath(), metavar="RUN.db", help="Keep every training here; the same command again resumes.")
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
+@click.option("--budget", type=Count(min=1), show_default="2000, or what --half-width takes", help="Trainings to spend.")
 @click.option(
-    "--budget", type=Count(min=1), show_default="2000, or what --half-width takes", help="Trainings to spend."
-)
-@click.option(
-    "--half-width", type=Amount(min=0, min_open=True), metavar="H",
+    "--half-width",
+    type=Amount(min=0, min_open=True),
+    metavar="H",
     help="How near most values must be. The trainings that it takes are foretold from the first 130; a smaller --budget is "
     "refused. With knn-shapley: a bound for every value; neighbours are looked at only as far as it takes.",
-)  # fmt: skip
+)
 @click.option(
-    "--limit", type=Amount(min=0, min_open=True), metavar="SECONDS",
+    "--limit",
+    type=Amount(min=0, min_open=True),
+    metavar="SECONDS",
     help="The longest that one training may take; a coalition that takes longer is quarantined.",
-)  # fmt: skip
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of samples and trainings.")
 @click.option(
     "--split-seed",
@@ -138,9 +140,16 @@ def value(
     if folder and only != "labels" and is_language_model(folder):
         with progress("following gradients", 1.0) as bar:
             report = language_report(
-                folder, file, text, target,
-                test=test, players=players, split_seed=split_seed, watch=bar.update, **settings,
-            )  # fmt: skip
+                folder,
+                file,
+                text,
+                target,
+                test=test,
+                players=players,
+                split_seed=split_seed,
+                watch=bar.update,
+                **settings,
+            )
     elif target is None:
         raise InvalidInput("--target COLUMN is missing: which column is to be predicted?")
     else:

@@ -30,7 +30,7 @@ from accredit.core.numbers import (
     shown,
     truths,
     whole_number,
-)  # fmt: skip
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,9 +82,7 @@ def check_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
     choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
     if choices and all(get_origin(known.get(kind)) is Literal for kind in kinds) and not _among(value, choices):
         raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}")
-    kinds = tuple(
-        "Callable" if kind not in PLAIN and get_origin(known.get(kind)) is Callable else kind for kind in kinds
-    )
+    kinds = tuple("Callable" if kind not in PLAIN and get_origin(known.get(kind)) is Callable else kind for kind in kinds)
     plain = [kind for kind in kinds if kind in PLAIN]
     if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
         return PLAIN[plain[0]](value, name)

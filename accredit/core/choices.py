@@ -56,9 +56,7 @@ def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
     """What joint choices earn, checked: one finite number each. The only door through which values ask such a game."""
     earned = real_numbers(game.worth(choices.copy()), "worth", BadPayoff, copy=True)
     if earned.shape != (len(choices),):
-        raise BadPayoff(
-            f"worth of {len(choices)} joint choices returned shape {earned.shape}; it must be one number each"
-        )
+        raise BadPayoff(f"worth of {len(choices)} joint choices returned shape {earned.shape}; it must be one number each")
     check_finite(earned, lambda row: choose(game, choices[row]))
     return earned
 

@@ -16,9 +16,7 @@ class AccreditError(Exception):
 
     def __init__(self, *said: object, argument: str = "", code: str = "") -> None:
         super().__init__(*said)
-        self.argument = (
-            argument  # the name of what is wrong, as Python spells it; the command and the page have their own
-        )
+        self.argument = argument  # the name of what is wrong, as Python spells it; the command and the page have their own
         self.code = code  # what is wrong with it in a word or two, the same however the sentence is worded
 
 

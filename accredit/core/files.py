@@ -22,9 +22,13 @@ from accredit.core.suggestions import did_you_mean
 LIMIT = 256 << 20  # bytes that are read at once
 LONGEST = 255  # bytes of a name, on every common file system
 KINDS = {
-    stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a loop of links",
-}  # fmt: skip
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a loop of links",
+}
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -60,8 +64,9 @@ def check_writable(path: Any, name: str = "path") -> Path:
     if not place.parent.is_dir():
         raise InvalidInput(
             f"there is no folder {str(folder)!r} to write {str(given)!r} in; make it first, or give {name} another place",
-            argument=name, code="missing folder",
-        )  # fmt: skip
+            argument=name,
+            code="missing folder",
+        )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise InvalidInput(f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}")
     if there is not None and not os.access(place, os.W_OK):
@@ -191,9 +196,7 @@ def as_text(content: bytes, path: Any) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(
-            f"{str(path)!r} is not text in UTF-8: {error.reason} in line {line}; save it as UTF-8"
-        ) from None
+        raise InvalidInput(f"{str(path)!r} is not text in UTF-8: {error.reason} in line {line}; save it as UTF-8") from None
 
 
 def _every_second_is_nul(begins: bytes) -> bool:

@@ -228,9 +228,7 @@ def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
             )
         check_text(name, what)
         if name in seen:
-            raise InvalidInput(
-                f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}"
-            )
+            raise InvalidInput(f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}")
         seen.add(name)
     return names
 
@@ -246,9 +244,7 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
     accredit.core.errors.InvalidInput: groups['pair'] is the string 'ab'; write ['ab']
     """
     if not isinstance(groups, Mapping):
-        raise InvalidInput(
-            f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}"
-        )
+        raise InvalidInput(f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}")
     for name, members in groups.items():
         check_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):

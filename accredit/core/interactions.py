@@ -86,10 +86,7 @@ class Interactions(Drawn):
         names = [given] if isinstance(given, str) else given
         if not isinstance(names, Iterable) or isinstance(names, bytes):
             raise InvalidInput(f"{shown(who)} is not a coalition; write the names of its members, as in ('A', 'B')")
-        places = {
-            self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p)
-            for p in names
-        }
+        places = {self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p) for p in names}
         return tuple(self.players[place] for place in sorted(places))
 
     @property
@@ -183,9 +180,10 @@ class Interactions(Drawn):
         with needs("data", "to_pandas"):
             import pandas
         columns: dict[str, Any] = {
-            "coalition": list(self.values), "size": [len(who) for who in self.values],
+            "coalition": list(self.values),
+            "size": [len(who) for who in self.values],
             "interaction": list(self.values.values()),
-        }  # fmt: skip
+        }
         if self.stderr is not None:
             columns["stderr"] = self.stderr
         if self.interval is not None:

@@ -29,9 +29,7 @@ def plain(value: Any, where: str = "value") -> Any:
     try:
         return _plain(value, where)
     except RecursionError:
-        raise InvalidInput(
-            f"{where[:60]} is nested too deeply, or contains itself; a result keeps what JSON holds"
-        ) from None
+        raise InvalidInput(f"{where[:60]} is nested too deeply, or contains itself; a result keeps what JSON holds") from None
 
 
 def _plain(value: Any, where: str) -> Any:
@@ -74,8 +72,11 @@ def read_json(text: str | bytes, what: str) -> Any:
     {'a': [1, 2.5]}
     """
     try:
-        return _walk(json.loads(_decode(text, what), object_pairs_hook=name_once, parse_float=_float, parse_int=_int,
-                                  parse_constant=_constant))  # fmt: skip
+        return _walk(
+            json.loads(
+                _decode(text, what), object_pairs_hook=name_once, parse_float=_float, parse_int=_int, parse_constant=_constant
+            )
+        )
     except RecursionError:
         raise InvalidInput(f"{what} is nested more than {DEPTH} deep") from None
     except json.JSONDecodeError as error:
@@ -93,9 +94,7 @@ def _decode(text: Any, what: str) -> str:
         try:
             return bytes(text).decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidInput(
-                f"{what} is not text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8"
-            ) from None
+            raise InvalidInput(f"{what} is not text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8") from None
     if not isinstance(text, str):
         raise InvalidInput(f"{what} is {shown(text)}; give the JSON text, a string")
     return text.removeprefix("\ufeff")
@@ -171,9 +170,7 @@ def name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def fields_of(
-    kind: type[Any], data: Mapping[str, Any], name: str, format: int, optional: Sequence[str] = ()
-) -> dict[str, Any]:
+def fields_of(kind: type[Any], data: Mapping[str, Any], name: str, format: int, optional: Sequence[str] = ()) -> dict[str, Any]:
     """The fields of a dataclass in what its `to_json` wrote: all of them but the `optional` ones, and no other. Another format
     is refused."""
     if not isinstance(data, Mapping):
@@ -210,9 +207,7 @@ def made(kind: type[Any], value: Any, name: str) -> Any:
         wanted = PLAIN.get(str(field.type))
         if field.name not in value:
             raise InvalidInput(f"{name} lacks {field.name!r}")
-        if wanted and (
-            not isinstance(value[field.name], wanted) or isinstance(value[field.name], bool) != (wanted is bool)
-        ):
+        if wanted and (not isinstance(value[field.name], wanted) or isinstance(value[field.name], bool) != (wanted is bool)):
             raise InvalidInput(f"{name}.{field.name} is {shown(value[field.name])}; it must be of type {field.type}")
     return kind(**value)
 

@@ -86,9 +86,7 @@ def as_array(given: Any, name: str) -> npt.NDArray[Any]:
     except _Refused as refused:
         raise InvalidInput(str(refused)) from None
     except Exception as cause:
-        ragged = (
-            "has rows of different lengths; give every row the same columns" if "inhomogeneous" in str(cause) else ""
-        )
+        ragged = "has rows of different lengths; give every row the same columns" if "inhomogeneous" in str(cause) else ""
         why = ragged or f"cannot be read as rows and columns: {' '.join(str(cause).split())[:120]}"
         raise InvalidInput(f"{name} {why}") from cause
     if array.dtype.kind == "c":
@@ -117,17 +115,17 @@ def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> n
         if not hidden.any():
             return data
         if not masked or data.dtype.kind not in "biuf":
-            raise _Refused(
-                f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)"
-            )
+            raise _Refused(f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)")
         return np.where(hidden, np.nan, data.astype(np.float64))
     if hasattr(given, "detach") and hasattr(given, "cpu"):
         return _of_tensor(given, name, double=whole)
     if isinstance(given, list | tuple) and not all(type(item) in (float, int) for item in given):
         if not whole and not any(hasattr(item, "detach") or isinstance(item, np.ma.MaskedArray) for item in given):
             return _with_nul(given)
-        parts = [item if isinstance(item, numbers.Number | str) else _array(item, f"{name}[{i}]", masked, whole)
-                 for i, item in enumerate(given)]  # fmt: skip
+        parts = [
+            item if isinstance(item, numbers.Number | str) else _array(item, f"{name}[{i}]", masked, whole)
+            for i, item in enumerate(given)
+        ]
         return np.asarray(parts)
     if hasattr(given, "tocoo"):
         raise _Refused(f"{name} is a sparse matrix ({type(given).__name__}); write {name}.toarray()")
@@ -278,9 +276,7 @@ def check_text(text: Any, name: str, *, empty: bool = True) -> str:
             text.encode()
         except UnicodeEncodeError as error:
             half = ascii(text[error.start])
-            raise InvalidInput(
-                f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out"
-            ) from None
+            raise InvalidInput(f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out") from None
     return str(text)
 
 

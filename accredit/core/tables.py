@@ -85,9 +85,7 @@ def read_sheet(path: str | Path) -> Sheet:
     check_is_file(path)
     file, kind = str(path), ending(path)
     if not is_table(path):
-        raise InvalidInput(
-            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents"
-        )
+        raise InvalidInput(f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents")
     content = read_content(path)
     lines = _json_lines(content, file) if kind in JSON_LINES else _split(content, file, SEPARATORS[kind])
     if not lines:
@@ -213,9 +211,7 @@ def _json_lines(content: str, file: str) -> Lines:
             continue
         data = read_json(line, f"line {number} of {file!r}")
         if not isinstance(data, dict):
-            raise InvalidInput(
-                f'line {number} of {file!r} is not a JSON object; write for example {{"text": "A fine film."}}'
-            )
+            raise InvalidInput(f'line {number} of {file!r} is not a JSON object; write for example {{"text": "A fine film."}}')
         found.append((number, {name: _text(value) for name, value in data.items()}))
     names = list(dict.fromkeys(name for _, row in found for name in row))
     return [(0, names), *((number, [row.get(name, "") for name in names]) for number, row in found)] if names else []

@@ -79,9 +79,7 @@ class SensitivityN:
         if self.sizes < 1 or self.removals < 2:
             raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
         if self.at is not None and (not self.at or min(self.at) < 1):
-            raise InvalidInput(
-                f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1"
-            )
+            raise InvalidInput(f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1")
 
     def _remove(self, players: int) -> list[BoolArray]:
         spread = np.linspace(1, players - 1, self.sizes).round().astype(int).tolist() if self.at is None else self.at
@@ -176,18 +174,14 @@ class Infidelity:
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))
         if isinstance(result, Attribution) and result.total is None:
-            raise NotApplicable(
-                f"infidelity compares credit with payoff lost, and {result.method} gives scores without a unit"
-            )
+            raise NotApplicable(f"infidelity compares credit with payoff lost, and {result.method} gives scores without a unit")
         return np.vstack([np.ones((1, n), dtype=bool), np.zeros((1, n), dtype=bool), ~self._remove(n)])
 
     def score(self, result: Result, earned: FloatArray) -> float:
         credit = _credit(result, self.name)
         everybody, nobody = earned[:2]
         divided = result.total if isinstance(result, Attribution) else None
-        if divided is not None and abs(divided - (everybody - nobody)) > SAME * max(
-            abs(divided), abs(everybody - nobody)
-        ):
+        if divided is not None and abs(divided - (everybody - nobody)) > SAME * max(abs(divided), abs(everybody - nobody)):
             raise NotApplicable(
                 f"infidelity compares credit with payoff lost, and {result.method} divides something other than this "
                 "game's payoff"
@@ -231,9 +225,7 @@ class LinearDatamodelingScore:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.ablations < 2 or not 0 < self.keep < 1:
-            raise InvalidInput(
-                f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}"
-            )
+            raise InvalidInput(f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}")
 
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))
@@ -263,9 +255,7 @@ def _losses(game: Game, removed: list[BoolArray]) -> list[FloatArray]:
 
 def _share(game: Game, credit: FloatArray) -> Attribution:
     nobody, everybody = endpoints(game)
-    return Attribution(
-        game.players, credit, total=everybody - nobody, method="oracle: fitted to the metric's own removals"
-    )
+    return Attribution(game.players, credit, total=everybody - nobody, method="oracle: fitted to the metric's own removals")
 
 
 def most_correlated(designs: list[FloatArray], targets: list[FloatArray]) -> FloatArray:

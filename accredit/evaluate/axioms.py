@@ -93,9 +93,7 @@ def equal_players(v: FloatArray, tolerance: float = 0.0) -> list[tuple[int, int]
 
 
 @overload
-def check_claims(
-    attribution: Attributions, game: Games, method: Method | None = None
-) -> dict[str, tuple[Finding, ...]]: ...
+def check_claims(attribution: Attributions, game: Games, method: Method | None = None) -> dict[str, tuple[Finding, ...]]: ...
 @overload
 def check_claims(attribution: Attribution, game: Game, method: Method | None = None) -> tuple[Finding, ...]: ...
 @check_arguments
@@ -189,17 +187,13 @@ def _test(axiom: str, holds: Holds, attribution: Attribution, game: Game, method
     if holds in (Holds.NO, Holds.UNKNOWN):
         return Finding(axiom, holds, "untested", 0.0, "nothing is claimed")
     if axiom not in AXIOMS:
-        return Finding(
-            axiom, holds, "untested", 0.0, "not one of the four axioms; the method's own certificate speaks for it"
-        )
+        return Finding(axiom, holds, "untested", 0.0, "not one of the four axioms; the method's own certificate speaks for it")
     if axiom == "efficiency":
         return _efficiency(holds, attribution, game)
     if axiom == "linearity":
         return _linearity(holds, attribution, game, method)
     if len(game.players) > WITNESS_LIMIT:
-        return Finding(
-            axiom, holds, "untested", 0.0, f"finding witnesses among {len(game.players)} players needs 2^n payoffs"
-        )
+        return Finding(axiom, holds, "untested", 0.0, f"finding witnesses among {len(game.players)} players needs 2^n payoffs")
     return _symmetry(holds, attribution, game) if axiom == "symmetry" else _null(holds, attribution, game)
 
 
@@ -228,8 +222,13 @@ def _efficiency(holds: Holds, attribution: Attribution, game: Game) -> Finding:
     if allowed is None:
         return Finding("efficiency", holds, "untested", off, "no standard errors to compare with")
     verdict = "kept" if off <= float(allowed.sum()) + 2 * _blur(game, v) else "broken"  # both ends were asked again
-    return Finding("efficiency", holds, verdict, off, f"the credits sum to {attribution.credit.sum():.10g}, v(N) − v(∅) is "
-                   f"{everybody - nobody:.10g}")  # fmt: skip
+    return Finding(
+        "efficiency",
+        holds,
+        verdict,
+        off,
+        f"the credits sum to {attribution.credit.sum():.10g}, v(N) − v(∅) is {everybody - nobody:.10g}",
+    )
 
 
 def _null(holds: Holds, attribution: Attribution, game: Game) -> Finding:
@@ -275,9 +274,7 @@ def _linearity(holds: Holds, attribution: Attribution, game: Game, method: Metho
     if holds is not Holds.EXACTLY:
         return Finding("linearity", holds, "untested", 0.0, "only exact linearity can be tried on one pair of games")
     if len(game.players) > WITNESS_LIMIT:
-        return Finding(
-            "linearity", holds, "untested", 0.0, f"a second game of {len(game.players)} players needs 2^n payoffs"
-        )
+        return Finding("linearity", holds, "untested", 0.0, f"a second game of {len(game.players)} players needs 2^n payoffs")
     v = tabulate(game)
     scale = max(float(np.abs(v).max()), 1e-300)
     w = np.random.default_rng(check_seed(seed)).normal(scale=scale, size=v.size)

@@ -73,9 +73,7 @@ def bootstrap(
     if kind == "bca" and len(x) > 2:
         at = _bca(x, statistic, estimate, drawn, at)
     low, high = np.quantile(drawn, at)
-    return Estimate(
-        estimate, float(low), float(high), Precision.interval(f"{kind} bootstrap of {len(x)} examples"), level
-    )
+    return Estimate(estimate, float(low), float(high), Precision.interval(f"{kind} bootstrap of {len(x)} examples"), level)
 
 
 def _all_at_one_end(

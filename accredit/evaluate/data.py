@@ -50,9 +50,7 @@ def linear_datamodeling_score(
     return _rank_agreement(subsets @ scores, outputs, level, seed, "subsets")
 
 
-def retraining_correlation(
-    scores: FloatArray, truth: FloatArray, *, level: float = defaults.LEVEL, seed: int = 0
-) -> Estimate:
+def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: float = defaults.LEVEL, seed: int = 0) -> Estimate:
     """Mean Spearman correlation, over targets, of scores with true leave-one-out effects; both (N, T). Resamples rows."""
     scores, truth = _columns(scores, "scores"), _columns(truth, "truth")
     if scores.shape != truth.shape:

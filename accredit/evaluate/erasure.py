@@ -56,9 +56,7 @@ def _mean_loss(earned: FloatArray, empty_bin: bool) -> float:
     return float((earned[0] - earned[1:]).sum() / (len(earned) - 1 + empty_bin))
 
 
-def _least_left(
-    game: Game, fractions: Sequence[float], worth: Callable[[FloatArray], FloatArray] = lambda v: v
-) -> Attribution:
+def _least_left(game: Game, fractions: Sequence[float], worth: Callable[[FloatArray], FloatArray] = lambda v: v) -> Attribution:
     """The order whose first players, removed, leave the least."""
     bins = _bins(fractions, len(game.players))[::-1]
     return rank(game, best_chain(game, bins, grow=False, worth=worth)[::-1], "oracle: least left")

@@ -181,9 +181,7 @@ def scores_of(result: Result, metric: str) -> FloatArray:
     if isinstance(result, Attribution):
         return result.credit
     if result.scores is None:
-        raise NotApplicable(
-            f"{metric} needs an order of the players, and {result.method} is a selection without scores"
-        )
+        raise NotApplicable(f"{metric} needs an order of the players, and {result.method} is a selection without scores")
     return result.scores
 
 

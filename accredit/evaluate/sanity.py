@@ -82,9 +82,7 @@ def _stages_of(randomised: Iterable[tuple[str, Model]]) -> Iterator[tuple[str, M
     seen: set[str] = set()
     for item in randomised:
         if not isinstance(item, tuple | list) or len(item) != 2 or not isinstance(item[0], str):
-            raise InvalidInput(
-                f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)"
-            )
+            raise InvalidInput(f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)")
         if item[0] in seen:
             raise InvalidInput(f"randomised holds the stage {item[0]!r} twice; name each stage once")
         seen.add(item[0])

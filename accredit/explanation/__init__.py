@@ -16,7 +16,23 @@ from accredit.explanation.shap_reading import from_shap
 from accredit.explanation.table import TableExplanation
 
 __all__ = [
-    "AnswerRequest", "Explainer", "Explanation", "FlowPicture", "Picture", "PictureRequest", "Result",
-    "RowRequest", "Said", "TableExplanation", "TextRequest", "Token", "explain", "explain_answer", "explain_picture",
-    "explain_rows", "explain_text", "from_shap", "kind_of",
-]  # fmt: skip
+    "AnswerRequest",
+    "Explainer",
+    "Explanation",
+    "FlowPicture",
+    "Picture",
+    "PictureRequest",
+    "Result",
+    "RowRequest",
+    "Said",
+    "TableExplanation",
+    "TextRequest",
+    "Token",
+    "explain",
+    "explain_answer",
+    "explain_picture",
+    "explain_rows",
+    "explain_text",
+    "from_shap",
+    "kind_of",
+]

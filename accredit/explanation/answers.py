@@ -165,10 +165,7 @@ class AnswerSubject(Dealt):
     def _everyone(self) -> tuple[tuple[str, ...], IntArray]:
         def made() -> tuple[tuple[str, ...], IntArray]:
             layout, names = self.layout, self.model.tokenizer.convert_ids_to_tokens(self.layout.ids.tolist())
-            shown = [
-                visible(layout.text[a:b]) if b > a else n
-                for (a, b), n in zip(layout.spans.tolist(), names, strict=True)
-            ]
+            shown = [visible(layout.text[a:b]) if b > a else n for (a, b), n in zip(layout.spans.tolist(), names, strict=True)]
             more = len(self.ids) - len(layout.ids)
             owner = np.concatenate([layout.owner, np.full(more, -1)])
             return with_special(self.players, owner, (*shown, *self._pays.answers[0].tokens[:more]))
@@ -235,9 +232,7 @@ def answer_subject(
     return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
 
 
-def _targets(
-    game: AnswerGame, payoff: str, target: str | None, budget: int | None
-) -> tuple[AnswerViews, tuple[str, ...]]:
+def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | None) -> tuple[AnswerViews, tuple[str, ...]]:
     """What of the answer has credit of its own. Unless that is asked for, not more than can be solved in a moment: exact
     values cost next to nothing for another target, estimates some tenths of a second each."""
     if target is not None:
@@ -282,9 +277,7 @@ def _game(
         from accredit.games.black_box_answers import asked_game
 
         if answer is None:
-            raise InvalidInput(
-                "a function of prompts does not write: give the answer that it is asked about, answer='…'"
-            )
+            raise InvalidInput("a function of prompts does not write: give the answer that it is asked about, answer='…'")
         if removal not in (None, "rebuild", "filler"):
             raise InvalidInput(
                 f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'"

@@ -47,43 +47,72 @@ def explanation_of(
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
         notes=(
-            *notes, *undrawn, *on_the_mask(attributions), *_on_targets(attributions, others), *_on_settings(subject, methods),
+            *notes,
+            *undrawn,
+            *on_the_mask(attributions),
+            *_on_targets(attributions, others),
+            *_on_settings(subject, methods),
         ),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
-            **provenance, "players": subject.unit, "budget": subject.budget, "seed": subject.seed, "accredit": __version__,
+            **provenance,
+            "players": subject.unit,
+            "budget": subject.budget,
+            "seed": subject.seed,
+            "accredit": __version__,
             **versions,
         },
         **described,
-    )  # fmt: skip
+    )
 
 
 def _predict(subject: Subject) -> dict[str, Any]:
     """One output of one input: what was read, and what the model predicts."""
     game, (prediction, unit) = subject.game, subject.prediction
     return {
-        "text": game.provenance.get("text", game.provenance.get("image", "")), "pair": game.provenance.get("pair"),
-        "prediction": prediction, "unit": "probability" if unit == "probability" else "value",
-        "target": subject.model.label(game.target), "payoff": game.payoff_name, "tokens": tokens_of(subject),
-        "picture": picture_of(subject), "notes": (*notes_on(subject.seen), *_unknown_words(subject)),
+        "text": game.provenance.get("text", game.provenance.get("image", "")),
+        "pair": game.provenance.get("pair"),
+        "prediction": prediction,
+        "unit": "probability" if unit == "probability" else "value",
+        "target": subject.model.label(game.target),
+        "payoff": game.payoff_name,
+        "tokens": tokens_of(subject),
+        "picture": picture_of(subject),
+        "notes": (*notes_on(subject.seen), *_unknown_words(subject)),
         "provenance": {
-            "model": subject.model.name, "architecture": game.provenance["architecture"], "removal": game.removal,
+            "model": subject.model.name,
+            "architecture": game.provenance["architecture"],
+            "removal": game.removal,
         },
-    }  # fmt: skip
+    }
 
 
 def _answer(subject: AnswerSubject) -> dict[str, Any]:
     """An answer to a prompt: both, what the answer is worth with the whole prompt, and how it was read."""
     facts, (text, tokens), worth = subject.facts, subject.shown, subject.worth
-    kept = ("model", "architecture", "removal", "filler", "answer from", "rather than", "prompt tokens", "answer tokens",
-            "reading")  # fmt: skip
+    kept = (
+        "model",
+        "architecture",
+        "removal",
+        "filler",
+        "answer from",
+        "rather than",
+        "prompt tokens",
+        "answer tokens",
+        "reading",
+    )
     return {
-        "text": text, "pair": subject.before, "tokens": tokens, "target": subject.main, "payoff": subject.payoff,
-        "unit": "value", "prediction": ((subject.main, worth[0]),), "said": subject.said,
+        "text": text,
+        "pair": subject.before,
+        "tokens": tokens,
+        "target": subject.main,
+        "payoff": subject.payoff,
+        "unit": "value",
+        "prediction": ((subject.main, worth[0]),),
+        "said": subject.said,
         "notes": (*facts["notes"], *subject.notes),
-        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
-        | {"passes": subject.game.passes},
-    }  # fmt: skip
+        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None} | {"passes": subject.game.passes},
+    }
 
 
 def _drawing(subject: Any, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
@@ -109,9 +138,7 @@ def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) ->
             yield f"{name}={value!r:.40} concerns {', '.join(taking)}; the other methods do not take it."
 
 
-def _on_targets(
-    attributions: Mapping[str, Attribution], others: Mapping[str, Mapping[str, Attribution]]
-) -> Iterator[str]:
+def _on_targets(attributions: Mapping[str, Attribution], others: Mapping[str, Mapping[str, Attribution]]) -> Iterator[str]:
     """How many other targets were explained, and by which methods."""
     targets = _targets(others)
     if not targets:

@@ -105,9 +105,7 @@ def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     return _tell(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
 
 
-def _against_the_mask(
-    subject: Explained, graph: Graph, credit: Attribution, rule: FlowRule, outputs: list[int]
-) -> Attribution:
+def _against_the_mask(subject: Explained, graph: Graph, credit: Attribution, rule: FlowRule, outputs: list[int]) -> Attribution:
     """The credit, and beside it that of uniform attention under the same causal mask."""
     if not graph.causal:
         return credit

@@ -105,8 +105,12 @@ def _check_weights(weights: Any, rows: int) -> FloatArray:
 
 def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by: str, seed: int) -> Compared:
     counted = "as given" if weighted else "equal"
-    facts = {"background rows": len(given), "background given": len(given), "background by": "all",
-             "background weights": counted}  # fmt: skip
+    facts = {
+        "background rows": len(given),
+        "background given": len(given),
+        "background by": "all",
+        "background weights": counted,
+    }
     if most is None or len(given) <= most:
         return Compared(given, weights, facts=facts)
     if by == "draw":

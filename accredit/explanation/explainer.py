@@ -68,9 +68,17 @@ def _answer_text(text: Any, model: Any, request: TextRequest, notes: tuple[str, 
 def subject_in_text(text: Any, model: Any, request: TextRequest) -> Subject:
     """A text as the request deals it out to players."""
     return subject_of(
-        model, text, players=text_players(request), target=request.target, payoff=request.payoff, removal=request.removal,
-        budget=request.budget, seed=request.seed, cut=request.cut, prefix=request.prefix,
-    )  # fmt: skip
+        model,
+        text,
+        players=text_players(request),
+        target=request.target,
+        payoff=request.payoff,
+        removal=request.removal,
+        budget=request.budget,
+        seed=request.seed,
+        cut=request.cut,
+        prefix=request.prefix,
+    )
 
 
 def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tuple[str, ...] = ()) -> Explanation:
@@ -83,14 +91,18 @@ def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tu
 def subject_in_picture(picture: Any, model: Any, request: PictureRequest) -> Subject:
     """A picture as the request deals it out to players."""
     return subject_of(
-        model, picture, players=picture_players(request.players, request.segments), target=request.target,
-        payoff=request.payoff, removal=request.removal, budget=request.budget, seed=request.seed,
-    )  # fmt: skip
+        model,
+        picture,
+        players=picture_players(request.players, request.segments),
+        target=request.target,
+        payoff=request.payoff,
+        removal=request.removal,
+        budget=request.budget,
+        seed=request.seed,
+    )
 
 
-def _answer_rows(
-    rows: Any, model: Any, request: RowRequest, questions: Sequence[Questions] | None = None
-) -> TableExplanation:
+def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Sequence[Questions] | None = None) -> TableExplanation:
     """`questions`, one for each method, have been prepared for this model and request."""
     from accredit.explanation.table import beside
     from accredit.explanation.table_run import open_model
@@ -147,17 +159,27 @@ def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
         raise InvalidInput(
             f"out is a file of one method, and methods names {len(methods)}; call once per method, with a file for each: "
             f"methods={first!r}, out='{first}.jsonl'",
-            argument="out", code="several methods",
-        )  # fmt: skip
+            argument="out",
+            code="several methods",
+        )
     return tuple(
         Questions(
-            model, request.background, method=method.name, players=request.players, payoff=request.payoff,
-            budget=request.budget, seed=request.seed, dependence=request.dependence, weights=request.weights,
-            most_background=request.most_background, background_by=request.background_by, names=request.names,
+            model,
+            request.background,
+            method=method.name,
+            players=request.players,
+            payoff=request.payoff,
+            budget=request.budget,
+            seed=request.seed,
+            dependence=request.dependence,
+            weights=request.weights,
+            most_background=request.most_background,
+            background_by=request.background_by,
+            names=request.names,
             interactions=request.interactions,
         )
         for method in methods
-    )  # fmt: skip
+    )
 
 
 def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
@@ -178,14 +200,32 @@ def subject_in_prompt(prompt: Any, model: Any, request: AnswerRequest, journal: 
     form: dict[str, Any] = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
     form |= {"target": request.target} | ({} if journal is None else {"journal": journal})
     return answer_subject(
-        model, prompt, answer=request.answer, generate=request.generate, players=request.players, payoff=request.payoff,
-        removal=request.removal, budget=request.budget, seed=request.seed, **form,
-    )  # fmt: skip
+        model,
+        prompt,
+        answer=request.answer,
+        generate=request.generate,
+        players=request.players,
+        payoff=request.payoff,
+        removal=request.removal,
+        budget=request.budget,
+        seed=request.seed,
+        **form,
+    )
 
 
 PROMPTED = (
-    "rather_than", "context", "query", "fixed", "filler", "memory", "batch", "template", "separator", "chat", "prefix",
-)  # fmt: skip
+    "rather_than",
+    "context",
+    "query",
+    "fixed",
+    "filler",
+    "memory",
+    "batch",
+    "template",
+    "separator",
+    "chat",
+    "prefix",
+)
 
 
 def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation:
@@ -215,9 +255,7 @@ class Door(Protocol[P, Result]):
 class RowDoor(Protocol[P, Result]):
     """The same for rows, whose background may stand behind the model."""
 
-    def __call__(
-        self, rows: Any, /, model: Any, background: Any = None, *args: P.args, **settings: P.kwargs
-    ) -> Result: ...
+    def __call__(self, rows: Any, /, model: Any, background: Any = None, *args: P.args, **settings: P.kwargs) -> Result: ...
 
 
 def door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], Door[P, Result]]:
@@ -262,9 +300,7 @@ def explain_text(text: Any = None, model: Any = None, tokenizer: Any = None, *, 
 
 
 @door(PictureRequest)
-def explain_picture(
-    picture: Any = None, model: Any = None, processor: Any = None, *, request: PictureRequest
-) -> Explanation:
+def explain_picture(picture: Any = None, model: Any = None, processor: Any = None, *, request: PictureRequest) -> Explanation:
     """Which parts of a picture earned the model's output. Settings are those of `PictureRequest`.
 
     A picture is a path, a PIL image, an array or a tensor. `model` is None (the built-in one), a folder, a transformers
@@ -296,9 +332,7 @@ def explain_rows(rows: Any, model: Any, background: Any = None, *, request: RowR
 
 
 @door(AnswerRequest)
-def explain_answer(
-    prompt: Any = None, model: Any = None, tokenizer: Any = None, *, request: AnswerRequest
-) -> Explanation:
+def explain_answer(prompt: Any = None, model: Any = None, tokenizer: Any = None, *, request: AnswerRequest) -> Explanation:
     """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it. Settings
     are those of `AnswerRequest`.
 
@@ -357,9 +391,7 @@ class Explainer:
             return _answer_rows(given, self.model, *self._prepared(settings))
         if kind == "answer":
             request = make_request(AnswerRequest, settings)
-            return _answer_prompt(
-                given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request
-            )
+            return _answer_prompt(given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request)
         return self._answer_input(given, kind, settings)
 
     def _answer_input(self, given: Any, kind: Kind, settings: dict[str, Any]) -> Explanation:
@@ -451,9 +483,7 @@ def kind_of(given: Any, model: Any, settings: Mapping[str, Any]) -> Kind:
     if settings.get("background") is not None:
         return "rows"
     if given is None:
-        raise InvalidInput(
-            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'"
-        )
+        raise InvalidInput("nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'")
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
     if isinstance(given, Path):
@@ -472,14 +502,10 @@ def _table_beside_a_function(given: Any, model: Any) -> bool:
 
 
 @overload
-def explain(
-    given: str | tuple[str, str] | Path, model: Any = None, tokenizer: Any = None, **settings: Any
-) -> Explanation: ...
+def explain(given: str | tuple[str, str] | Path, model: Any = None, tokenizer: Any = None, **settings: Any) -> Explanation: ...
 @overload
 def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any: ...
-def explain(
-    given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any
-) -> Explanation | TableExplanation:
+def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Explanation | TableExplanation:
     """Which words of a text, parts of a picture, columns of a table's rows or parts of a prompt earned the model's output.
 
     It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows` and

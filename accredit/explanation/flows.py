@@ -28,9 +28,7 @@ REPORTED = 96  # tokens up to which every token's range over all max flows is co
 SAME_CREDIT, SAME_ORDER = 0.1, 0.95  # distance and rank correlation from which a credit is that of the mask
 UNIFORM = "uniform attention under the same causal mask"
 Explained = Subject | AnswerSubject
-PAIRS = (
-    64  # pairs that are looked at for the collapse share, of up to PAIRED tokens; fewer of more, each costs a max flow
-)
+PAIRS = 64  # pairs that are looked at for the collapse share, of up to PAIRED tokens; fewer of more, each costs a max flow
 PAIRED = 256
 DRAWN: dict[str, FlowRule] = {"flow": "barrier", "flow-l2": "l2", "flow-shapley": "barrier"}  # method -> the rule drawn
 
@@ -102,9 +100,7 @@ def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[str]:
         if distance is None:
             continue
         order = credit.certificate.get("uniform_rank_correlation")
-        measured = f"{distance:.0%} of its credit lies elsewhere" + (
-            "" if order is None else f", rank correlation {order:.2f}"
-        )
+        measured = f"{distance:.0%} of its credit lies elsewhere" + ("" if order is None else f", rank correlation {order:.2f}")
         if distance <= SAME_CREDIT or (order is not None and order >= SAME_ORDER):
             yield f"Warning: {name} is close to {UNIFORM} ({measured}): it shows the mask more than the model."
         else:

@@ -38,9 +38,7 @@ def integrated(
     return _each(subject, lambda at: integrated_gradients_at(at, tolerance, most_steps, steps), baseline, layer)
 
 
-def sequential(
-    subject: Asked, baseline: Any = None, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS
-) -> Credit:
+def sequential(subject: Asked, baseline: Any = None, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS) -> Credit:
     """On a line of its own for each player."""
     steps = min(STEPS, most_steps)
     return _each(subject, lambda at: sequential_integrated_gradients_at(at, tolerance, most_steps, steps), baseline)
@@ -64,9 +62,7 @@ def expected(
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
     targets = {target: [points[target] for points in by_baseline] for target in by_baseline[0]}
     first, most = (min(SAMPLES, most_steps), most_steps) if samples is None else (samples, samples)
-    return _credit(
-        subject, {target: draw(points, subject.seed, first, most, noise) for target, points in targets.items()}
-    )
+    return _credit(subject, {target: draw(points, subject.seed, first, most, noise) for target, points in targets.items()})
 
 
 def draw(points: list[Point], seed: int, samples: int, most: int, noise: float) -> Attribution:
@@ -83,9 +79,7 @@ def draw(points: list[Point], seed: int, samples: int, most: int, noise: float) 
 def lift(subject: Asked, baseline: Any = None, layer: Layer = None) -> Credit:
     """Differences to one or several baselines, passed down by the rules of DeepLIFT."""
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
-    return _credit(
-        subject, {target: deep_lift_at([points[target] for points in by_baseline]) for target in by_baseline[0]}
-    )
+    return _credit(subject, {target: deep_lift_at([points[target] for points in by_baseline]) for target in by_baseline[0]})
 
 
 def rule(subject: Asked, layer: Layer = None) -> Credit:
@@ -130,9 +124,7 @@ def _points(subject: Asked, baseline: Any, layer: Layer) -> dict[str, Point]:
 def _of_answer(subject: AnswerSubject, baseline: Any, layer: Layer) -> dict[str, Point]:
     answers = [answer.ids for answer in subject.answers]
     if layer is not None and len(answers) > 1:
-        raise InvalidInput(
-            "layer is given, and two answers are compared, which are read apart; ask without rather_than"
-        )
+        raise InvalidInput("layer is given, and two answers are compared, which are read apart; ask without rather_than")
     targets = {
         name: None if name == subject.main else where
         for name, where in zip(subject.games.outputs, subject.games.where, strict=True)

@@ -63,8 +63,10 @@ def _graph(subject: Subject | AnswerSubject, tensor: str) -> Graph:
     parts = _read(subject, tensor, heads).parts
     joined = _join(parts, tensor)
     chosen = {
-        "tensor": tensor, "heads": str(heads), "layers": f"all {len(joined)}" if layers is None else str(layers),
-    }  # fmt: skip
+        "tensor": tensor,
+        "heads": str(heads),
+        "layers": f"all {len(joined)}" if layers is None else str(layers),
+    }
     return graph_of_parts(subject, parts, some_layers(joined, layers), chosen)
 
 
@@ -135,9 +137,7 @@ def _decoder_names(subject: Subject | AnswerSubject, count: int) -> list[str]:
     """Tokens that the decoder reads, under names that say so."""
     if not isinstance(subject, AnswerSubject):
         prefix: tuple[str, ...] = subject.seen.prefix_tokens or tuple(f"token {k + 1}" for k in range(count))
-        return [
-            f"{token.strip('Ġ▁ ') or '␣'} ({'prefix' if subject.seen.prefix_tokens else 'decoder'})" for token in prefix
-        ]
+        return [f"{token.strip('Ġ▁ ') or '␣'} ({'prefix' if subject.seen.prefix_tokens else 'decoder'})" for token in prefix]
     model, ids = subject.model, subject.decoder_ids
     start = [str(token) for token in model.tokenizer.convert_ids_to_tokens(model.start.tolist())]
     words = [visible(piece) for piece in model.pieces(ids[len(start) :])]

@@ -118,9 +118,13 @@ class Ground:
         if self._form is None:
             try:
                 self._form = ClosedForm(
-                    self.model.model, self.background, value=self.sharing.value, interactions=self.sharing.interactions,
-                    weight=None if self.background is None else self.compared.weights, players=self.sharing.partition.owner,
-                )  # fmt: skip
+                    self.model.model,
+                    self.background,
+                    value=self.sharing.value,
+                    interactions=self.sharing.interactions,
+                    weight=None if self.background is None else self.compared.weights,
+                    players=self.sharing.partition.owner,
+                )
             except (NotTrees, NotLinear, NotSeparable) as why:
                 self._why = str(why)
                 raise NoClosedForm(self._why) from None
@@ -156,9 +160,7 @@ class Ground:
         columns = [table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(table.shape[1])]
         usable = [i for i, c in enumerate(columns) if getattr(c.dtype, "kind", "O") in "biuf"]
         numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), len(table))
-        steady = (
-            np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)
-        )
+        steady = np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)
         if steady.sum() < 2:
             return ()
         together = np.abs(np.corrcoef(numbers[steady]))

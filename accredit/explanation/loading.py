@@ -78,9 +78,7 @@ def load_model(subject: Any, model: Any, tokenizer: Any = None, **reading: Any) 
     return found
 
 
-def _load_model(
-    subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
-) -> TextModel | ImageModel | StringModel:
+def _load_model(subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)
     if text and tokenizer is None and reads_strings(model):
         return as_string_model(model)
@@ -94,9 +92,7 @@ def _load_model(
         return as_image_model(model, **reading)
     if model is None:
         if isinstance(subject, tuple):
-            raise InvalidInput(
-                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…"
-            )
+            raise InvalidInput("the built-in model reads one text, and a pair was given; name a model of pairs: model=…")
         return builtin_model("text" if isinstance(subject, str) else "image")
     if isinstance(model, str | Path):
         return load_text_model(model) if text else load_model(model)
@@ -131,13 +127,9 @@ def subject_of(
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
             what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
-            raise InvalidInput(
-                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)"
-            )
+            raise InvalidInput(f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)")
         if for_pictures(players):
-            raise InvalidInput(
-                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'"
-            )
+            raise InvalidInput(f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'")
         if removal is not None and not isinstance(removal, str):
             raise InvalidInput(f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero")
         options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}

@@ -24,9 +24,7 @@ def show_prompt(parts: Any, players: tuple[str, ...], model: AnsweringModel | No
     text, own = _own(getattr(parts, "source", parts), model)
     said, so_far = parts.shown if hasattr(parts, "prefix") else ("", [])
     written = [(text, *each, 0) for each in own] + [(said, *each, 1) for each in so_far]
-    return text, tuple(
-        Token(visible(all_of[a:b]), a, b, players[who], part=part) for all_of, a, b, who, part in written
-    )
+    return text, tuple(Token(visible(all_of[a:b]), a, b, players[who], part=part) for all_of, a, b, who, part in written)
 
 
 def _own(parts: Any, model: AnsweringModel | None) -> tuple[str, list[tuple[int, int, int]]]:
@@ -62,10 +60,7 @@ def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before:
     first: dict[str, tuple[int, int]] = {}
     for token in tokens:
         first.setdefault(token.player, (token.part, token.start))
-    levels = [
-        [[a for a, _ in rule(part)] for rule in (paragraph_spans, sentence_spans, word_spans)]
-        for part in (text, before)
-    ]
+    levels = [[[a for a, _ in rule(part)] for rule in (paragraph_spans, sentence_spans, word_spans)] for part in (text, before)]
     tree: dict[tuple[int, int], dict[int, dict[int, list[str]]]] = {}
     for player in players:
         part, at = first[player]

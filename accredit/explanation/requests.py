@@ -84,9 +84,7 @@ class Request:
         optional_whole(self.budget, "budget", example=1000)
         check_seed(self.seed)
         if self.announce is not None and not callable(self.announce):
-            raise InvalidInput(
-                f"announce is {shown(self.announce)}; give a function of one line of text, for example print"
-            )
+            raise InvalidInput(f"announce is {shown(self.announce)}; give a function of one line of text, for example print")
 
     @property
     def readings(self) -> dict[str, Any]:
@@ -143,9 +141,7 @@ class TextRequest(ModelRequest):
     kind = "text"
     said = "a text"
 
-    players: str | Groups | None = setting(
-        None, "word (default), token, sentence, or JSON: names with token positions."
-    )
+    players: str | Groups | None = setting(None, "word (default), token, sentence, or JSON: names with token positions.")
     payoff: Payoff | None = setting(None, PAYOFFS)
     removal: str | None = setting(None, "mask, delete, attention, pad or zero.")
     cut: bool = setting(False, "Explain the beginning of a text that is longer than the model reads.")
@@ -213,19 +209,13 @@ class RowRequest(Request):
     background: Any = setting(None, "A table of rows that rows are compared with.")
     players: Columns | None = setting(None, "JSON: names with the columns of each group.")
     payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
-    dependence: str | None = setting(
-        None, "What stands in for absent columns: interventional, empirical, gaussian or cover."
-    )
+    dependence: str | None = setting(None, "What stands in for absent columns: interventional, empirical, gaussian or cover.")
     weights: Any = None
     most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1)
-    background_by: By | None = setting(
-        None, "How they are chosen: draw (default) or medoids, counted by what they stand for."
-    )
+    background_by: By | None = setting(None, "How they are chosen: draw (default) or medoids, counted by what they stand for.")
     names: Sequence[str] | None = None
     interactions: bool = setting(False, "Also the interaction of every two columns of a row.")
-    trusted: Sequence[str] = setting(
-        (), "Types in a skops file that may be loaded, with commas between them.", flag="--trust"
-    )
+    trusted: Sequence[str] = setting((), "Types in a skops file that may be loaded, with commas between them.", flag="--trust")
     executor: str | None = setting(None, "Where rows are explained: serial (default), processes:2, dask.")
     out: str | Path | None = None
 

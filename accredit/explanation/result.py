@@ -86,8 +86,13 @@ class FlowPicture:
         put(self, "notes", tuple(self.notes))
         put(self, "value", float(self.value))
         count, layers = len(self.columns), len(self.edges)
-        shapes = {"through": (layers + 1, count), "edges": (layers, count, count), "cut": (layers, count, count),
-                  "source_cut": (count,), "sink_cut": (count,)}  # fmt: skip
+        shapes = {
+            "through": (layers + 1, count),
+            "edges": (layers, count, count),
+            "cut": (layers, count, count),
+            "source_cut": (count,),
+            "sink_cut": (count,),
+        }
         for name, shape in shapes.items():
             array = real_numbers(getattr(self, name), f"flow.{name}", copy=True)
             if array.shape != shape or not np.isfinite(array).all():
@@ -223,9 +228,7 @@ class Explanation(Result):
             put(self, name, _texts(getattr(self, name), name))
         put(self, "refused", {name: check_text(why, f"refused[{name!r}]") for name, why in self.refused.items()})
         put(self, "tokens", tuple(self.tokens))
-        if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(
-            self.refused
-        ):
+        if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(self.refused):
             raise InvalidInput(f"methods {list(self.methods)} must each be either in attributions or in refused")
         every = [self.attributions, *self.others.values()]
         for name, attribution in (pair for credited in every for pair in credited.items()):
@@ -275,11 +278,18 @@ class Explanation(Result):
         known = credit.baseline is not None and credit.total is not None
         worth = ((output, (credit.baseline or 0.0) + (credit.total or 0.0)),) if known else ()
         return replace(
-            self, prediction=self.prediction if self.said is None else worth, target=output, methods=methods,
-            attributions=credited, refused={}, seconds=seconds, flow=None,
+            self,
+            prediction=self.prediction if self.said is None else worth,
+            target=output,
+            methods=methods,
+            attributions=credited,
+            refused={},
+            seconds=seconds,
+            flow=None,
             unsigned=tuple(name for name in self.unsigned if name in credited),
-            notes=tuple(note for note in self.notes if SAME_PASSES not in note), others={},
-        )  # fmt: skip
+            notes=tuple(note for note in self.notes if SAME_PASSES not in note),
+            others={},
+        )
 
     def top(self, count: int) -> Attribution:
         """The `count` players of largest credit by the first method that answered."""
@@ -348,9 +358,7 @@ class Explanation(Result):
 
     def _by_output(self, method: str) -> dict[str, Attribution]:
         """One method's attributions, for every output that it was asked for."""
-        return {self.target: self[method]} | {
-            name: each[method] for name, each in self.others.items() if method in each
-        }
+        return {self.target: self[method]} | {name: each[method] for name, each in self.others.items() if method in each}
 
     def to_shap(self, method: str | None = None) -> shap.Explanation:
         """One method's credit as a `shap.Explanation`, for shap's plots: values (players,), of several outputs (players,

@@ -175,9 +175,7 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
         asked.ground.form()
     except NoClosedForm:
         return ()
-    return (
-        f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",
-    )
+    return (f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",)
 
 
 def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
@@ -188,9 +186,16 @@ def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):
         game = row_game(
-            asked.model, asked.unit, asked.outputs, asked.both, asked.start + r, asked.compared.weights, asked.partition,
-            dependence=asked.dependence, seed=asked.seed,
-        )  # fmt: skip
+            asked.model,
+            asked.unit,
+            asked.outputs,
+            asked.both,
+            asked.start + r,
+            asked.compared.weights,
+            asked.partition,
+            dependence=asked.dependence,
+            seed=asked.seed,
+        )
         kept = cached(game) if asked.interactions else game
         if asked.interactions:
             pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
@@ -222,9 +227,7 @@ def _gather(each: list[Attributions], asked: Asked) -> Answer:
     known = all(one.interval is not None for one in every)
     interval = None
     if known:
-        interval = np.stack(
-            [np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each]
-        )
+        interval = np.stack([np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each])
     return Answer(
         np.stack([one.credit for one in each]),
         np.array([each[0][name].baseline or 0.0 for name in asked.outputs]),

@@ -47,8 +47,9 @@ def positions(given: Any, names: Sequence[str], argument: str) -> Picked:
             f"{argument} is {shown(given)}, which picks none of {len(names)}; {RULE}", argument=argument, code="empty"
         )
     if len(set(found)) < len(found) and argument != "rows":
-        raise InvalidInput(f"{argument} is {shown(given)}, which picks one of them twice; name each once",
-                           argument=argument, code="twice")  # fmt: skip
+        raise InvalidInput(
+            f"{argument} is {shown(given)}, which picks one of them twice; name each once", argument=argument, code="twice"
+        )
     return found
 
 
@@ -56,8 +57,9 @@ def _slice(given: slice, count: int, argument: str) -> list[int]:
     try:
         return list(range(count))[given]
     except (TypeError, ValueError):
-        raise InvalidInput(f"{argument} is {shown(given)}; a slice has whole numbers, as in [2:5]",
-                           argument=argument, code="type") from None  # fmt: skip
+        raise InvalidInput(
+            f"{argument} is {shown(given)}; a slice has whole numbers, as in [2:5]", argument=argument, code="type"
+        ) from None
 
 
 def _list(given: Any, names: Sequence[str], argument: str) -> list[int]:
@@ -67,8 +69,9 @@ def _list(given: Any, names: Sequence[str], argument: str) -> list[int]:
         if not all(flags) or len(every) != len(names):
             raise InvalidInput(
                 f"{argument} is {shown(given)}; a list of True and False has one for each of the {len(names)}",
-                argument=argument, code="shape",
-            )  # fmt: skip
+                argument=argument,
+                code="shape",
+            )
         return [place for place, kept in enumerate(every) if kept]
     return [_position(one, names, argument) for one in every]
 
@@ -78,11 +81,15 @@ def _position(one: Any, names: Sequence[str], argument: str) -> int:
     if isinstance(one, str) and argument != "rows":
         if one in names:
             return list(names).index(one)
-        raise InvalidInput(f"{argument} is {shown(one)}; there are {read_list(names)}{did_you_mean(one, names)}",
-                           argument=argument, code="unknown")  # fmt: skip
+        raise InvalidInput(
+            f"{argument} is {shown(one)}; there are {read_list(names)}{did_you_mean(one, names)}",
+            argument=argument,
+            code="unknown",
+        )
     if isinstance(one, int | np.integer) and not isinstance(one, bool | np.bool_):
         if -len(names) <= one < len(names):
             return int(one) % len(names)
-        raise InvalidInput(f"{argument} is {shown(one)}; positions go from {-len(names)} to {len(names) - 1}",
-                           argument=argument, code="range")  # fmt: skip
+        raise InvalidInput(
+            f"{argument} is {shown(one)}; positions go from {-len(names)} to {len(names) - 1}", argument=argument, code="range"
+        )
     raise InvalidInput(f"{argument} is {shown(one)}; {RULE}", argument=argument, code="type")

@@ -82,9 +82,7 @@ def _ends(one: Interactions) -> FloatArray:
     return square
 
 
-def row_interactions(
-    players: tuple[str, ...], values: FloatArray, ends: FloatArray | None, **known: Any
-) -> Interactions:
+def row_interactions(players: tuple[str, ...], values: FloatArray, ends: FloatArray | None, **known: Any) -> Interactions:
     """The pairs of one row as interactions; `values` (players, players), `ends` (players, players, 2)."""
     first, second = np.triu_indices(len(players), 1)
     named: dict[Coalition, float] = {

@@ -48,11 +48,19 @@ def from_shap(
     notes = _unread(explanation)
     nobody = _base(read, notes)
     table = TableExplanation(
-        _players(read, notes), _outputs(read), read.credit, nobody,
-        _predictions(predictions, nobody + read.credit.sum(axis=1), notes), _cells(read, notes), METHOD,
-        precision=Precision.unknown(NOBODY_SAID), notes=tuple(notes), provenance=_provenance(explanation),
-        method_name=METHOD, **_pairs(read),
-    )  # fmt: skip
+        _players(read, notes),
+        _outputs(read),
+        read.credit,
+        nobody,
+        _predictions(predictions, nobody + read.credit.sum(axis=1), notes),
+        _cells(read, notes),
+        METHOD,
+        precision=Precision.unknown(NOBODY_SAID),
+        notes=tuple(notes),
+        provenance=_provenance(explanation),
+        method_name=METHOD,
+        **_pairs(read),
+    )
     if not read.single:
         return table
     each = {name: table.row(0, name) for name in table.outputs}
@@ -124,8 +132,9 @@ def _values(explanation: Any) -> FloatArray:
         raise InvalidInput(
             f"explanation is {shown(explanation)}; give what an explainer of shap returns when it is called: "
             "from_shap(explainer(rows)), not the array of shap_values",
-            argument="explanation", code="type",
-        )  # fmt: skip
+            argument="explanation",
+            code="type",
+        )
     found = _numbers(explanation.values, "values")
     if found is None or found.ndim == 0 or not found.size:
         raise _unreadable("it holds no values", "empty")
@@ -158,8 +167,9 @@ def _are_pairs(values: FloatArray, base: FloatArray | None, outputs: Any, asked:
     raise InvalidInput(
         f"interactions is not given, and values of shape {values.shape} may be (rows, columns, columns) or (rows, columns, "
         "outputs): write interactions=True or interactions=False",
-        argument="interactions", code="missing",
-    )  # fmt: skip
+        argument="interactions",
+        code="missing",
+    )
 
 
 def _base(read: Arranged, notes: list[str]) -> FloatArray:
@@ -191,8 +201,9 @@ def _predictions(given: Any, summed: FloatArray, notes: list[str]) -> FloatArray
     if found.size != summed.size or len(np.atleast_1d(found)) != len(summed):
         raise InvalidInput(
             f"predictions has shape {found.shape}; {summed.shape[0]} rows in {summed.shape[1]} outputs are needed",
-            argument="predictions", code="shape",
-        )  # fmt: skip
+            argument="predictions",
+            code="shape",
+        )
     return found.reshape(summed.shape)
 
 

@@ -97,9 +97,7 @@ class TableExplanation(Result):
     pairs_precision: Precision = field(default_factory=Precision.unknown)
     pairs_interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
     level: float = defaults.LEVEL  # of the intervals of the credits
-    apart: tuple[
-        tuple[int, Precision], ...
-    ] = ()  # rows, by position, whose numbers are known in another way than the others'
+    apart: tuple[tuple[int, Precision], ...] = ()  # rows, by position, whose numbers are known in another way than the others'
     method_name: str = ""  # as in `methods`, for example "shapley"; `method` also says how it was computed
     by_other_methods: Mapping[str, TableExplanation] = field(default_factory=dict)  # the same rows, by further methods
 
@@ -118,9 +116,7 @@ class TableExplanation(Result):
             if not isinstance(getattr(self, name), Precision):
                 raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()")
         if (self.interval is not None) != (self.precision.known is Known.INTERVAL):
-            raise InvalidInput(
-                f"precision is {self.precision.known}; intervals are given if, and only if, it is interval"
-            )
+            raise InvalidInput(f"precision is {self.precision.known}; intervals are given if, and only if, it is interval")
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
         self._check_pairs((count, shape[1], *shape[1:]))
@@ -152,12 +148,13 @@ class TableExplanation(Result):
             )
         for name, other in self.by_other_methods.items():
             if not isinstance(other, TableExplanation) or other.by_other_methods:
-                raise InvalidInput(
-                    f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method"
-                )
+                raise InvalidInput(f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method")
             same = (other.players, other.outputs, other.rows, other.target) == (
-                self.players, self.outputs, self.rows, self.target,
-            )  # fmt: skip
+                self.players,
+                self.outputs,
+                self.rows,
+                self.target,
+            )
             if not same or name != other.method_name or name == self.method_name:
                 raise InvalidInput(
                     f"by_other_methods[{shown(name)}] is by {other.method_name!r}; it must be about the same rows, columns, "
@@ -169,9 +166,7 @@ class TableExplanation(Result):
         for row, precision in self.apart:
             whole_number(row, "a row of apart", 0, count - 1)
             if not isinstance(precision, Precision) or (precision.known is Known.INTERVAL and self.interval is None):
-                raise InvalidInput(
-                    f"apart says {shown(precision)} of row {row}; write Precision.exact(), or give intervals"
-                )
+                raise InvalidInput(f"apart says {shown(precision)} of row {row}; write Precision.exact(), or give intervals")
         return tuple((int(row), precision) for row, precision in self.apart)
 
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
@@ -247,8 +242,9 @@ class TableExplanation(Result):
             raise InvalidInput(
                 f"outputs picks {len(outputs)}, and one row's attribution is about one; write [{row}, :, "
                 f"{self.outputs[outputs[0]]!r}], or [[{row}]] for an explanation of that row in all of them",
-                argument="outputs", code="shape",
-            )  # fmt: skip
+                argument="outputs",
+                code="shape",
+            )
         return outputs[0] if isinstance(outputs, list) else outputs
 
     def _part(self, rows: list[int], columns: Picked, outputs: Picked) -> TableExplanation:
@@ -284,9 +280,15 @@ class TableExplanation(Result):
         k = self._place_of(row, output)
         precision = dict(self.apart).get(row % len(self), self.precision)
         ends = self.interval[row, :, k] if self.interval is not None and precision.known is Known.INTERVAL else None
-        facts = {"row": self.rows[row], "model": self.model, "target": self.outputs[k], "payoff": self.payoff,
-                 "prediction": float(self.prediction[row, k]), "dependence": self.dependence,
-                 "values": {p: column[row] for p, column in zip(self.players, self.values, strict=True)}}  # fmt: skip
+        facts = {
+            "row": self.rows[row],
+            "model": self.model,
+            "target": self.outputs[k],
+            "payoff": self.payoff,
+            "prediction": float(self.prediction[row, k]),
+            "dependence": self.dependence,
+            "values": {p: column[row] for p, column in zip(self.players, self.values, strict=True)},
+        }
         return Attribution(
             self.players,
             self.credit[row, :, k],
@@ -377,9 +379,7 @@ class TableExplanation(Result):
             each = {name: one.to_pandas(output) for name, one in self.items()}
             return pandas.concat(each, names=["method"])
         k = self.place(output)
-        frame = pandas.DataFrame(
-            self.credit[:, :, k], index=pandas.Index(self.rows, name="row"), columns=list(self.players)
-        )
+        frame = pandas.DataFrame(self.credit[:, :, k], index=pandas.Index(self.rows, name="row"), columns=list(self.players))
         frame["(base value)"], frame["(prediction)"] = float(self.base[k]), self.prediction[:, k]
         return frame
 
@@ -406,9 +406,7 @@ class TableExplanation(Result):
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
             data["by_other_methods"] = {name: cls._from_plain(other) for name, other in others.items()}
-            read_list(
-                data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart"
-            )
+            read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart")
             data["rows"] = [check_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])

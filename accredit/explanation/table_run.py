@@ -51,8 +51,15 @@ class TableRun:
     def settings(self) -> dict[str, Any]:
         """What every part is asked; nothing is left to be chosen part by part."""
         asked = self.whole
-        return {"method": asked.method.name, "payoff": asked.payoff, "players": self.players, "dependence": asked.dependence,
-                "budget": asked.budget, "seed": asked.seed, "interactions": asked.interactions}  # fmt: skip
+        return {
+            "method": asked.method.name,
+            "payoff": asked.payoff,
+            "players": self.players,
+            "dependence": asked.dependence,
+            "budget": asked.budget,
+            "seed": asked.seed,
+            "interactions": asked.interactions,
+        }
 
     @property
     def _names(self) -> tuple[str, ...] | None:
@@ -163,9 +170,13 @@ def _content(rows: Rows) -> list[Any]:
 
 
 def explain_parts(
-    run: TableRun, *, target: str | int | None = None, executor: str = "serial", out: str | Path | None = None,
+    run: TableRun,
+    *,
+    target: str | int | None = None,
+    executor: str = "serial",
+    out: str | Path | None = None,
     watch: Watch | None = None,
-) -> TableExplanation:  # fmt: skip
+) -> TableExplanation:
     """What `explain_rows` gives, computed part by part; with `out` also written there, and what is there is not asked again."""
     if out is None and executor == "serial":
         return explanation_of(run.whole, answer_rows(run.whole, watch), target)
@@ -185,9 +196,7 @@ def explain_parts(
     return explanation_of(run.whole, read, target)
 
 
-def explain_table_file(
-    run: TableRun, out: str | Path, executor: str = "serial", watch: Watch | None = None
-) -> tuple[int, int]:
+def explain_table_file(run: TableRun, out: str | Path, executor: str = "serial", watch: Watch | None = None) -> tuple[int, int]:
     """Explain rows into JSON lines or, if `out` ends in .parquet, into one parquet table, without holding them.
 
     Returns how many rows there are, and how many of them had been done before.
@@ -236,25 +245,32 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
     return done
 
 
-def _line(
-    asked: Asked, answer: Answer, row: int, prediction: FloatArray, values: list[Any], number: int, run: str
-) -> str:
+def _line(asked: Asked, answer: Answer, row: int, prediction: FloatArray, values: list[Any], number: int, run: str) -> str:
     """One row as JSON: `row` is its place in the answer, `number` its place in the table."""
     players = asked.partition.players
     outputs: dict[str, dict[str, Any]] = {}
     for k, name in enumerate(asked.outputs):
         said: dict[str, Any] = {
-            "prediction": float(prediction[k]), "base": float(answer.base[k]),
+            "prediction": float(prediction[k]),
+            "base": float(answer.base[k]),
             "credit": dict(zip(players, answer.credit[row, :, k].tolist(), strict=True)),
-        }  # fmt: skip
+        }
         if answer.interval is not None:
             said["interval"] = dict(zip(players, answer.interval[row, :, k].tolist(), strict=True))
         if answer.pairs is not None:
             said["interactions"] = _pairs_of(answer.pairs, players, row, k)
         outputs[name] = said
-    data = {"row": number, "name": asked.rows.names[number], "run": run, "method": answer.method, "payoff": asked.unit,
-            "model": asked.model.name, "precision": answer.precision.as_plain(), "outputs": outputs,
-            "values": dict(zip(players, values, strict=True))}  # fmt: skip
+    data = {
+        "row": number,
+        "name": asked.rows.names[number],
+        "run": run,
+        "method": answer.method,
+        "payoff": asked.unit,
+        "model": asked.model.name,
+        "precision": answer.precision.as_plain(),
+        "outputs": outputs,
+        "values": dict(zip(players, values, strict=True)),
+    }
     if asked.model.classifies and len(asked.outputs) > 1:
         data["predicted"] = asked.outputs[int(asked.model.predicted(prediction, asked.unit))]
     if answer.pairs is not None:
@@ -266,10 +282,15 @@ def _pairs_of(pairs: RowPairs, players: tuple[str, ...], row: int, output: int) 
     """[player, player, interaction], and the ends of its interval where there is one."""
     ends = pairs.interval
     return [
-        [players[i], players[j], float(pairs.values[row, i, j, output]),
-         *([] if ends is None else ends[row, i, j, output].tolist())]
-        for i in range(len(players)) for j in range(i + 1, len(players))
-    ]  # fmt: skip
+        [
+            players[i],
+            players[j],
+            float(pairs.values[row, i, j, output]),
+            *([] if ends is None else ends[row, i, j, output].tolist()),
+        ]
+        for i in range(len(players))
+        for j in range(i + 1, len(players))
+    ]
 
 
 # Parts and lines put together
@@ -282,12 +303,18 @@ def _join(found: list[Answer]) -> Answer:
     if first.pairs is not None:
         every = [one.pairs for one in found if one.pairs is not None]
         values = np.concatenate([one.values for one in every])
-        pairs = RowPairs(first.pairs.index, values, _worst(one.precision for one in every),
-                         _together(one.interval for one in every))  # fmt: skip
+        pairs = RowPairs(
+            first.pairs.index, values, _worst(one.precision for one in every), _together(one.interval for one in every)
+        )
     return Answer(
-        np.concatenate([one.credit for one in found]), first.base, first.method, _worst(one.precision for one in found),
-        first.claims, _together(one.interval for one in found), pairs,
-    )  # fmt: skip
+        np.concatenate([one.credit for one in found]),
+        first.base,
+        first.method,
+        _worst(one.precision for one in found),
+        first.claims,
+        _together(one.interval for one in found),
+        pairs,
+    )
 
 
 def _together(found: Iterable[FloatArray | None]) -> FloatArray | None:
@@ -302,11 +329,7 @@ def _worst(found: Iterable[Precision]) -> Precision:
     every = list(found)
     mixed = len({one.known for one in every}) > 1
     worst = max(every, key=lambda one: order.index(one.known))
-    return (
-        Precision.unknown("some rows are exact and some estimated")
-        if mixed and worst.known is Known.INTERVAL
-        else worst
-    )
+    return Precision.unknown("some rows are exact and some estimated") if mixed and worst.known is Known.INTERVAL else worst
 
 
 def _read(journal: Path, asked: Asked, one: Answer) -> Answer:
@@ -350,9 +373,16 @@ def _to_parquet(journal: Path, final: Path) -> None:
         for line in lines:
             data = json.loads(line)
             for output, said in data["outputs"].items():
-                table.append({"row": data["row"], "output": output, "base": said["base"], "prediction": said["prediction"],
-                              **{f"credit: {p}": c for p, c in said["credit"].items()},
-                              **{f"interaction: {p} + {q}": x for p, q, x, *_ in said.get("interactions", ())}})  # fmt: skip
+                table.append(
+                    {
+                        "row": data["row"],
+                        "output": output,
+                        "base": said["base"],
+                        "prediction": said["prediction"],
+                        **{f"credit: {p}": c for p, c in said["credit"].items()},
+                        **{f"interaction: {p} + {q}": x for p, q, x, *_ in said.get("interactions", ())},
+                    }
+                )
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(table), buffer)
     put(final, buffer.getvalue())

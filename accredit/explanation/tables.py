@@ -27,9 +27,7 @@ from accredit.models.rows import as_row_model
 
 OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
-COVER = (
-    "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
-)
+COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
 
 def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
@@ -52,19 +50,28 @@ def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> Ta
         answer.interval,
         answer.claims,
         (*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked)),
-        {**asked.compared.facts, "dependence": asked.dependence, "budget": asked.budget, "seed": asked.seed,
-         "accredit": __version__},
+        {
+            **asked.compared.facts,
+            "dependence": asked.dependence,
+            "budget": asked.budget,
+            "seed": asked.seed,
+            "accredit": __version__,
+        },
         **_kept(answer.pairs),
         method_name=asked.method.name,
-    )  # fmt: skip
+    )
 
 
 def _kept(pairs: RowPairs | None) -> dict[str, Any]:
     """Interactions as a result keeps them."""
     if pairs is None:
         return {}
-    return {"pairs": pairs.values, "pairs_index": pairs.index, "pairs_precision": pairs.precision,
-            "pairs_interval": pairs.interval}  # fmt: skip
+    return {
+        "pairs": pairs.values,
+        "pairs_index": pairs.index,
+        "pairs_precision": pairs.precision,
+        "pairs_interval": pairs.interval,
+    }
 
 
 class Questions:
@@ -94,17 +101,21 @@ class Questions:
         self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
         self._fit = Fit(self._model.model)
         if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
-            raise InvalidInput(
-                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees"
-            )
+            raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
         optional_whole(budget, "budget", example=1000)
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
         self._names = None if names is None else tuple(names)
         self._compare = partial(
-            compare_with, most=most_background, by=background_by, weights=weights, dependence=dependence, names=self._names,
-            seed=check_seed(seed), are_trees=self._are_trees,
-        )  # fmt: skip
+            compare_with,
+            most=most_background,
+            by=background_by,
+            weights=weights,
+            dependence=dependence,
+            names=self._names,
+            seed=check_seed(seed),
+            are_trees=self._are_trees,
+        )
         self._compared: Compared | None = None  # None: the rows decide
         if isinstance(background, Compared):
             self._compared = background
@@ -131,10 +142,20 @@ class Questions:
         else:
             prediction = read[0]
         return Asked(
-            ground, unit, self._payoff if callable(self._payoff) else unit, self._model.labels(prediction.shape[1]),
-            given, table, self._method, self._dependence or ("cover" if compared.rows is None else "interventional"),
-            self._budget, self._seed, prediction, (*changed, *filter(None, [because])), None if read is None else read[1],
-        )  # fmt: skip
+            ground,
+            unit,
+            self._payoff if callable(self._payoff) else unit,
+            self._model.labels(prediction.shape[1]),
+            given,
+            table,
+            self._method,
+            self._dependence or ("cover" if compared.rows is None else "interventional"),
+            self._budget,
+            self._seed,
+            prediction,
+            (*changed, *filter(None, [because])),
+            None if read is None else read[1],
+        )
 
     def _ground(self, compared: Compared, given: Rows) -> Ground:
         """What the rows are compared with, in types that go with theirs; rows that are their own background have their own."""
@@ -199,9 +220,7 @@ def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> t
         return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
     commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
-    return asked.outputs[commonest], (
-        f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",
-    )
+    return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",)
 
 
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:

@@ -50,9 +50,7 @@ class CentralPoint:
     iterations: int
 
 
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore"
-)  # a point that is not finite is not feasible, and refused
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a point that is not finite is not feasible, and refused
 def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0, centred: float = 1e-8) -> CentralPoint:
     """Follow the central path of a pruned network with positive max flow down to the barrier weight `mu`.
 
@@ -61,9 +59,7 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
     """
     scale = float(max(network.capacity.max(), network.supply.max(), network.demand.max()))
     if not mu / scale > 0:
-        raise NotConverged(
-            f"the widest edge carries {scale:.3g}, and the barrier's weight is lost below it; scale capacities"
-        )
+        raise NotConverged(f"the widest edge carries {scale:.3g}, and the barrier's weight is lost below it; scale capacities")
     path = _Path(network, scale, quadratic * scale)
     for iteration in range(MAX_ITERATIONS + 1):
         before = path.off_centre

@@ -46,18 +46,14 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
         for token in tokens_of:
             k = _token(names, token)
             if k in owner:
-                raise InvalidInput(
-                    f"groups puts token {token!r} into {owner[k]!r} and {group!r}; groups must not overlap"
-                )
+                raise InvalidInput(f"groups puts token {token!r} into {owner[k]!r} and {group!r}; groups must not overlap")
             owner[k] = group
     empty = [group for group in groups if group not in owner.values()]
     if empty:
         raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token")
     clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
     if clash:
-        raise InvalidInput(
-            f"groups has a group with the same name as the single token {clash[0]!r}; choose another name"
-        )
+        raise InvalidInput(f"groups has a group with the same name as the single token {clash[0]!r}; choose another name")
     whole = tuple(dict.fromkeys(owner.get(k, names[k]) for k in range(tokens)))
     belongs = np.zeros((len(whole), tokens), dtype=bool)
     for k in range(tokens):
@@ -170,9 +166,7 @@ class FrozenFlowGame:
     """
 
     @check_arguments
-    def __init__(
-        self, flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
-    ) -> None:
+    def __init__(self, flow: Flow, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None) -> None:
         self.layer = check_layer(layer, len(flow.edges))
         self._players, belongs = members(flow.edges.shape[1], groups, players)
         self.through = belongs @ flow.through[self.layer]  # (n,)

@@ -61,9 +61,7 @@ class Graph:
         given = [tuple(row) for row in listed]
         rows = [(*map(as_name, row[:2]), *row[2:], *(0.0,) * (5 - len(row))) for row in given]
         if not rows or any(not 3 <= len(row) <= 5 for row in given):
-            raise InvalidInput(
-                "edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more"
-            )
+            raise InvalidInput("edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more")
         nodes = tuple(dict.fromkeys(name for row in rows for name in row[:2]))
         if not all(isinstance(name, str) for name in nodes):
             raise InvalidInput("edges has a node that is not named by a string or a whole number; name it by one")
@@ -315,9 +313,13 @@ def _nearest(graph: Graph, lengths: FloatArray, source: int) -> FloatArray:
 def _close(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
     """The graph with a return edge of no limit that pays 1 per unit, the only cost; at least so much returns."""
     return Graph(
-        graph.nodes, np.append(graph.tail, back[0]), np.append(graph.head, back[1]), np.append(graph.capacity, np.inf),
-        np.append(graph.lower, least), np.append(np.zeros(len(graph.tail)), -1.0),
-    )  # fmt: skip
+        graph.nodes,
+        np.append(graph.tail, back[0]),
+        np.append(graph.head, back[1]),
+        np.append(graph.capacity, np.inf),
+        np.append(graph.lower, least),
+        np.append(np.zeros(len(graph.tail)), -1.0),
+    )
 
 
 def _circulate(graph: Graph, what: str) -> Any:
@@ -368,9 +370,7 @@ def _optimality(graph: Graph, f: FloatArray, y: FloatArray) -> dict[str, float]:
     room = np.where(bounded, graph.capacity, 0.0) - np.where(bounded, f, 0.0)
     kkt = KKT(
         stationarity=float(np.where(bounded, 0.0, high).max(initial=0.0)),
-        complementarity=float(
-            max(np.abs(high_paid * room).max(initial=0.0), np.abs(low * (f - graph.lower)).max(initial=0.0))
-        ),
+        complementarity=float(max(np.abs(high_paid * room).max(initial=0.0), np.abs(low * (f - graph.lower)).max(initial=0.0))),
         conservation=float(np.abs(graph.incidence.T @ f).max()),
         over_capacity=float(max(0.0, (f - graph.capacity).max(), (graph.lower - f).max())),
         negative_multiplier=0.0,

@@ -100,9 +100,7 @@ class LayeredLaplacian:
         step = max(NARROWEST, -(-columns // SQUARES))
         for a in range(0, columns, step):
             b = min(a + step, columns)
-            first = next(
-                (tile.rows.start for tile in tiles if tile.width > a), len(between)
-            )  # rows above are zero here
+            first = next((tile.rows.start for tile in tiles if tile.width > a), len(between))  # rows above are zero here
             product = self._scratch[: (b - a) * b].reshape(b - a, b)
             np.matmul(between[first:, a:b].T, between[first:, :b], out=product)
             np.negative(product, out=within[a:b, :b])

@@ -78,9 +78,7 @@ class MaximumFlows:
     def _add(self, tails: IntArray, heads: IntArray, capacities: FloatArray) -> Any:
         if len(tails) == 0:
             return np.empty(0, dtype=np.int32)
-        return self._solver.add_arcs_with_capacity(
-            tails.astype(np.int32), heads.astype(np.int32), self._units(capacities)
-        )
+        return self._solver.add_arcs_with_capacity(tails.astype(np.int32), heads.astype(np.int32), self._units(capacities))
 
     def _units(self, capacities: FloatArray) -> IntArray:
         return in_units(capacities, self.shift)

@@ -21,9 +21,7 @@ from accredit.flow.stack import AttentionStack, carry_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
 LARGEST = 1e150  # the squares of larger capacities would overflow
-NEGLIGIBLE = (
-    1e-18  # capacities below this share of the widest path count as zero: together they carry less than rounding
-)
+NEGLIGIBLE = 1e-18  # capacities below this share of the widest path count as zero: together they carry less than rounding
 LEAST_ROOM = 1e-6  # of the widest node, kept at every node: room that rounds to no integer unit would look like a cut
 INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below 2^61, far from where int64 wraps
 
@@ -64,9 +62,7 @@ def check_capacity(given: Any, name: str = "capacity") -> FloatArray:
     """Capacities as float64 (L, T, T), or an error that says what is wrong with them."""
     capacity = real_numbers(given, name)
     if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
-        raise InvalidInput(
-            f"{name} has shape {capacity.shape}; (layers, tokens, tokens) is needed, at least one of each"
-        )
+        raise InvalidInput(f"{name} has shape {capacity.shape}; (layers, tokens, tokens) is needed, at least one of each")
     check_capacities(capacity, name)
     return capacity
 
@@ -132,9 +128,7 @@ def _widen(capacity: FloatArray, carried: BoolArray) -> None:
 
 def _check_openings(weights: FloatArray, tokens: int) -> FloatArray:
     if weights.shape != (tokens,):
-        raise InvalidInput(
-            f"outputs has shape {weights.shape}; a weight vector needs one number for each of {tokens} tokens"
-        )
+        raise InvalidInput(f"outputs has shape {weights.shape}; a weight vector needs one number for each of {tokens} tokens")
     if not np.isfinite(weights).all() or (weights < 0).any() or (weights > 1).any():
         raise InvalidInput(
             f"outputs holds weights from {weights.min():.3g} to {weights.max():.3g}; a weight is the share of its token's "
@@ -231,9 +225,7 @@ class LayeredNetwork:
         """
         width = float(self.tokens) if capacity is None else float(capacity)
         if not NEGLIGIBLE * float(self.capacity.max()) < width <= LARGEST:
-            raise InvalidInput(
-                f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out"
-            )
+            raise InvalidInput(f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out")
         leaves = self.capacity[-1].sum(axis=1)
         wide = (self.supply > 0) & (self.supply >= leaves * (1 - 1e-12))
         return LayeredNetwork(self.capacity, np.where(wide, width, self.supply), np.where(self.demand > 0, width, 0.0))

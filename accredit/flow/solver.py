@@ -34,9 +34,7 @@ from accredit.flow.solver_process import read, solve_each, write
 PURPOSE = "exact max flow"
 LIBRARY = "ortools.graph.python.max_flow"
 PROGRAM = Path(__file__).with_name("solver_process.py")
-START = (
-    "import json, runpy, sys; sys.path[:] = json.loads(sys.argv[1]); runpy.run_path(sys.argv[2], run_name='__main__')"
-)
+START = "import json, runpy, sys; sys.path[:] = json.loads(sys.argv[1]); runpy.run_path(sys.argv[2], run_name='__main__')"
 SMALL = 1 << 12  # arcs up to which the flows of a solve come with its value, whether they are asked for or not
 ENDING_SECONDS = 5.0  # for a process that has left the conversation
 
@@ -101,9 +99,7 @@ class RemoteMaxFlow:
         _remote().start()
         weakref.finalize(self, _dropped.append, self._number)
 
-    def add_arcs_with_capacity(
-        self, tails: npt.NDArray[Any], heads: npt.NDArray[Any], capacities: IntArray
-    ) -> IntArray:
+    def add_arcs_with_capacity(self, tails: npt.NDArray[Any], heads: npt.NDArray[Any], capacities: IntArray) -> IntArray:
         """The numbers of the new arcs."""
         before = len(self._tails)
         self._tails, self._heads = np.append(self._tails, tails), np.append(self._heads, heads)
@@ -198,9 +194,7 @@ class Remote:
                     self._stop()
                     raise
                 if "error" in answer:
-                    raise BrokenLibrary(
-                        f"{PURPOSE} needs OR-tools, which fails in its own process: {answer['error']:.300}"
-                    )
+                    raise BrokenLibrary(f"{PURPOSE} needs OR-tools, which fails in its own process: {answer['error']:.300}")
                 return process, answer, arrays
         raise BrokenLibrary(f"{PURPOSE} needs OR-tools, and the process in which it runs has ended twice, {ended}")
 
@@ -209,9 +203,7 @@ class Remote:
             command = [sys.executable, "-I", "-c", START, json.dumps(sys.path), str(PROGRAM)]
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
             try:
-                self._process = subprocess.Popen(
-                    command, stdin=pipe, stdout=pipe, stderr=nowhere, start_new_session=True
-                )
+                self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, start_new_session=True)
             except OSError as error:
                 raise BrokenLibrary(
                     f"{PURPOSE} needs OR-tools, which cannot be loaded beside highspy, and no process of its own can be "

@@ -71,9 +71,7 @@ def main() -> None:
         write(out, *answer)
 
 
-def _answer(
-    graphs: dict[int, Any], asked: dict[str, Any], arrays: list[Numbers]
-) -> tuple[dict[str, Any], list[Numbers]]:
+def _answer(graphs: dict[int, Any], asked: dict[str, Any], arrays: list[Numbers]) -> tuple[dict[str, Any], list[Numbers]]:
     from ortools.graph.python import max_flow
 
     for number in asked["dropped"]:

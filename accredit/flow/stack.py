@@ -120,9 +120,7 @@ def layer_numbers(layers: int | Sequence[int], count: int) -> IntArray:
     if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
         raise InvalidInput(f"layers is {layers!r:.60}; give one number or a list of numbers, or None for all {count}")
     if (given < -count).any() or (given >= count).any():
-        raise InvalidInput(
-            f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input"
-        )
+        raise InvalidInput(f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input")
     found = np.unique(given % count)
     if len(found) < len(given):
         raise InvalidInput(f"layers is {layers!r:.60}, which names a layer twice; name each once")

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from accredit.games.text import TextGame, text_game
 
 _NEED_TORCH = {
-    "TextGame": "text", "text_game": "text", "ImageGame": "image", "image_game": "image", "AnswerGame": "answers",
-    "answer_game": "answers", "asked_game": "black_box_answers",
-}  # fmt: skip
+    "TextGame": "text",
+    "text_game": "text",
+    "ImageGame": "image",
+    "image_game": "image",
+    "AnswerGame": "answers",
+    "answer_game": "answers",
+    "asked_game": "black_box_answers",
+}
 
 __all__ = [
     "AnswerGame", "Cached", "CachedGames", "ChoiceFunction", "ChoiceTable", "Counted", "CountedGames", "FunctionGame",

@@ -71,11 +71,15 @@ class ModelPays:
     @property
     def provenance(self) -> dict[str, Any]:
         return {
-            "model": self.model.name, "architecture": type(self.model.model).__name__, "removal": self.parts.removal,
+            "model": self.model.name,
+            "architecture": type(self.model.model).__name__,
+            "removal": self.parts.removal,
             "filler": self.parts.filler,
-            "answer": self.answers[0].text, "answer from": self.answers[0].source,
+            "answer": self.answers[0].text,
+            "answer from": self.answers[0].source,
             "rather than": self.answers[1].text if len(self.answers) > 1 else None,
-            "prompt tokens": self._prompt, "answer tokens": len(self.answers[0].ids),
+            "prompt tokens": self._prompt,
+            "answer tokens": len(self.answers[0].ids),
             "reading": ", ".join(dict.fromkeys(WAYS[way] for way in self.model.ways.values())),
             "notes": [*self._notes, *(answer.note for answer in self.answers if answer.note)],
-        }  # fmt: skip
+        }

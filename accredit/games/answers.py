@@ -163,9 +163,7 @@ class AnswerGame:
             where,
         )
 
-    def targets(
-        self, payoff: str = defaults.PAYOFF_OF_ANSWERS, units: tuple[str, ...] = ("sentence", "token")
-    ) -> AnswerViews:
+    def targets(self, payoff: str = defaults.PAYOFF_OF_ANSWERS, units: tuple[str, ...] = ("sentence", "token")) -> AnswerViews:
         """The whole answer, then each of its sentences, then each of its tokens, paid in the same way: (batch, targets).
 
         A sentence or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two

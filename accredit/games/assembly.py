@@ -104,9 +104,7 @@ def assembly(
     if removal not in REMOVALS:
         raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
     if (removal == "filler") != (filler is not None):
-        raise InvalidInput(
-            f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'"
-        )
+        raise InvalidInput(f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'")
     if not isinstance(prompt, Prompt):
         return InPlace(model, *_of_ids(model, prompt, players, fixed), removal, filler)
     if players == "token":
@@ -139,9 +137,7 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> t
         for g, (name, members) in enumerate(players.items()):
             where = _positions(members, len(ids), f"players[{name!r}]")
             if not len(where) or held[where].any() or (owner[where] >= 0).any():
-                raise InvalidInput(
-                    f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group"
-                )
+                raise InvalidInput(f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group")
             owner[where] = g
         return tuple(str(name) for name in players), Layout("".join(pieces), ids, spans, owner)
     if players != "token":
@@ -193,16 +189,11 @@ def _tokens(model: AnsweringModel, prompt: Prompt, fixed: Any) -> tuple[tuple[st
     for c, a, b in prompt.free(prompt.fixed(fixed)):
         free[places[c].of(a, b)] = True
     plays = np.array(
-        [
-            b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and bool(free[a:b].any())
-            for a, b in spans.tolist()
-        ],
+        [b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and bool(free[a:b].any()) for a, b in spans.tolist()],
         dtype=bool,
     )
     if not plays.any():
-        raise InvalidInput(
-            "every token of the prompt is template, special or fixed, so none can play; hold less of it fixed"
-        )
+        raise InvalidInput("every token of the prompt is template, special or fixed, so none can play; hold less of it fixed")
     names = [visible(text[a:b]) for (a, b), p in zip(spans.tolist(), plays, strict=True) if p]
     owner = np.where(plays, np.cumsum(plays) - 1, -1)
     return distinct_names(names), Layout(text, ids, spans, owner)

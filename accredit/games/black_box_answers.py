@@ -38,9 +38,7 @@ class FunctionPays:
         return np.concatenate([self._say(prompts, answer) for answer in self.answers], axis=1)
 
     def _say(self, prompts: list[Any], answer: str) -> FloatArray:
-        parts = [
-            self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)
-        ]
+        parts = [self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)]
         if len({part.shape[1] for part in parts}) > 1:
             raise BadPayoff(
                 f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
@@ -57,8 +55,9 @@ class FunctionPays:
             raise InvalidInput(f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}") from error
 
     def _checked(self, returned: Any, count: int) -> FloatArray:
-        earned = real_numbers(returned, "what the function returned (one log-probability, or one row of them, for each prompt)",
-                              BadPayoff)  # fmt: skip
+        earned = real_numbers(
+            returned, "what the function returned (one log-probability, or one row of them, for each prompt)", BadPayoff
+        )
         earned = earned[:, None] if earned.ndim == 1 else earned
         if earned.ndim != 2 or len(earned) != count or not earned.shape[1]:
             raise BadPayoff(
@@ -73,19 +72,29 @@ class FunctionPays:
         """What decides the payoffs: the function, the prompt, and what is asked of it."""
         prompt = self.parts.prompt
         return {
-            "function": self.function, "contents": prompt.contents, "messages": prompt.messages, "spans": self.parts.spans,
-            "owner": self.parts.owner, "answers": self.answers, "filler": self.filler,
-        }  # fmt: skip
+            "function": self.function,
+            "contents": prompt.contents,
+            "messages": prompt.messages,
+            "spans": self.parts.spans,
+            "owner": self.parts.owner,
+            "answers": self.answers,
+            "filler": self.filler,
+        }
 
     @property
     def provenance(self) -> dict[str, Any]:
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return {
-            "model": name, "architecture": "a function of prompts", "removal": "rebuild" if self.filler is None else "filler",
-            "filler": self.filler, "answer": self.answers[0], "answer from": "given",
+            "model": name,
+            "architecture": "a function of prompts",
+            "removal": "rebuild" if self.filler is None else "filler",
+            "filler": self.filler,
+            "answer": self.answers[0],
+            "answer from": "given",
             "rather than": self.answers[1] if len(self.answers) > 1 else None,
-            "reading": f"up to {ROWS} prompts in one call of the function", "notes": list(self.notes),
-        }  # fmt: skip
+            "reading": f"up to {ROWS} prompts in one call of the function",
+            "notes": list(self.notes),
+        }
 
 
 @check_arguments
@@ -118,9 +127,7 @@ def asked_game(
         )
     answers = [answer] if rather_than is None else [answer, rather_than]
     if not all(isinstance(a, str) and a.strip() for a in answers):
-        raise InvalidInput(
-            f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty"
-        )
+        raise InvalidInput(f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty")
     if rather_than == answer:
         raise InvalidInput(f"rather_than is {rather_than!r:.60}, the answer itself; give another answer")
     _check_signature(function)

@@ -107,9 +107,7 @@ def choices_in(sheet: Sheet) -> ChoiceTable:
         )
     cells = [[cell.strip() for at, cell in enumerate(row) if at != pays[0]] for row in sheet.rows]
     if not cells:
-        raise InvalidInput(
-            f"{sheet.file!r} has no line below the names of its columns; give a payoff for every joint choice"
-        )
+        raise InvalidInput(f"{sheet.file!r} has no line below the names of its columns; give a payoff for every joint choice")
     levels = [_choices(players[at], [row[at] for row in cells]) for at in range(len(players))]
     levels = [levels[0] if set(each) == set(levels[0]) else each for each in levels]  # the same names in the same order
     if prod(len(each) for each in levels) > MOST_CELLS:
@@ -143,8 +141,6 @@ def _choices(player: str, cells: list[str]) -> list[str]:
     if all(cell.isascii() and cell.isdigit() for cell in seen):
         most = max(int(cell) for cell in seen)
         if {int(cell) for cell in seen} != set(range(most + 1)) or len(seen) != most + 1:
-            raise InvalidInput(
-                f"the levels of {player!r} are {', '.join(seen)[:60]}; they must be 0, 1, 2, … without a gap"
-            )
+            raise InvalidInput(f"the levels of {player!r} are {', '.join(seen)[:60]}; they must be 0, 1, 2, … without a gap")
         return [str(k) for k in range(most + 1)]
     return seen

@@ -66,9 +66,7 @@ class InsideGame:
         ids = torch.from_numpy(self.encoded.ids).to(device).expand(rows, -1)
         everywhere = torch.ones(ids.shape, dtype=torch.int64, device=device)
         prefix = torch.from_numpy(self.encoded.prefix).to(device)
-        return TokenBatch(
-            ids, None, everywhere, self.model.read(self.encoded, rows), prefix, self.model.types(self.encoded)
-        )
+        return TokenBatch(ids, None, everywhere, self.model.read(self.encoded, rows), prefix, self.model.types(self.encoded))
 
     @cached_property
     def blur(self) -> float:
@@ -111,9 +109,7 @@ def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]
     blocks = blocks_of(model.model)
     what, _, number = str(players).partition(":")
     if not blocks:
-        raise InvalidInput(
-            f"the layers of {model.name} cannot be found; inside_game needs a transformer of equal layers"
-        )
+        raise InvalidInput(f"the layers of {model.name} cannot be found; inside_game needs a transformer of equal layers")
     if what == "layers" and not number:
         return tuple(f"layer {k}" for k in range(len(blocks))), [_skipping(block, k) for k, block in enumerate(blocks)]
     if what == "heads" and not number:
@@ -125,9 +121,7 @@ def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]
         narrow = _narrowing(blocks[int(number)], int(model.model.config.get_text_config().hidden_size), model.name)
         wide = int(narrow.in_features)
         return tuple(f"neuron {number}.{j}" for j in range(wide)), [_silencing(narrow, 0, wide)]
-    raise InvalidInput(
-        f"players is {players!r:.40}; write 'layers', 'heads' or 'neurons:K', K from 0 to {len(blocks) - 1}"
-    )
+    raise InvalidInput(f"players is {players!r:.40}; write 'layers', 'heads' or 'neurons:K', K from 0 to {len(blocks) - 1}")
 
 
 def _projection(block: torch.nn.Module, name: str) -> torch.nn.Module:

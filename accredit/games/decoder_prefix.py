@@ -123,11 +123,7 @@ def _owners(model: AnsweringModel, prefix: str, parts: Parts, count: int) -> Int
     spans = row["offset_mapping"]
     owner = np.full(count, -1)
     for t, (a, b) in enumerate(spans):
-        seen = {
-            who
-            for (_, c, d), who in zip(parts.spans, parts.owner, strict=True)
-            if prefix[max(a, c) : min(b, d)].strip()
-        }
+        seen = {who for (_, c, d), who in zip(parts.spans, parts.owner, strict=True) if prefix[max(a, c) : min(b, d)].strip()}
         if len(seen) > 1:
             raise InvalidInput(
                 f"the tokenizer merges {prefix[a:b]!r} across two parts of the prefix; use removal='rebuild' or players='token'"

@@ -113,9 +113,7 @@ def _payoffs(rows: list[Row], players: list[str] | None) -> dict[frozenset[str],
         if len(who) != len(members):
             raise InvalidInput(f"{where} names a player twice: {SEPARATOR.join(members)!r}")
         if who in payoffs:
-            raise InvalidInput(
-                f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it"
-            )
+            raise InvalidInput(f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it")
         payoffs[who] = earned
         if players is None:
             continue
@@ -153,18 +151,14 @@ def _table_rows(sheet: Sheet) -> tuple[list[Row], tuple[str, ...]]:
 def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]:
     data = read_json(text, "the file")
     if not isinstance(data, dict):
-        raise InvalidInput(
-            f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}"
-        )
+        raise InvalidInput(f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}")
     players, outputs = (_collect_names(data, what) for what in ("players", "outputs"))
     given = data.get("payoffs", data)
     if isinstance(given, dict):
         pairs = [(_members(who, f"coalition {who!r}"), earned) for who, earned in given.items()]
     elif isinstance(given, list) and given and not any(isinstance(item, dict | bool | str) for item in given):
         pairs = _in_order(players, given, data.get("order"))
-    elif isinstance(given, list) and all(
-        isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given
-    ):
+    elif isinstance(given, list) and all(isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given):
         pairs = [(_read_list(item["coalition"]), item["payoff"]) for item in given]
     else:
         raise InvalidInput("payoffs must be an object, or a list of objects with coalition and payoff")
@@ -187,9 +181,7 @@ def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> li
         raise InvalidInput(f"payoffs holds {len(numbers)} numbers for {n} players; 2^{n}, or one fewer, are needed")
     index = by_size(n) if order == "size" else np.arange(1 << n)
     masks = index[(1 << n) - len(numbers) :].tolist()
-    return [
-        (tuple(p for i, p in enumerate(players) if mask >> i & 1), x) for mask, x in zip(masks, numbers, strict=True)
-    ]
+    return [(tuple(p for i, p in enumerate(players) if mask >> i & 1), x) for mask, x in zip(masks, numbers, strict=True)]
 
 
 def _collect_names(data: dict[str, Any], what: str) -> list[str] | None:

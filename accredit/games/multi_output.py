@@ -71,9 +71,7 @@ class FunctionGames:
     def __init__(self, players: Iterable[str], outputs: Iterable[str], function: Callable[[BoolArray], Any]) -> None:
         self._players, self._outputs = check_players(players), check_names(outputs, "outputs")
         if not callable(function):
-            raise InvalidInput(
-                f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames"
-            )
+            raise InvalidInput(f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames")
         self._function = function
 
     @property

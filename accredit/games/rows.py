@@ -56,9 +56,14 @@ class RowGame:
     """What every coalition of columns earns, for all outputs at once: payoffs (batch, outputs)."""
 
     def __init__(
-        self, model: RowModel, unit: str, outputs: tuple[str, ...], partition: Partition, completion: Completion,
+        self,
+        model: RowModel,
+        unit: str,
+        outputs: tuple[str, ...],
+        partition: Partition,
+        completion: Completion,
         memory: float = MEMORY,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.model, self.unit, self.outputs, self.partition = model, unit, outputs, partition
         self._completion = completion
         fits = memory // (8 * max(1, len(partition.owner)) * completion.size)
@@ -185,9 +190,18 @@ class Gaussian:
 
 
 def row_game(
-    model: RowModel, unit: str, outputs: tuple[str, ...], both: Any, row: int, weights: FloatArray, partition: Partition, *,
-    dependence: str = "interventional", seed: int = 0, memory: float = MEMORY,
-) -> RowGame:  # fmt: skip
+    model: RowModel,
+    unit: str,
+    outputs: tuple[str, ...],
+    both: Any,
+    row: int,
+    weights: FloatArray,
+    partition: Partition,
+    *,
+    dependence: str = "interventional",
+    seed: int = 0,
+    memory: float = MEMORY,
+) -> RowGame:
     """The game of row `row` of `both`, whose first len(weights) rows are the background."""
     completion: Completion
     match dependence:
@@ -198,9 +212,7 @@ def row_game(
         case "gaussian":
             completion = Gaussian(both, row, weights, seed=seed)
         case _:
-            raise InvalidInput(
-                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees"
-            )
+            raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
     return RowGame(model, unit, outputs, partition, completion, memory)
 
 
@@ -260,9 +272,7 @@ def _part(table: Any, start: int, stop: int) -> Any:
 def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[str | int]] | None) -> Partition:
     """Columns as players, or named groups of them; columns in no group play for themselves."""
     if players is not None and not isinstance(players, Mapping):
-        raise InvalidInput(
-            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}"
-        )
+        raise InvalidInput(f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}")
     places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
     owner: dict[int, str] = {}
     for name, members in places.items():
@@ -272,9 +282,7 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
                 raise InvalidInput(f"players gives the column {columns[place]!r} {who}; give it once")
             owner[place] = name
         if name in columns and columns.index(name) not in members:
-            raise InvalidInput(
-                f"players calls a group {name!r}, which is a column outside of it; give the group another name"
-            )
+            raise InvalidInput(f"players calls a group {name!r}, which is a column outside of it; give the group another name")
     return partition_of(places, len(columns), np.ones(len(columns), dtype=bool), columns)
 
 

@@ -115,14 +115,10 @@ class Reader:
 
     def _along_the_tree(self, rows: Sequence[Row], worth: int) -> list[FloatArray]:
         ids, places = [row.read for row in rows], [row.places for row in rows]
-        tree = prefix_tree(
-            [i << 32 | p for i, p in zip(ids, places, strict=True)], [len(r.answer) for r in rows], worth
-        )
+        tree = prefix_tree([i << 32 | p for i, p in zip(ids, places, strict=True)], [len(r.answer) for r in rows], worth)
         found: list[FloatArray] = [np.zeros(0)] * len(rows)
         deep = tree.depth
-        waiting: list[
-            tuple[list[Node], list[int], States | None]
-        ] = []  # nodes, the row of each parent, parents' states
+        waiting: list[tuple[list[Node], list[int], States | None]] = []  # nodes, the row of each parent, parents' states
         waiting += self._blocks(tree.children, [0] * len(tree.children), None, rows, deep)
         while waiting:
             block, parents, states = waiting.pop()
@@ -200,9 +196,12 @@ class Reader:
     ) -> torch.Tensor:
         """One pass: logits of the last `answer` tokens, or none, when only their states are wanted."""
         given = {
-            "input_ids": tokens, "position_ids": positions.clamp(min=0), "past_key_values": cache, "use_cache": True,
+            "input_ids": tokens,
+            "position_ids": positions.clamp(min=0),
+            "past_key_values": cache,
+            "use_cache": True,
             "attention_mask": self._masks(positions, seen),
-        }  # fmt: skip
+        }
         cache.begin(states_only=not answer)
         with suppress(Enough):
             return self._logits(given, max(answer, 1))
@@ -233,9 +232,7 @@ class Reader:
 
     def _added(self, sees: torch.Tensor) -> torch.Tensor:
         dtype = next(self.model.model.parameters()).dtype
-        return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)[
-            :, None
-        ]
+        return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)[:, None]
 
     # Rows side by side, as the model's own call has them
 
@@ -301,9 +298,7 @@ class Reader:
         found: FloatArray = (z.gather(-1, chosen)[..., 0] - z.logsumexp(-1)).double().cpu().numpy()
         if not np.isfinite(found).all():
             kind = (
-                "float16 overflows easily: load it with dtype float32"
-                if logits.dtype == torch.float16
-                else "check its weights"
+                "float16 overflows easily: load it with dtype float32" if logits.dtype == torch.float16 else "check its weights"
             )
             raise BadPayoff(
                 f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}"

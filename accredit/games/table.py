@@ -44,9 +44,7 @@ class TableGame:
         self._players = check_players(players)
         n = len(self._players)
         if n > TABLE_LIMIT:
-            raise TooManyPlayers(
-                f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame."
-            )
+            raise TooManyPlayers(f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame.")
         values = _in_binary_order(_with_nobody(real_numbers(table, "table", copy=True), n, nobody), order)
         check_finite(values, lambda row: write_coalition(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
@@ -72,9 +70,7 @@ class TableGame:
         seen = dict.fromkeys(name for who, _ in listed for name in who)
         names = check_players(players if players is not None else list(seen))
         if len(names) > TABLE_LIMIT:
-            raise TooManyPlayers(
-                f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}"
-            )
+            raise TooManyPlayers(f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}")
         table = np.zeros(1 << len(names))
         filled = np.zeros(len(table), dtype=bool)
         bit = {name: 1 << i for i, name in enumerate(names)}
@@ -87,9 +83,7 @@ class TableGame:
             missing = np.flatnonzero(~filled)
             who_text = write_coalition(names, missing[0] >> np.arange(len(names)) & 1)
             remedy = "write nobody=0 if nobody earns nothing" if missing.tolist() == [0] else "give a payoff for each"
-            raise InvalidInput(
-                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}"
-            )
+            raise InvalidInput(f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}")
         return cls(names, table)
 
     @property
@@ -143,9 +137,7 @@ def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray
 
 def _in_binary_order(values: FloatArray, order: str) -> FloatArray:
     if order not in ORDERS:
-        raise InvalidInput(
-            f"order is {order!r:.40}; write 'binary' (bit i is player i) or 'size' (1, 2, 3, 12, 13, 23, 123)"
-        )
+        raise InvalidInput(f"order is {order!r:.40}; write 'binary' (bit i is player i) or 'size' (1, 2, 3, 12, 13, 23, 123)")
     if order == "binary":
         return values
     table = np.empty_like(values)
@@ -163,9 +155,7 @@ class FunctionGame:
     array([9.])
     """
 
-    def __init__(
-        self, players: Iterable[str | int], function: Callable[[BoolArray], Any], *, blur: float = 0.0
-    ) -> None:
+    def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], Any], *, blur: float = 0.0) -> None:
         self._players = check_players(players)
         if not callable(function):
             raise InvalidInput(f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame")

@@ -138,17 +138,18 @@ def tabular_game(
     both, widened = join(given, compared)
     both, remembered = with_categories(both, model)
     cut = len(compared)
-    table, whole = (
-        (both[:cut], both[cut:]) if isinstance(both, np.ndarray) else (both[:cut], both[cut:].reset_index(drop=True))
-    )
+    table, whole = (both[:cut], both[cut:]) if isinstance(both, np.ndarray) else (both[:cut], both[cut:].reset_index(drop=True))
     rows, formula, name, why = _in_unit(model, payoff, both)
     asked = RowModel({name: rows.outputs}, None, rows.name, model)
     check_reads(asked, name, table)
     outputs_of_rows(asked, name, whole, given, table)
     check_payoff(formula, rows.law, rows.outputs(whole).shape[1])
     partition = columns_as_players(compared.columns, players)
-    facts = {"payoff": name, "values": dict(zip(given.columns, (column[0] for column in given.cells()), strict=True)),
-             "notes": [*widened, *remembered, *filter(None, [why])]}  # fmt: skip
+    facts = {
+        "payoff": name,
+        "values": dict(zip(given.columns, (column[0] for column in given.cells()), strict=True)),
+        "notes": [*widened, *remembered, *filter(None, [why])],
+    }
     return TabularGame(rows, whole, table, partition, formula, rows.target(target, whole), memory, facts)
 
 

@@ -163,13 +163,10 @@ class TextGame(PartsGame):
             return int(tokenizer.mask_token_id)
         if self.removal == "attention" and not self.encoded.special.any():
             raise InvalidInput(
-                f"removal='attention' needs a token that always stays, and {self.model.name} adds none; "
-                "use removal='delete'"
+                f"removal='attention' needs a token that always stays, and {self.model.name} adds none; use removal='delete'"
             )
         if self.removal == "attention" and "attention_mask" not in self.model.takes:
-            raise InvalidInput(
-                f"removal='attention' needs a model with an attention mask, and {self.model.name} has none"
-            )
+            raise InvalidInput(f"removal='attention' needs a model with an attention mask, and {self.model.name} has none")
         if self.removal == "delete" and self.model.head is not None and self.model.head.in_place:
             raise InvalidInput(
                 f"removal='delete' moves tokens, and {self.model.labels[0]!r} is read at a fixed one; use removal='mask', "

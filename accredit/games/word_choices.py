@@ -33,9 +33,7 @@ class WordChoices(Choosing):
         target: str | int | None = None,
     ) -> None:
         if not getattr(model, "masks", False):
-            raise InvalidInput(
-                f"{model.name} has no mask token that it knows, and 'masked' is one of the three states here"
-            )
+            raise InvalidInput(f"{model.name} has no mask token that it knows, and 'masked' is one of the three states here")
         self.model, self.text, self.payoff_name = model, text, payoff or defaults.payoff(model.law)
         check_payoff(self.payoff_name, model.law, model.classes)
         self.target = model.target(target, model.encode(text))

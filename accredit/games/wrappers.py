@@ -91,9 +91,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     names = check_players(list(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n))))
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:
-        raise InvalidInput(
-            f"groups has a group with the same name as the single player {clash[0]!r}; choose another name"
-        )
+        raise InvalidInput(f"groups has a group with the same name as the single player {clash[0]!r}; choose another name")
     members = np.zeros((len(names), n), dtype=bool)
     for i in range(n):
         members[names.index(owner.get(i, game.players[i])), i] = True

@@ -84,8 +84,7 @@ def tcav(
     known = {name: layer_activations(model, given, layer) for name, given in concepts.items()}
     sizes = sorted({len(acts) for acts in known.values()})
     null = {
-        size: [_random_concept(pool, size, slopes, negatives, penalty, rng) for _ in range(random_concepts)]
-        for size in sizes
+        size: [_random_concept(pool, size, slopes, negatives, penalty, rng) for _ in range(random_concepts)] for size in sizes
     }
     found = [_measure(acts, pool, slopes, negatives, penalty, rng) for acts in known.values()]
     nulls = [null[len(acts)] for acts in known.values()]
@@ -126,9 +125,14 @@ class Concept:
 
 
 def _check(
-    concepts: Mapping[str, Any], random: Sequence[Any], examples: Sequence[Any], draws: int, negatives: int, test: str,
+    concepts: Mapping[str, Any],
+    random: Sequence[Any],
+    examples: Sequence[Any],
+    draws: int,
+    negatives: int,
+    test: str,
     penalty: float,
-) -> None:  # fmt: skip
+) -> None:
     if not concepts or len(examples) == 0:
         raise InvalidInput(f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each")
     for name, given in concepts.items():
@@ -267,11 +271,7 @@ def watch(module: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
 
 def _module(model: Any, layer: str) -> torch.nn.Module:
     inner = (
-        model.model
-        if isinstance(model, TextModel | ImageModel)
-        else model.module
-        if isinstance(model, ArrayModel)
-        else model
+        model.model if isinstance(model, TextModel | ImageModel) else model.module if isinstance(model, ArrayModel) else model
     )
     parts = {name: part for name, part in inner.named_modules() if name}  # the model itself has no name
     if layer not in parts:

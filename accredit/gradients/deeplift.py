@@ -69,9 +69,7 @@ def deep_lift_at(points: Sequence[Point]) -> Attribution:
         ),
         Claim("symmetry", Holds.NO, RULED),
         Claim("null player", Holds.NO, RULED),
-        Claim(
-            "linearity", Holds.NO, "the multiplier of a product or of a logarithm in the payoff depends on the payoff"
-        ),
+        Claim("linearity", Holds.NO, "the multiplier of a product or of a logarithm in the payoff depends on the payoff"),
     )
     return Attribution(
         at.partition.players,

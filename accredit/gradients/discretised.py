@@ -83,9 +83,7 @@ def _path(at: Point, points: int, *how: Any) -> torch.Tensor:
     return path
 
 
-def word_path(
-    table: FloatArray, word: int, end: FloatArray, points: int, neighbours: int, strategy: Strategy
-) -> FloatArray:
+def word_path(table: FloatArray, word: int, end: FloatArray, points: int, neighbours: int, strategy: Strategy) -> FloatArray:
     """From the baseline `end` to a word, every coordinate one way only: (V, D), (D,) -> (points, D)."""
     first = table[word].astype(np.float64)
     path, passed, anchor = [first], [word], first

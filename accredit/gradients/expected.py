@@ -118,13 +118,9 @@ def _sample(at: Point, samples: int, noise: float, seed: int) -> FloatArray:
 
 def _claims(noise: float) -> tuple[Claim, ...]:
     whole = (
-        Claim(
-            "efficiency", Holds.NO, "noise moves the input, so the mean of noisy payoffs is shared instead of f(input)"
-        )
+        Claim("efficiency", Holds.NO, "noise moves the input, so the mean of noisy payoffs is shared instead of f(input)")
         if noise
-        else Claim(
-            "efficiency", Holds.IN_EXPECTATION, "random points on a line estimate the integral along it without bias"
-        )
+        else Claim("efficiency", Holds.IN_EXPECTATION, "random points on a line estimate the integral along it without bias")
     )
     return (
         whole,

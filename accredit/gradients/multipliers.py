@@ -46,10 +46,20 @@ PRODUCTS: dict[Any, Callable[[T, T], T]] = {
     **dict.fromkeys((torch.mul, T.mul, T.__mul__, T.__rmul__, torch.multiply, T.multiply), torch.mul),
     **dict.fromkeys((torch.matmul, T.matmul, T.__matmul__, torch.bmm, T.bmm), torch.matmul),
 }
-ONE_ROW = frozenset((
-    F.softmax, torch.softmax, T.softmax, F.log_softmax, torch.log_softmax, T.log_softmax, torch.logsumexp, T.logsumexp,
-    F.layer_norm, F.rms_norm,
-))  # fmt: skip
+ONE_ROW = frozenset(
+    (
+        F.softmax,
+        torch.softmax,
+        T.softmax,
+        F.log_softmax,
+        torch.log_softmax,
+        T.log_softmax,
+        torch.logsumexp,
+        T.logsumexp,
+        F.layer_norm,
+        F.rms_norm,
+    )
+)
 QUOTIENTS = frozenset((torch.div, T.div, T.__truediv__, torch.true_divide, T.true_divide))
 
 
@@ -173,9 +183,7 @@ class Multipliers(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         x = args[0] if args else kwargs.get("input")
-        if not torch.is_grad_enabled() or not any(
-            isinstance(a, T) and a.requires_grad for a in (*args, *kwargs.values())
-        ):
+        if not torch.is_grad_enabled() or not any(isinstance(a, T) and a.requires_grad for a in (*args, *kwargs.values())):
             return func(*args, **kwargs)
         if func in PRODUCTS or func in QUOTIENTS:
             return self._two(func, args, kwargs)

@@ -113,9 +113,7 @@ def point(
         away = defaults.REMOVAL_OF_PICTURES if baseline is None else baseline
         return _of_image(model, given, target, payoff, players, away)
     if isinstance(model, StringModel):
-        raise InvalidInput(
-            f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'"
-        )
+        raise InvalidInput(f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'")
     rows = as_array_model(model)
     if rows.module is None:
         raise InvalidInput(
@@ -189,9 +187,7 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
         here = enter(block, lambda: at.payoff(at.here))
         away = enter(block, lambda: at.payoff(at.baseline))
     if here.shape[:2] != at.here.shape[:2]:
-        raise InvalidInput(
-            f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained"
-        )
+        raise InvalidInput(f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained")
 
     def worth(vectors: torch.Tensor) -> torch.Tensor:
         with replace_block(block, vectors):

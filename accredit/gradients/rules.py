@@ -51,9 +51,7 @@ PRODUCTS = {
 SCALES = frozenset(["Rsqrt", "Sqrt", "LinalgVectorNorm", "Norm", "Std"])
 BOUNDS = frozenset(["Clamp", "ClampMin"])  # only of a scale
 INPUT = "torch::autograd::AccumulateGrad"
-ACTIVATIONS = frozenset(
-    (torch.tanh, torch.Tensor.tanh, F.tanh, F.gelu, F.silu, F.elu, F.leaky_relu, F.hardtanh, F.mish)
-)
+ACTIVATIONS = frozenset((torch.tanh, torch.Tensor.tanh, F.tanh, F.gelu, F.silu, F.elu, F.leaky_relu, F.hardtanh, F.mish))
 
 
 class IdentityRule(torch.autograd.Function):
@@ -142,9 +140,7 @@ def _check(node: Node, name: str) -> None:
     if node.name() in (INPUT, "PowBackward0") or _operation(node) in known:
         return
     if "Compiled" in node.name():
-        raise InvalidInput(
-            f"{name} was compiled, which hides its operations; give the model as it was before torch.compile"
-        )
+        raise InvalidInput(f"{name} was compiled, which hides its operations; give the model as it was before torch.compile")
     raise _without_a_rule(node, name)
 
 

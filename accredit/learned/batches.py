@@ -25,9 +25,7 @@ def asked(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
     return np.concatenate([np.empty((0, classes)), *parts])
 
 
-def rows_of(
-    inputs: Inputs, x: Array, answers: FloatArray, labels: npt.ArrayLike | None, target: str, query: bool
-) -> Batch:
+def rows_of(inputs: Inputs, x: Array, answers: FloatArray, labels: npt.ArrayLike | None, target: str, query: bool) -> Batch:
     """Rows to learn from; `answers` (N, classes) are probabilities, or one scaled number per row."""
     if len(x) < 4:
         raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds")

@@ -33,9 +33,7 @@ def numbers_of(black_box: BlackBox, x: Array) -> FloatArray:
     return said.reshape(-1, 1)
 
 
-def row_black_box(
-    file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None
-) -> tuple[BlackBox, bool]:
+def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[str] | None = None) -> tuple[BlackBox, bool]:
     """A model of rows in a file (xgboost, lightgbm, catboost, skops, ONNX) as a black box, and whether it is a regression.
 
     A classifier gives probabilities, a regression one number per row. With `columns` it is given data frames.

@@ -57,9 +57,7 @@ class Columns:
 
     def read(self, rows: Rows) -> Any:
         """Rows as features: (N, features), single precision."""
-        parts = [
-            one for column, values in zip(self.each, numbers_or_words(rows), strict=True) for one in column.read(values)
-        ]
+        parts = [one for column, values in zip(self.each, numbers_or_words(rows), strict=True) for one in column.read(values)]
         return np.stack(parts, axis=1).astype(np.float32)
 
     def to_plain(self) -> list[dict[str, Any]]:

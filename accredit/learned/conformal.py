@@ -56,9 +56,7 @@ class Reference:
 
     def __post_init__(self) -> None:
         if self.values.shape != self.reach.shape or self.values.ndim != 3:
-            raise InvalidInput(
-                f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)"
-            )
+            raise InvalidInput(f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)")
 
     @property
     def exact(self) -> bool:
@@ -131,9 +129,12 @@ class Calibration:
     @property
     def because(self) -> str:
         """What the intervals rest on, in one sentence."""
-        whom = {"player": "each player's interval holds", "row": "all intervals of a row and output hold at once",
-                "drawn player": "the interval of a player drawn from a row holds",
-                "rank": "the interval of each rank (the largest credit, the second largest, …) holds"}[self.per]  # fmt: skip
+        whom = {
+            "player": "each player's interval holds",
+            "row": "all intervals of a row and output hold at once",
+            "drawn player": "the interval of a player drawn from a row holds",
+            "rank": "the interval of each rank (the largest credit, the second largest, …) holds",
+        }[self.per]
         values = "exact values" if self.exact else "estimated values, whose own error is added"
         return (
             f"split conformal: {whom} in {self.level:.0%} of rows drawn like the {self.rows} calibration rows with {values}; "
@@ -143,18 +144,29 @@ class Calibration:
     def to_plain(self) -> dict[str, Any]:
         """Everything as JSON types."""
         return {
-            "level": self.level, "per": self.per, "radius": self.radius.tolist(), "slopes": self.difficulty.slopes.tolist(),
-            "typical": self.difficulty.typical.tolist(), "rows": self.rows, "exact": self.exact, "narrower": self.narrower,
-        }  # fmt: skip
+            "level": self.level,
+            "per": self.per,
+            "radius": self.radius.tolist(),
+            "slopes": self.difficulty.slopes.tolist(),
+            "typical": self.difficulty.typical.tolist(),
+            "rows": self.rows,
+            "exact": self.exact,
+            "narrower": self.narrower,
+        }
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Calibration:
         """Inverse of `to_plain`."""
         difficulty = Difficulty(np.array(data["slopes"], dtype=float), np.array(data["typical"], dtype=float))
         return cls(
-            float(data["level"]), data["per"], np.array(data["radius"], dtype=float), difficulty, int(data["rows"]),
-            bool(data["exact"]), data["narrower"],
-        )  # fmt: skip
+            float(data["level"]),
+            data["per"],
+            np.array(data["radius"], dtype=float),
+            difficulty,
+            int(data["rows"]),
+            bool(data["exact"]),
+            data["narrower"],
+        )
 
 
 def rows_needed(level: float, exact: bool = True) -> int:
@@ -186,13 +198,9 @@ def calibrate(
     if check_level(level) is None:
         raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
     if credit.shape != known.values.shape:
-        raise InvalidInput(
-            f"credit has shape {credit.shape} and the known values {known.values.shape}; they must match"
-        )
+        raise InvalidInput(f"credit has shape {credit.shape} and the known values {known.values.shape}; they must match")
     if per == "player" and np.isnan(known.values).any():
-        raise InvalidInput(
-            "per is 'player', and some rows lack players; write per='rank', per='drawn player' or per='row'"
-        )
+        raise InvalidInput("per is 'player', and some rows lack players; write per='rank', per='drawn player' or per='row'")
     order = np.random.default_rng(seed).permutation(len(credit))
     aside = min(len(credit) // 3, ASIDE) if len(credit) >= TUNED else 0
     tuned, rest = order[:aside], order[aside:]
@@ -279,9 +287,7 @@ def conformal_quantile(scores: FloatArray, level: float) -> FloatArray:
     """
     rank = math.ceil(round((len(scores) + 1) * level, 9))
     if rank > len(scores):
-        raise InvalidInput(
-            f"{len(scores)} scores have no quantile at level {level:g}; give {rows_needed(level)} or more"
-        )
+        raise InvalidInput(f"{len(scores)} scores have no quantile at level {level:g}; give {rows_needed(level)} or more")
     return np.asarray(np.sort(scores, axis=0)[rank - 1])
 
 

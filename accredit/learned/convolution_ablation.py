@@ -27,8 +27,7 @@ def losses_without_each(network: ConvolutionOfWords, x: Array, labels: IntArray)
     network.eval()
     with torch.inference_mode():
         parts = [
-            _grow(network, torch.tensor(x[k : k + ROWS]), torch.tensor(labels[k : k + ROWS]))
-            for k in range(0, len(x), ROWS)
+            _grow(network, torch.tensor(x[k : k + ROWS]), torch.tensor(labels[k : k + ROWS])) for k in range(0, len(x), ROWS)
         ]
     return np.concatenate(parts)
 

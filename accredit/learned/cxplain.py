@@ -36,9 +36,7 @@ MOST_MODELS = 1000
 SURE = 1e-7  # probabilities are kept this far from 0, so that losses are finite
 
 
-def removal_losses(
-    inputs: Inputs, x: Array, black_box: BlackBox, labels: IntArray, progress: bool = False
-) -> FloatArray:
+def removal_losses(inputs: Inputs, x: Array, black_box: BlackBox, labels: IntArray, progress: bool = False) -> FloatArray:
     """How much the loss at the true label grows without each player: (N, n), zero for players that do not exist.
 
     A player whose removal leaves the input as it is (a pixel that already has the replacement's colour) is not asked for:
@@ -87,9 +85,7 @@ def _losses(black_box: BlackBox, x: Array, labels: IntArray) -> FloatArray:
         part = slice(start, start + ASKED_AT_ONCE)
         answers = answers_of(black_box, x[part])
         if labels[part].max(initial=0) >= answers.shape[1]:
-            raise InvalidInput(
-                f"labels go up to {labels.max()}, but the black box knows {answers.shape[1]} classes from 0"
-            )
+            raise InvalidInput(f"labels go up to {labels.max()}, but the black box knows {answers.shape[1]} classes from 0")
         found[part] = -np.log(np.clip(answers[np.arange(len(answers)), labels[part]], SURE, 1.0))
     return found
 
@@ -160,9 +156,7 @@ class CXPlain:
         grown = removal_losses(self.removed, rows, black_box, true, progress)
         return self.learn(rows, shares(grown, self.removed.present(rows)), seed, progress, time.monotonic() - began)
 
-    def learn(
-        self, x: npt.ArrayLike, wanted: FloatArray, seed: int = 0, progress: bool = False, asked: float = 0.0
-    ) -> CXPlain:
+    def learn(self, x: npt.ArrayLike, wanted: FloatArray, seed: int = 0, progress: bool = False, asked: float = 0.0) -> CXPlain:
         """Learn given shares (N, removed players), as `shares(removal_losses(...))` gives them."""
         rows = self.inputs.check(x)
         if wanted.shape != (len(rows), self.removed.n):
@@ -198,9 +192,15 @@ class CXPlain:
         return self
 
     def _train(
-        self, network: nn.Module, x: Array, wanted: FloatArray, drawn: IntArray, held: IntArray, seed: int,
+        self,
+        network: nn.Module,
+        x: Array,
+        wanted: FloatArray,
+        drawn: IntArray,
+        held: IntArray,
+        seed: int,
         passed: Callable[[int], None],
-    ) -> tuple[list[float], str]:  # fmt: skip
+    ) -> tuple[list[float], str]:
         """Train one network in place; returns the held-out losses (KL, in nats) and why it ended."""
         data, goal = torch.from_numpy(x), torch.from_numpy(wanted).float()
         entropy = float(torch.special.entr(goal[held]).sum(dim=1).mean())
@@ -267,8 +267,11 @@ class CXPlain:
         chosen = top(each.mean(axis=0), self.k, present[None])[0, present]
         certificate: dict[str, Any] = {"models": self.models}
         if self.models > 1:
-            certificate |= {"interval": self._quantiles(each)[0, present], "level": self.level,
-                            "interval_because": "quantiles over networks trained on rows drawn with replacement"}  # fmt: skip
+            certificate |= {
+                "interval": self._quantiles(each)[0, present],
+                "level": self.level,
+                "interval_because": "quantiles over networks trained on rows drawn with replacement",
+            }
         return Selection(
             named,
             chosen,

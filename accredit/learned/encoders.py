@@ -57,22 +57,16 @@ class Encoder:
             config = AutoConfig.for_model(str(kind), **given)
             made = AutoModel.from_config(config, trust_remote_code=False).float()
         except Exception as error:  # the library raises anything
-            raise InvalidInput(
-                f"the encoder's configuration (model_type {kind!r}) makes no encoder: {error!s:.200}"
-            ) from None
+            raise InvalidInput(f"the encoder's configuration (model_type {kind!r}) makes no encoder: {error!s:.200}") from None
         if self.weights is not None and not next(made.parameters()).is_meta:
             odd = made.load_state_dict(dict(self.weights), strict=False)
             if odd.missing_keys and not all("pooler" in name for name in odd.missing_keys):
-                raise InvalidInput(
-                    f"the given encoder lacks weights, first {odd.missing_keys[0]}; give the whole model"
-                )
+                raise InvalidInput(f"the given encoder lacks weights, first {odd.missing_keys[0]}; give the whole model")
         return made
 
     def networks(self, inputs: Inputs, classes: int, query: bool) -> tuple[nn.Module, nn.Module]:
         """A selector and a surrogate with an encoder each."""
-        return EncoderSelector(inputs, classes if query else 0, self.body()), EncoderReader(
-            inputs, classes, self.body()
-        )
+        return EncoderSelector(inputs, classes if query else 0, self.body()), EncoderReader(inputs, classes, self.body())
 
 
 UNSAID = ("architectures", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "id2label", "label2id", "auto_map",

@@ -47,9 +47,7 @@ class Ending:
             warnings.warn(f"training stopped: {where}{self}; lower the rate", RuntimeWarning, stacklevel=stacklevel)
 
 
-def train(
-    modules: Sequence[nn.Module], epochs: int, one: Callable[[int], float | None], patience: int | None = None
-) -> Ending:
+def train(modules: Sequence[nn.Module], epochs: int, one: Callable[[int], float | None], patience: int | None = None) -> Ending:
     """Run `one(number)` for epochs 1, 2, …; it learns from every row once and returns the loss on rows kept aside, if any.
 
     With `patience`, training ends when that loss has not fallen for that many epochs, and the best weights are put

@@ -81,9 +81,17 @@ class EvalX:
         present = self.inputs.present(rows)
         with progress_bar("judge", self.epochs if progress else 0) as bar:
             train_masked(
-                network, rows, wanted, lambda rng, index: self.masks(present[index], rng),
-                epochs=self.epochs, patience=self.patience, batch=self.batch, rate=self.rate, seed=seed, passed=bar.update,
-            )  # fmt: skip
+                network,
+                rows,
+                wanted,
+                lambda rng, index: self.masks(present[index], rng),
+                epochs=self.epochs,
+                patience=self.patience,
+                batch=self.batch,
+                rate=self.rate,
+                seed=seed,
+                passed=bar.update,
+            )
         self._network, self.classes = network, wanted.shape[1]
         return self
 
@@ -148,9 +156,18 @@ def targets(target: npt.ArrayLike | BlackBox, rows: Array) -> FloatArray:
 
 
 def train_masked(
-    network: nn.Module, x: Array, wanted: FloatArray, masks: Masks, *, epochs: int, patience: int, batch: int,
-    rate: float, seed: int, passed: Callable[[int], None] = lambda epoch: None,
-) -> None:  # fmt: skip
+    network: nn.Module,
+    x: Array,
+    wanted: FloatArray,
+    masks: Masks,
+    *,
+    epochs: int,
+    patience: int,
+    batch: int,
+    rate: float,
+    seed: int,
+    passed: Callable[[int], None] = lambda epoch: None,
+) -> None:
     """Train `network(x, mask)` in place on cross-entropy to `wanted`, with masks drawn anew in every epoch.
 
     A tenth of the rows, under masks drawn once, decides when to stop; the weights that did best on them are kept. A loss

@@ -48,9 +48,7 @@ TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are un
 WIDTHS = {2: 128, 3: 128, 4: 256}  # of a network of features, of tokens, of squares of pixels
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "what the network misses of v(N) − v(∅) is divided equally"),
-    Claim(
-        "symmetry", Holds.NO, "a network need not treat equal players alike; the intervals say how far off it may be"
-    ),
+    Claim("symmetry", Holds.NO, "a network need not treat equal players alike; the intervals say how far off it may be"),
     Claim("null player", Holds.NO, "a network may give a little to a player who adds nothing"),
     Claim("linearity", Holds.NO, "networks of two models and of their sum are trained apart"),
 )
@@ -88,10 +86,20 @@ class FastShapley:
     """
 
     def __init__(
-        self, kind: str, outputs: tuple[str, ...], sizes: dict[str, int], calibration: Calibration, near: Nearness,
-        typical: FloatArray, marks: dict[str, str], probe: FloatArray, columns: Columns | None, targets: list[Any] | None,
-        report: dict[str, Any], network: nn.Module,
-    ) -> None:  # fmt: skip
+        self,
+        kind: str,
+        outputs: tuple[str, ...],
+        sizes: dict[str, int],
+        calibration: Calibration,
+        near: Nearness,
+        typical: FloatArray,
+        marks: dict[str, str],
+        probe: FloatArray,
+        columns: Columns | None,
+        targets: list[Any] | None,
+        report: dict[str, Any],
+        network: nn.Module,
+    ) -> None:
         self.kind, self.outputs, self.sizes, self.calibration, self.near = kind, outputs, sizes, calibration, near
         self.typical, self.marks, self.probe, self.columns, self.targets = typical, marks, probe, columns, targets
         self.report = report  # of the fit: R², payoffs, seconds, how training ended
@@ -101,9 +109,14 @@ class FastShapley:
         return f"FastShapley({self.kind}, {len(self.outputs)} outputs, R² {self.report['r2']:.3f})"
 
     def values(
-        self, family: Family, *, tolerance: float = TOLERANCE, fallback: int | None = None, budget: int | None = None,
+        self,
+        family: Family,
+        *,
+        tolerance: float = TOLERANCE,
+        fallback: int | None = None,
+        budget: int | None = None,
         seed: int = 0,
-    ) -> Values:  # fmt: skip
+    ) -> Values:
         """Credit of a family's inputs.
 
         An input is unsure if it lies farther from the training inputs than 99 % of the calibration inputs, or if an
@@ -125,9 +138,7 @@ class FastShapley:
         computed = np.sort(worst[unsure[worst] > 1])
         if len(computed):
             known = family.reference(computed, budget, seed)
-            sure = ~np.isinf(known.reach).any(
-                axis=(1, 2)
-            )  # a value of unknown error does not replace one with an interval
+            sure = ~np.isinf(known.reach).any(axis=(1, 2))  # a value of unknown error does not replace one with an interval
             known, computed = known[sure], computed[sure]
             credit[computed], half[computed] = known.values, known.reach * self._widened
         ends = np.stack([credit - half, credit + half], axis=-1)
@@ -158,11 +169,18 @@ class FastShapley:
     def save(self, folder: str | Path) -> None:
         """Settings, calibration and what it was fitted on as JSON, weights as safetensors, into `folder`."""
         about = {
-            "family": self.kind, "outputs": list(self.outputs), "sizes": self.sizes, "marks": self.marks,
-            "calibration": self.calibration.to_plain(), "limit": self.near.limit, "typical": self.typical,
-            "columns": None if self.columns is None else self.columns.to_plain(), "targets": self.targets,
-            "probe": self.probe, "report": self.report,
-        }  # fmt: skip
+            "family": self.kind,
+            "outputs": list(self.outputs),
+            "sizes": self.sizes,
+            "marks": self.marks,
+            "calibration": self.calibration.to_plain(),
+            "limit": self.near.limit,
+            "typical": self.typical,
+            "columns": None if self.columns is None else self.columns.to_plain(),
+            "targets": self.targets,
+            "probe": self.probe,
+            "report": self.report,
+        }
         state = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         write(folder, KIND, about, state | {"near.centre": self.near.centre, "near.root": self.near.root})
 
@@ -176,11 +194,19 @@ class FastShapley:
             near = Nearness(torch.empty(features, device="meta"), torch.empty(features, features, device="meta"), 1.0)
             with torch.device("meta"):
                 found = cls(
-                    about["family"], tuple(about["outputs"]), dict(about["sizes"]),
-                    Calibration.from_plain(about["calibration"]), near, np.array(about["typical"], dtype=float),
-                    dict(about["marks"]), np.array(about["probe"], dtype=float).reshape(-1, len(about["outputs"])), columns,
-                    about["targets"], dict(about["report"]), _network(about["sizes"]),
-                )  # fmt: skip
+                    about["family"],
+                    tuple(about["outputs"]),
+                    dict(about["sizes"]),
+                    Calibration.from_plain(about["calibration"]),
+                    near,
+                    np.array(about["typical"], dtype=float),
+                    dict(about["marks"]),
+                    np.array(about["probe"], dtype=float).reshape(-1, len(about["outputs"])),
+                    columns,
+                    about["targets"],
+                    dict(about["report"]),
+                    _network(about["sizes"]),
+                )
             limit = float(about["limit"])
         except (*DAMAGE, ValueError) as error:
             raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r:.200}") from None
@@ -193,10 +219,21 @@ class FastShapley:
 
 
 def fit_fast(
-    family: Family, *, pairs: int = 16, calibration: int = 100, level: float = defaults.LEVEL, per: Per | None = None,
-    budget: int | None = None, width: int | None = None, epochs: int = 200, patience: int = 30, batch: int = 64,
-    rate: float = 2e-3, seed: int = 0, progress: bool = False,
-) -> FastShapley:  # fmt: skip
+    family: Family,
+    *,
+    pairs: int = 16,
+    calibration: int = 100,
+    level: float = defaults.LEVEL,
+    per: Per | None = None,
+    budget: int | None = None,
+    width: int | None = None,
+    epochs: int = 200,
+    patience: int = 30,
+    batch: int = 64,
+    rate: float = 2e-3,
+    seed: int = 0,
+    progress: bool = False,
+) -> FastShapley:
     """Learn the Shapley values of a family of games.
 
     Each input is asked `pairs` complementary pairs of coalitions. `calibration` inputs, drawn at random and never learned from,
@@ -228,9 +265,16 @@ def fit_fast(
             torch.manual_seed(seed)
             network = _network(sizes)
         ended, losses = fit(
-            network, seen[learn], asked, epochs=epochs, patience=patience, batch=batch, rate=rate, seed=seed,
+            network,
+            seen[learn],
+            asked,
+            epochs=epochs,
+            patience=patience,
+            batch=batch,
+            rate=rate,
+            seed=seed,
             passed=lambda epoch: bar.update(len(learn) * (1 + epoch / epochs)),
-        )  # fmt: skip
+        )
     reference = family.reference(known, budget, seed)
     credit = efficient(raw_credit(network, seen), seen.present, total)[known]
     statement: Per = per or ("rank" if family.kind == "texts" else "player")
@@ -238,15 +282,28 @@ def fit_fast(
     near = Nearness.learned(seen[learn], seen[known])
     typical = np.maximum(np.nanmax(np.abs(reference.values), axis=1).mean(axis=0), 1e-12)
     report = _report(credit, reference) | {
-        "trained on": len(learn), "pairs of coalitions": pairs, "stopped because": str(ended),
+        "trained on": len(learn),
+        "pairs of coalitions": pairs,
+        "stopped because": str(ended),
         "loss": min(losses, default=None),
-        "half-width": float(np.nanmean(intervals.half_widths(credit)) / typical.mean()), "seed": seed,
+        "half-width": float(np.nanmean(intervals.half_widths(credit)) / typical.mean()),
+        "seed": seed,
         "seconds": time.perf_counter() - began,
-    }  # fmt: skip
+    }
     return FastShapley(
-        family.kind, family.outputs, sizes, intervals, near, typical, family.marks(), family.probe(), columns, family.targets,
-        report, network,
-    )  # fmt: skip
+        family.kind,
+        family.outputs,
+        sizes,
+        intervals,
+        near,
+        typical,
+        family.marks(),
+        family.probe(),
+        columns,
+        family.targets,
+        report,
+        network,
+    )
 
 
 def _ask(
@@ -266,15 +323,20 @@ def _ask(
 def _sizes(family: Family, seen: Seen, width: int) -> dict[str, int]:
     features = seen.x.shape[2] if seen.x.ndim == 3 else seen.x.shape[1]
     players = 0 if seen.x.ndim == 3 else seen.players
-    return {"dimensions": seen.x.ndim, "features": features, "players": players, "outputs": len(family.outputs), "width": width,
-            "summary": summary(seen[np.arange(1)]).shape[1]}  # fmt: skip
+    return {
+        "dimensions": seen.x.ndim,
+        "features": features,
+        "players": players,
+        "outputs": len(family.outputs),
+        "width": width,
+        "summary": summary(seen[np.arange(1)]).shape[1],
+    }
 
 
 def _network(sizes: dict[str, int]) -> nn.Module:
     """By the dimensions of its input: (N, features) of rows, (N, tokens, features), or (N, channels, height, width)."""
     features, players, outputs, width = (
-        whole(name, sizes[name], 0 if name == "players" else 1, 1 << 20)
-        for name in ("features", "players", "outputs", "width")
+        whole(name, sizes[name], 0 if name == "players" else 1, 1 << 20) for name in ("features", "players", "outputs", "width")
     )
     match sizes["dimensions"]:
         case 2:
@@ -292,5 +354,8 @@ def _report(credit: FloatArray, known: Reference) -> dict[str, Any]:
     missed = ((credit - known.values)[there] ** 2).sum()
     spread = ((known.values - np.nanmean(known.values, axis=(0, 1)))[there] ** 2).sum()
     same = np.nanargmax(np.abs(credit), axis=1) == np.nanargmax(np.abs(known.values), axis=1)
-    return {"r2": float(1 - missed / spread) if spread > 0 else 1.0, "top-1": float(same.mean()),
-            "calibration values": "exact" if known.exact else "estimated"}  # fmt: skip
+    return {
+        "r2": float(1 - missed / spread) if spread > 0 else 1.0,
+        "top-1": float(same.mean()),
+        "calibration values": "exact" if known.exact else "estimated",
+    }

@@ -25,9 +25,18 @@ NAMED = 5  # rows that are named in a note
 
 @check_arguments
 def fit_fast_rows(
-    rows: Any, model: Any, background: Any, *, payoff: str | None = None, players: Mapping[str, Any] | None = None,
-    dependence: str | None = None, weights: Any = None, most_background: int | None = None, seed: int = 0, **settings: Any,
-) -> FastShapley:  # fmt: skip
+    rows: Any,
+    model: Any,
+    background: Any,
+    *,
+    payoff: str | None = None,
+    players: Mapping[str, Any] | None = None,
+    dependence: str | None = None,
+    weights: Any = None,
+    most_background: int | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> FastShapley:
     """A fast explainer of a model of rows, learned from `rows` compared with `background`.
 
     `rows` are many rows of the kind that will be explained: most of them are learned from, `calibration` (100) set the
@@ -40,17 +49,32 @@ def fit_fast_rows(
     True
     """
     family = RowFamily.of(
-        rows, model, background, payoff=payoff, players=players, dependence=dependence, weights=weights,
-        most_background=most_background, seed=seed,
-    )  # fmt: skip
+        rows,
+        model,
+        background,
+        payoff=payoff,
+        players=players,
+        dependence=dependence,
+        weights=weights,
+        most_background=most_background,
+        seed=seed,
+    )
     return fit_fast(family, seed=seed, **settings)
 
 
 @check_arguments
 def fit_fast_inputs(
-    inputs: Sequence[Any], model: Any = None, tokenizer: Any = None, *, target: Sequence[str | int] | None = None,
-    players: Any = None, payoff: str | None = None, removal: Any = None, cut: bool = False, **settings: Any,
-) -> FastShapley:  # fmt: skip
+    inputs: Sequence[Any],
+    model: Any = None,
+    tokenizer: Any = None,
+    *,
+    target: Sequence[str | int] | None = None,
+    players: Any = None,
+    payoff: str | None = None,
+    removal: Any = None,
+    cut: bool = False,
+    **settings: Any,
+) -> FastShapley:
     """A fast explainer of a text or picture model, learned from many texts or pictures.
 
     Texts may differ in their number of words; pictures must have the same patches. `target` lists the outputs to learn
@@ -73,11 +97,22 @@ def fit_fast_inputs(
 
 @check_arguments
 def explain_rows_fast(
-    explainer: FastShapley | str | Path, rows: Any, model: Any, background: Any, *, target: str | int | None = None,
-    payoff: str | None = None, players: Mapping[str, Any] | None = None, dependence: str | None = None, weights: Any = None,
-    most_background: int | None = None, tolerance: float = TOLERANCE, fallback: int | None = None, budget: int | None = None,
+    explainer: FastShapley | str | Path,
+    rows: Any,
+    model: Any,
+    background: Any,
+    *,
+    target: str | int | None = None,
+    payoff: str | None = None,
+    players: Mapping[str, Any] | None = None,
+    dependence: str | None = None,
+    weights: Any = None,
+    most_background: int | None = None,
+    tolerance: float = TOLERANCE,
+    fallback: int | None = None,
+    budget: int | None = None,
     seed: int = 0,
-) -> TableExplanation:  # fmt: skip
+) -> TableExplanation:
     """What `explain(rows, model, background)` gives, by one pass of a fitted network.
 
     Model and background must be those it was fitted for. Rows that it is unsure of are computed in the usual way, `fallback` of
@@ -91,9 +126,7 @@ def explain_rows_fast(
     """
     fast = explainer if isinstance(explainer, FastShapley) else FastShapley.load(explainer)
     if fast.kind != "rows":
-        raise InvalidInput(
-            f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows"
-        )
+        raise InvalidInput(f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows")
     family = RowFamily.of(
         rows,
         model,
@@ -111,9 +144,13 @@ def explain_rows_fast(
     if len(apart) == len(found.credit):  # none was predicted
         usual = next((one for _, one in apart if one.known is Known.INTERVAL), apart[0][1])
     answer = Answer(
-        found.credit, found.nobody[0], f"{METHOD}, learned from {fast.report['trained on']} rows", usual, CLAIMS,
+        found.credit,
+        found.nobody[0],
+        f"{METHOD}, learned from {fast.report['trained on']} rows",
+        usual,
+        CLAIMS,
         found.interval if usual.known is Known.INTERVAL else None,
-    )  # fmt: skip
+    )
     explained = explanation_of(family.asked, answer, target)
     notes = (*explained.notes, *say_why(found, family.asked.rows.names))
     facts = {
@@ -121,9 +158,7 @@ def explain_rows_fast(
         "fast": fast.report,
         "computed": [explained.rows[r] for r in found.computed.tolist()],
     }
-    return replace(
-        explained, notes=notes, provenance=facts, level=fast.calibration.level, apart=apart, method_name=METHOD
-    )
+    return replace(explained, notes=notes, provenance=facts, level=fast.calibration.level, apart=apart, method_name=METHOD)
 
 
 def say_why(found: Values, names: Sequence[str], what: str = "row") -> tuple[str, ...]:
@@ -132,8 +167,9 @@ def say_why(found: Values, names: Sequence[str], what: str = "row") -> tuple[str
     if len(found.computed):
         far = int(found.far[found.computed].sum())
         wide = len(found.computed) - far
-        why = " and ".join(filter(None, [f"{far} far from the training {what}s" * bool(far),
-                                         f"{wide} with wide intervals" * bool(wide)]))  # fmt: skip
+        why = " and ".join(
+            filter(None, [f"{far} far from the training {what}s" * bool(far), f"{wide} with wide intervals" * bool(wide)])
+        )
         notes.append(f"{_read_list(found.computed, names, what)} computed in the usual way: {why}.")
     if len(found.kept_unsure):
         notes.append(
@@ -153,9 +189,7 @@ def credit(subject: Subject, folder: str) -> Attribution | Attributions:
     fast = _open(folder)
     family = InputFamily([subject], fast.targets)
     if fast.kind != family.kind:
-        raise InvalidInput(
-            f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}"
-        )
+        raise InvalidInput(f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}")
     found = fast.values(family, budget=subject.budget, seed=subject.seed)
     computed, there = len(found.computed) > 0, len(subject.players)
     ends, precision = found.interval[0, :there], _precision(fast, found, 0)  # (n, outputs, 2)
@@ -163,12 +197,19 @@ def credit(subject: Subject, folder: str) -> Attribution | Attributions:
     every = {}
     for k, name in enumerate(family.outputs):
         every[name] = Attribution(
-            subject.players, found.credit[0, :there, k], float(found.everybody[0, k] - found.nobody[0, k]),
-            f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}", CLAIMS, interval=None if exact else ends[:, k],
-            level=None if exact else fast.calibration.level, precision=precision,
-            baseline=float(found.nobody[0, k]), payoffs=None if computed else 2, seed=subject.seed,
+            subject.players,
+            found.credit[0, :there, k],
+            float(found.everybody[0, k] - found.nobody[0, k]),
+            f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}",
+            CLAIMS,
+            interval=None if exact else ends[:, k],
+            level=None if exact else fast.calibration.level,
+            precision=precision,
+            baseline=float(found.nobody[0, k]),
+            payoffs=None if computed else 2,
+            seed=subject.seed,
             certificate={"far": bool(found.far[0]), "wide": bool(found.wide[0]), "computed": computed, "fit": fast.report},
-        )  # fmt: skip
+        )
     if subject.games is not None:
         return Attributions(every)
     wanted = subject.model.label(subject.game.target)

@@ -38,9 +38,7 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     """The JSON object of `write`, and where the tensors are; their hash shows that they are what was written."""
     place, about = Path(folder) / "explainer.safetensors", describe(folder)
     if about.get("kind") != kind:
-        raise InvalidInput(
-            f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind"
-        )
+        raise InvalidInput(f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind")
     try:
         content = read_bytes(place, 4 << 30)
     except InvalidInput as error:
@@ -56,9 +54,7 @@ def describe(folder: str | Path) -> dict[str, Any]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
         if not os.path.isfile(Path(folder) / "explainer.json"):
-            raise InvalidInput(
-                "there is no explainer.json in it; make one with accredit learn fit, or explainer.save(folder)"
-            )
+            raise InvalidInput("there is no explainer.json in it; make one with accredit learn fit, or explainer.save(folder)")
         return read_json_object(Path(folder) / "explainer.json")
     except InvalidInput as error:
         raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}") from None

@@ -77,24 +77,41 @@ class RowFamily:
 
     def __init__(self, asked: Asked) -> None:
         if asked.compared.rows is None or asked.dependence == "cover":
-            raise InvalidInput(
-                "fast values are learned from games against background rows; give background=some_training_rows"
-            )
+            raise InvalidInput("fast values are learned from games against background rows; give background=some_training_rows")
         self.asked, self.outputs = asked, asked.outputs
 
     @classmethod
     def of(
-        cls, rows: Any, model: Any, background: Any, *, payoff: str | None = None, players: Mapping[str, Any] | None = None,
-        dependence: str | None = None, weights: Any = None, most_background: int | None = None, budget: int | None = None,
+        cls,
+        rows: Any,
+        model: Any,
+        background: Any,
+        *,
+        payoff: str | None = None,
+        players: Mapping[str, Any] | None = None,
+        dependence: str | None = None,
+        weights: Any = None,
+        most_background: int | None = None,
+        budget: int | None = None,
         seed: int = 0,
-    ) -> RowFamily:  # fmt: skip
+    ) -> RowFamily:
         """The games that `explain(rows, model, background)` would ask."""
         if background is None:
             raise InvalidInput("background is missing; write background=training_rows", argument="background")
-        return cls(question(
-            rows, model, background, payoff=payoff, players=players, dependence=dependence, weights=weights,
-            most_background=most_background, budget=budget, seed=seed,
-        ))  # fmt: skip
+        return cls(
+            question(
+                rows,
+                model,
+                background,
+                payoff=payoff,
+                players=players,
+                dependence=dependence,
+                weights=weights,
+                most_background=most_background,
+                budget=budget,
+                seed=seed,
+            )
+        )
 
     def __len__(self) -> int:
         return len(self.asked.rows)
@@ -104,21 +121,38 @@ class RowFamily:
         asked = self.asked
         table = asked.rows.take(at)
         rows = table.reset_index(drop=True) if asked.rows.framed else table
-        players = {name: [asked.rows.columns[i] for i in np.flatnonzero(asked.partition.owner == k)]
-                   for k, name in enumerate(asked.partition.players)
-                   if (asked.partition.owner == k).sum() > 1 or name not in asked.rows.columns}  # fmt: skip
+        players = {
+            name: [asked.rows.columns[i] for i in np.flatnonzero(asked.partition.owner == k)]
+            for k, name in enumerate(asked.partition.players)
+            if (asked.partition.owner == k).sum() > 1 or name not in asked.rows.columns
+        }
         names = None if asked.rows.framed else asked.rows.columns
         return question(
-            rows, asked.model, asked.compared, payoff=asked.unit, players=players or None, dependence=asked.dependence,
-            budget=budget, seed=seed, names=names, method=method,
-        )  # fmt: skip
+            rows,
+            asked.model,
+            asked.compared,
+            payoff=asked.unit,
+            players=players or None,
+            dependence=asked.dependence,
+            budget=budget,
+            seed=seed,
+            names=names,
+            method=method,
+        )
 
     def game(self, at: int) -> Any:
         asked = self.asked
         return row_game(
-            asked.model, asked.unit, asked.outputs, asked.both, asked.start + at, asked.compared.weights, asked.partition,
-            dependence=asked.dependence, seed=asked.seed,
-        )  # fmt: skip
+            asked.model,
+            asked.unit,
+            asked.outputs,
+            asked.both,
+            asked.start + at,
+            asked.compared.weights,
+            asked.partition,
+            dependence=asked.dependence,
+            seed=asked.seed,
+        )
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         nobody = self.game(0).payoff(np.zeros((1, len(self.asked.partition.players)), dtype=bool))
@@ -151,10 +185,13 @@ class RowFamily:
         assert asked.compared.rows is not None
         background = fingerprint(cells=asked.compared.rows.cells(), weights=asked.compared.weights).digest
         return {
-            "columns": ", ".join(asked.rows.columns), "players": ", ".join(asked.partition.players),
-            "outputs": ", ".join(self.outputs), "payoff": asked.unit, "dependence": asked.dependence,
+            "columns": ", ".join(asked.rows.columns),
+            "players": ", ".join(asked.partition.players),
+            "outputs": ", ".join(self.outputs),
+            "payoff": asked.unit,
+            "dependence": asked.dependence,
             "background": f"{len(asked.compared.rows)} rows, {background[:16]}",
-        }  # fmt: skip
+        }
 
     def probe(self) -> FloatArray:
         rng, table = np.random.default_rng(0), self.asked.background
@@ -188,13 +225,18 @@ class InputFamily:
 
     @classmethod
     def of(
-        cls, inputs: Sequence[Any], model: Any, *, target: Sequence[str | int] | None = None, players: Any = None,
-        payoff: str | None = None, removal: Any = None, cut: bool = False,
-    ) -> InputFamily:  # fmt: skip
+        cls,
+        inputs: Sequence[Any],
+        model: Any,
+        *,
+        target: Sequence[str | int] | None = None,
+        players: Any = None,
+        payoff: str | None = None,
+        removal: Any = None,
+        cut: bool = False,
+    ) -> InputFamily:
         """The games that `explain(one, model)` would ask, for each of the inputs."""
-        return cls(
-            [subject_of(model, one, players=players, payoff=payoff, removal=removal, cut=cut) for one in inputs], target
-        )
+        return cls([subject_of(model, one, players=players, payoff=payoff, removal=removal, cut=cut) for one in inputs], target)
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -213,9 +255,7 @@ class InputFamily:
         if self.kind == "pictures":
             shapes = {one.seen.values.shape for one in self.subjects}
             if len(shapes) > 1 or len({one.partition.players for one in self.subjects}) > 1:
-                raise InvalidInput(
-                    "pictures must have one size and the same patches; give players=(4, 4), not segments"
-                )
+                raise InvalidInput("pictures must have one size and the same patches; give players=(4, 4), not segments")
             if not len(self.subjects[0].owner):  # the model has no tokens, or they are not the players' own
                 owners = np.stack([one.partition.owner for one in self.subjects])
                 return Seen(np.stack([one.seen.values for one in self.subjects]), owners)
@@ -248,9 +288,13 @@ class InputFamily:
         same = {"unit": first.unit} if self.kind == "texts" else {"players": ", ".join(first.players)}
         facts = first.facts
         return {
-            "kind": self.kind, "outputs": ", ".join(self.outputs), "payoff": str(facts["payoff"]),
-            "removal": str(facts["removal"]), **same, "model": fingerprint(model=first.model.model).parts["model"],
-        }  # fmt: skip
+            "kind": self.kind,
+            "outputs": ", ".join(self.outputs),
+            "payoff": str(facts["payoff"]),
+            "removal": str(facts["removal"]),
+            **same,
+            "model": fingerprint(model=first.model.model).parts["model"],
+        }
 
     def probe(self) -> FloatArray:
         return np.zeros((0, len(self.outputs)))

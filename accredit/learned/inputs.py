@@ -352,9 +352,7 @@ def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         with np.errstate(over="ignore"):
             given = real_numbers(x, what).astype(np.float32)
     except InvalidInput as error:
-        raise InvalidInput(
-            f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first"
-        ) from None
+        raise InvalidInput(f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first") from None
     if given.ndim != len(shape) + 1 or given.shape[1:] != shape:
         raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape")
     if not np.isfinite(given).all():

@@ -98,8 +98,7 @@ class LimeExplainer:
             named,
             chosen,
             describe("lime", self.lime),
-            f"{int(chosen.sum())} players by {self.rank} of slope; coalitions: {LAWS[self.lime.law]}; "
-            f"{self.inputs.describe()}",
+            f"{int(chosen.sum())} players by {self.rank} of slope; coalitions: {LAWS[self.lime.law]}; {self.inputs.describe()}",
             slopes[0, present],
             self.lime.seed,
             certificate={"fit": float(fits[0])},

@@ -293,9 +293,12 @@ class Dirichlet:
 
 
 LAWS: dict[str, Callable[..., Any]] = {
-    "softmax": Softmax, "relaxed top-k": RelaxedTopK, "drawn top-k": DrawnTopK, "bernoulli": Bernoulli,
+    "softmax": Softmax,
+    "relaxed top-k": RelaxedTopK,
+    "drawn top-k": DrawnTopK,
+    "bernoulli": Bernoulli,
     "dirichlet": Dirichlet,
-}  # fmt: skip
+}
 
 
 def law_settings(law: Any) -> dict[str, Any]:

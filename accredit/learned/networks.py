@@ -199,9 +199,13 @@ class ConvolutionOfPixels(nn.Module):
         super().__init__()
         self.inputs = inputs
         self.filters = nn.Sequential(
-            nn.Conv2d(inputs.channels, width, 5, padding=2), nn.MaxPool2d(2, ceil_mode=True), nn.ReLU(),
-            nn.Conv2d(width, 2 * width, 5, padding=2), nn.MaxPool2d(2, ceil_mode=True), nn.ReLU(),
-        )  # fmt: skip
+            nn.Conv2d(inputs.channels, width, 5, padding=2),
+            nn.MaxPool2d(2, ceil_mode=True),
+            nn.ReLU(),
+            nn.Conv2d(width, 2 * width, 5, padding=2),
+            nn.MaxPool2d(2, ceil_mode=True),
+            nn.ReLU(),
+        )
         down, across = -(-inputs.height // 4), -(-inputs.width // 4)
         self.head = nn.Linear(2 * width * down * across, classes)
 
@@ -220,9 +224,14 @@ class LayersOfColumns(nn.Module):
         super().__init__()
         self.replace, self.inputs = inputs.replace, inputs
         self.layers = nn.Sequential(
-            nn.Linear(inputs.n, width), nn.ReLU(), nn.BatchNorm1d(width),
-            nn.Linear(width, width), nn.ReLU(), nn.BatchNorm1d(width), nn.Linear(width, classes),
-        )  # fmt: skip
+            nn.Linear(inputs.n, width),
+            nn.ReLU(),
+            nn.BatchNorm1d(width),
+            nn.Linear(width, width),
+            nn.ReLU(),
+            nn.BatchNorm1d(width),
+            nn.Linear(width, classes),
+        )
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         kept = x if mask is None else x * mask + (1 - mask) * x.new_tensor(self.replace)

@@ -52,8 +52,6 @@ def summary(seen: Seen) -> FloatArray:
         return seen.x.astype(np.float64)
     if seen.x.ndim == 3:
         lengths = (seen.x != 0).any(axis=2).sum(axis=1, keepdims=True)
-        return np.concatenate([seen.x.sum(axis=1) / np.maximum(lengths, 1), np.log1p(lengths)], axis=1).astype(
-            np.float64
-        )
+        return np.concatenate([seen.x.sum(axis=1) / np.maximum(lengths, 1), np.log1p(lengths)], axis=1).astype(np.float64)
     means = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(seen.x), SQUARES)
     return means.flatten(1).double().numpy()

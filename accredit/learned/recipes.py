@@ -70,9 +70,7 @@ def vibi(
 
 
 @check_arguments
-def invase(
-    inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Any
-) -> TrainedExplainer:
+def invase(inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Any) -> TrainedExplainer:
     """Instance-wise selection by REINFORCE (Yoon et al., 2019): coins against a network that sees everything.
 
     With k, sets of exactly k are drawn instead, each against a second draw, and nothing is charged. Coins that are charged for
@@ -159,9 +157,11 @@ def l2x_weighted(
     """
     pictures = isinstance(inputs, Pixels)
     schedule = Weighted(
-        steps=steps or (2 if pictures else 5), cap=cap or (10.0 if pictures else 50.0), weigh_selector=weigh_selector,
+        steps=steps or (2 if pictures else 5),
+        cap=cap or (10.0 if pictures else 50.0),
+        weigh_selector=weigh_selector,
         learn_first=learn_first,
-    )  # fmt: skip
+    )
     law = RelaxedTopK(check_k(k, inputs.n), temperature)
     name = "l2x+answer+weighting" if query else "l2x+weighting"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
@@ -199,9 +199,7 @@ def recipe(
     if preset not in (None, "paper"):
         raise InvalidInput(f"preset is {preset!r}; write 'paper', or leave it out")
     if k is None and name not in COINS:
-        raise InvalidInput(
-            f"k is missing; {name} chooses a fixed number of players: recipe({name!r}, inputs, {classes}, k)"
-        )
+        raise InvalidInput(f"k is missing; {name} chooses a fixed number of players: recipe({name!r}, inputs, {classes}, k)")
     given = (published(name, inputs) if preset else {}) | settings
     if name == "cxplain":
         assert k is not None
@@ -215,13 +213,9 @@ def published(name: str, inputs: Inputs) -> dict[str, Any]:
     if name == "cxplain":
         return {"rate": 1e-4, "epochs": 100, "patience": 12, "batch": 64}
     if name == "invase":
-        return {
-            "training": Training(epochs=1000, batch=1000, rate=1e-4, optimiser="adam", weight_decay=1e-3, patience=1000)
-        }
+        return {"training": Training(epochs=1000, batch=1000, rate=1e-4, optimiser="adam", weight_decay=1e-3, patience=1000)}
     if name == "realx":
-        return {
-            "training": Training(epochs=500, batch=1000, rate=1e-4, optimiser="adam", weight_decay=1e-3, patience=500)
-        }
+        return {"training": Training(epochs=500, batch=1000, rate=1e-4, optimiser="adam", weight_decay=1e-3, patience=500)}
     if name == "vibi":
         training = Training(epochs=100, batch=50, rate=1e-4, optimiser="adam", patience=100, averaging=0.999)
         return {"draws": 12, "training": training}
@@ -229,8 +223,7 @@ def published(name: str, inputs: Inputs) -> dict[str, Any]:
         return {"training": Training(epochs=5, batch=40, rate=1e-3, optimiser="rmsprop", patience=5)}
     if pictures:
         return {"training": Training(epochs=10, batch=128, rate=1e-3, optimiser="adam", patience=10)}
-    return {"temperature": 0.1,
-            "training": Training(epochs=1, batch=1000, rate=1e-3, optimiser="adam", weight_decay=1e-3)}  # fmt: skip
+    return {"temperature": 0.1, "training": Training(epochs=1, batch=1000, rate=1e-3, optimiser="adam", weight_decay=1e-3)}
 
 
 def defaults(inputs: Inputs, k: int | None) -> dict[str, Any]:

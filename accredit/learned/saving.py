@@ -48,9 +48,7 @@ def load(
     return load_trained(folder, black_box, networks)
 
 
-def load_trained(
-    folder: str | Path, black_box: BlackBox | None = None, networks: Networks | None = None
-) -> TrainedExplainer:
+def load_trained(folder: str | Path, black_box: BlackBox | None = None, networks: Networks | None = None) -> TrainedExplainer:
     """The same, for explainers with a selector and a surrogate only."""
     about, place = read(folder, KIND)
     try:

@@ -217,8 +217,11 @@ class Weighted:
 
 
 SCHEDULES: dict[str, Callable[..., Schedule]] = {
-    "joint": Joint, "reinforce": Reinforce, "random first": RandomFirst, "weighted": Weighted,
-}  # fmt: skip
+    "joint": Joint,
+    "reinforce": Reinforce,
+    "random first": RandomFirst,
+    "weighted": Weighted,
+}
 
 
 def schedule_from(settings: Mapping[str, Any]) -> Schedule:

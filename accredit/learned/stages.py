@@ -66,9 +66,7 @@ class Training:
                 f"rate must be positive and weight_decay not negative, got {self.rate!r} and {self.weight_decay!r}"
             )
         if not 0 <= self.averaging < 1:
-            raise InvalidInput(
-                f"averaging must be at least 0 and below 1, got {self.averaging}; write 0.999, or 0 for none"
-            )
+            raise InvalidInput(f"averaging must be at least 0 and below 1, got {self.averaging}; write 0.999, or 0 for none")
         if not 0 < self.validation <= 0.5:
             raise InvalidInput(f"validation must be a share of the rows above 0 and at most 0.5, got {self.validation}")
 
@@ -85,9 +83,7 @@ class History:
     stages: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)  # mean over the training rows
     validation: list[float] = field(default_factory=list)  # the stage's objective on the rows kept aside
-    kept: list[list[Any]] = field(
-        default_factory=list
-    )  # of each stage: name, epoch whose weights are kept, epochs, steps
+    kept: list[list[Any]] = field(default_factory=list)  # of each stage: name, epoch whose weights are kept, epochs, steps
     doubts: list[str] = field(default_factory=list)  # what went wrong without an error
     ess: list[float] = field(default_factory=list)  # effective share of the rows, where they are weighted
     as_trained: float | None = None  # mean loss on rows kept aside, by masks as they are drawn in training
@@ -137,9 +133,15 @@ class Stage:
 
 
 def run(
-    stage: Stage, everything: Sequence[nn.Module], learning: Batch, watched: Batch, training: Training, history: History,
-    rng: np.random.Generator, bar: Progress,
-) -> bool:  # fmt: skip
+    stage: Stage,
+    everything: Sequence[nn.Module],
+    learning: Batch,
+    watched: Batch,
+    training: Training,
+    history: History,
+    rng: np.random.Generator,
+    bar: Progress,
+) -> bool:
     """Train one stage; keep the best weights. Returns whether they can be trusted: False after a loss that was not finite."""
 
     average = Average(stage.trained, training.averaging)

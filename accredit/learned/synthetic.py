@@ -103,9 +103,7 @@ def median_ranks(scores: FloatArray, telling: BoolArray) -> FloatArray:
     array([1.5])
     """
     ranks = np.empty(scores.shape)
-    np.put_along_axis(
-        ranks, np.argsort(-scores, axis=1, kind="stable"), np.arange(1.0, scores.shape[1] + 1)[None], axis=1
-    )
+    np.put_along_axis(ranks, np.argsort(-scores, axis=1, kind="stable"), np.arange(1.0, scores.shape[1] + 1)[None], axis=1)
     median: FloatArray = np.nanmedian(np.where(telling, ranks, np.nan), axis=1)
     return median
 

@@ -54,9 +54,7 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
             f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}; give "
             "the same ones in the same order"
         )
-    numbers = numeric(
-        frame, "selectors read numbers without gaps: encode words, fill gaps, or use --method fast-shapley"
-    )
+    numbers = numeric(frame, "selectors read numbers without gaps: encode words, fill gaps, or use --method fast-shapley")
     inputs = like or Tabular.of(numbers, columns)
     digest = fingerprint(file=read_bytes(model)).parts["file"]
     x = inputs.check(numbers)
@@ -70,9 +68,7 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
     Texts longer than `length` tokens (default: the longest, at most 128) are cut, and notes say how many.
     """
     if getattr(model, "task", "") != "classify" or model.law != "softmax":
-        raise InvalidInput(
-            f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one"
-        )
+        raise InvalidInput(f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one")
     _of_kind(like, Words, "texts")
     empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
     if empty is not None:
@@ -86,14 +82,11 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
     for row, one in zip(x, ids, strict=True):
         row[: len(one)] = one[:longest]
     names = tuple(
-        tuple(token for token, special in zip(one.tokens, one.special, strict=True) if not special)[:longest]
-        for one in encoded
+        tuple(token for token, special in zip(one.tokens, one.special, strict=True) if not special)[:longest] for one in encoded
     )
     cut = sum(len(one) > longest for one in ids)
     notes = (f"{cut} of {len(ids)} texts were cut to {longest} tokens",) if cut else ()
-    return Task(
-        inputs, inputs.check(x), _reads_ids(model, encoded[0], pad), names, digest_of(model), notes, model.model
-    )
+    return Task(inputs, inputs.check(x), _reads_ids(model, encoded[0], pad), names, digest_of(model), notes, model.model)
 
 
 def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None) -> Task:
@@ -108,8 +101,7 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
     channels, height, width = shapes.pop()
     inputs = like or Pixels((channels, height, width), block=_block(seen[0], height, width))
     x = inputs.check(np.stack([one.values for one in seen]))
-    return Task(inputs, x, _reads_pixels(model), tuple(inputs.names(one) for one in x), digest_of(model),
-                network=model.model)  # fmt: skip
+    return Task(inputs, x, _reads_pixels(model), tuple(inputs.names(one) for one in x), digest_of(model), network=model.model)
 
 
 def _of_kind(like: Inputs | None, kind: type, given: str) -> None:
@@ -133,8 +125,10 @@ def _reads_pixels(model: Any) -> BlackBox:
     def answer(x: Array) -> Array:
         dtype = next((p.dtype for p in model.model.parameters()), torch.float32)
         with model.held(), torch.inference_mode():
-            parts = [model.outputs(torch.from_numpy(np.ascontiguousarray(x[k : k + ASKED])).to(device_of(model.model), dtype))
-                     for k in range(0, len(x), ASKED)]  # fmt: skip
+            parts = [
+                model.outputs(torch.from_numpy(np.ascontiguousarray(x[k : k + ASKED])).to(device_of(model.model), dtype))
+                for k in range(0, len(x), ASKED)
+            ]
             return np.asarray(torch.cat(parts).double().softmax(dim=1).cpu().numpy())
 
     return answer
@@ -176,9 +170,7 @@ def _reads_ids(model: Any, example: Any, pad: int) -> BlackBox:
     return answer
 
 
-def fit_selector(
-    name: str, task: Task, k: int | None, *, seed: int = 0, progress: bool = False, **settings: Any
-) -> Selector:
+def fit_selector(name: str, task: Task, k: int | None, *, seed: int = 0, progress: bool = False, **settings: Any) -> Selector:
     """Train the selector of that recipe on a task; CXPlain takes the model's own answers for the true labels."""
     answers = task.asked()
     made = recipe(name, task.inputs, answers.shape[1], k, **settings)
@@ -197,9 +189,7 @@ def open_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
     selector = load(folder)
     task: Task = task_of(selector.inputs)
     if selector.explains and selector.explains != task.model:
-        raise InvalidInput(
-            f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit"
-        )
+        raise InvalidInput(f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit")
     if isinstance(selector, TrainedExplainer):
         selector.black_box = task.black_box
     return selector, task
@@ -216,9 +206,13 @@ def score(subject: Subject, folder: str) -> Attribution:
 def scores_of(players: tuple[str, ...], scores: FloatArray, rule: str) -> Attribution:
     """The scores of a selector, as a result like those of other methods: they rank, they share nothing."""
     return Attribution(
-        players, scores, None, f"selector, {rule}", no_division("a selector ranks players by how soon it chooses them"),
+        players,
+        scores,
+        None,
+        f"selector, {rule}",
+        no_division("a selector ranks players by how soon it chooses them"),
         precision=Precision.unknown("one trained network; another seed may rank otherwise"),
-    )  # fmt: skip
+    )
 
 
 def _of_words(subject: Subject, folder: str) -> tuple[FloatArray, str]:

@@ -32,9 +32,7 @@ from accredit.values.solver import progress as progress_bar
 KIND = "trained explainer"
 TARGETS = ("answers", "choices", "labels")
 ROWS = 512  # rows asked of a network or a black box at once
-Networks = Callable[
-    [], tuple[nn.Module, nn.Module]
-]  # selector(x, answer) -> (N, n), surrogate(x, mask) -> (N, classes)
+Networks = Callable[[], tuple[nn.Module, nn.Module]]  # selector(x, answer) -> (N, n), surrogate(x, mask) -> (N, classes)
 
 
 class TrainedExplainer:
@@ -90,9 +88,7 @@ class TrainedExplainer:
         if not price >= 0:
             raise InvalidInput(f"price must not be negative, got {price}")
         if count is not None and not 0 < count < float("inf"):
-            raise InvalidInput(
-                f"count must be positive, got {count}; leave it out to divide by the number of kept words"
-            )
+            raise InvalidInput(f"count must be positive, got {count}; leave it out to divide by the number of kept words")
         self.method, self.inputs, self.classes = method, inputs, classes
         self.k = None if k is None else check_k(k, inputs.n)
         self.law, self.schedule, self.query, self.target, self.price = law, schedule, query, target, price
@@ -135,9 +131,18 @@ class TrainedExplainer:
             self._try(selector, surrogate, rows[torch.arange(2)].to(self.training.device))
             prior = torch.bincount(rows.choice, minlength=self.classes) / len(rows)
             job = Job(
-                selector, surrogate, self.law, self.price, self.training, torch.Generator().manual_seed(seed), prior,
-                lambda: self._build(seed + 1)[1], self.inputs.n, seed, self.k,
-            )  # fmt: skip
+                selector,
+                surrogate,
+                self.law,
+                self.price,
+                self.training,
+                torch.Generator().manual_seed(seed),
+                prior,
+                lambda: self._build(seed + 1)[1],
+                self.inputs.n,
+                seed,
+                self.k,
+            )
             stages = self.schedule.stages(job)
             with progress_bar(self.method, sum(stage.epochs for stage in stages) if progress else 0) as bar:
                 for stage in stages:
@@ -154,9 +159,7 @@ class TrainedExplainer:
             warnings.warn(f"{self.method}: {doubt}", RuntimeWarning, stacklevel=2)
         return self
 
-    def _doubts(
-        self, selector: nn.Module, surrogate: nn.Module, x: Array, watched: Batch, history: History
-    ) -> list[str]:  # fmt: skip
+    def _doubts(self, selector: nn.Module, surrogate: nn.Module, x: Array, watched: Batch, history: History) -> list[str]:
         """What speaks against it; `history` learns what masks cost as they were trained, and as they are used."""
         with torch.no_grad():
             logits = selector(watched.x, watched.answer)
@@ -219,9 +222,7 @@ class TrainedExplainer:
         """The surrogate's own answer from what the explainer shows it: (N, classes)."""
         return self.answer(x, self.masks(x))
 
-    def explain_all(
-        self, x: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None
-    ) -> tuple[Selection, ...]:
+    def explain_all(self, x: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None) -> tuple[Selection, ...]:
         """The chosen players of every input: what `explain` gives for each."""
         return tuple(self.explain(one, names, k) for one in self.inputs.check(x))
 
@@ -258,12 +259,22 @@ class TrainedExplainer:
     def settings(self) -> dict[str, Any]:
         """Everything but the weights, as plain JSON."""
         return {
-            "method": self.method, "inputs": self.inputs.settings(), "classes": self.classes, "k": self.k,
-            "law": law_settings(self.law), "schedule": self.schedule.settings(), "query": self.query,
-            "target": self.target, "price": self.price, "training": asdict(self.training),
-            "selector_width": self.selector_width, "surrogate_width": self.surrogate_width, "surrogate": self.surrogate,
-            "count": self.count, "encoder": None if self.encoder is None else dict(self.encoder.config),
-        }  # fmt: skip
+            "method": self.method,
+            "inputs": self.inputs.settings(),
+            "classes": self.classes,
+            "k": self.k,
+            "law": law_settings(self.law),
+            "schedule": self.schedule.settings(),
+            "query": self.query,
+            "target": self.target,
+            "price": self.price,
+            "training": asdict(self.training),
+            "selector_width": self.selector_width,
+            "surrogate_width": self.surrogate_width,
+            "surrogate": self.surrogate,
+            "count": self.count,
+            "encoder": None if self.encoder is None else dict(self.encoder.config),
+        }
 
     def save(self, folder: str | Path) -> None:
         """Settings and history as JSON, weights as safetensors, into `folder`; read them with `accredit.learned.load`."""
@@ -271,15 +282,17 @@ class TrainedExplainer:
         state = {f"selector.{name}": value for name, value in selector.state_dict().items()}
         state |= {f"surrogate.{name}": value for name, value in surrogate.state_dict().items()}
         about = {
-            "seed": self.seed, "history": asdict(self.history), "settings": self.settings(), "explains": self.explains,
-            "scale": [self.centre, self.spread], "own networks": self.networks is not None,
-        }  # fmt: skip
+            "seed": self.seed,
+            "history": asdict(self.history),
+            "settings": self.settings(),
+            "explains": self.explains,
+            "scale": [self.centre, self.spread],
+            "own networks": self.networks is not None,
+        }
         write(folder, KIND, about, state)
 
     def __repr__(self) -> str:
-        return (
-            f"{self.method}({type(self.inputs).__name__}, {self.inputs.n} players, k={self.k}, {self.law.describe()})"
-        )
+        return f"{self.method}({type(self.inputs).__name__}, {self.inputs.n} players, k={self.k}, {self.law.describe()})"
 
     def _build(self, seed: int) -> tuple[nn.Module, nn.Module]:
         """Selector and surrogate, untrained."""
@@ -319,9 +332,7 @@ class TrainedExplainer:
         rows = torch.tensor(x)
         logits = _in_parts(lambda part: selector(rows[part], None if answer is None else answer[part]), len(x))
         if not torch.isfinite(logits).all():
-            raise InvalidInput(
-                "the selector gives numbers that are not finite: its weights are damaged; train it again"
-            )
+            raise InvalidInput("the selector gives numbers that are not finite: its weights are damaged; train it again")
         return logits, torch.from_numpy(self.inputs.present(x)).float()
 
 

@@ -84,9 +84,7 @@ def no_better_than_chance(surrogate: nn.Module, watched: Batch, shown: Tensor, h
     with torch.no_grad():
         ours = surprise(surrogate(watched.x, shown), watched.target)
         masks = [random_masks(shown.numpy(), present, seed) for seed in range(DRAWS)]
-        blind = torch.stack([surprise(surrogate(watched.x, torch.from_numpy(m)), watched.target) for m in masks]).mean(
-            dim=0
-        )
+        blind = torch.stack([surprise(surrogate(watched.x, torch.from_numpy(m)), watched.target) for m in masks]).mean(dim=0)
     history.by_chance = float(blind.mean())
     better = (blind - ours).double().numpy()
     spread = better.std(ddof=1) / np.sqrt(len(better))
@@ -104,8 +102,10 @@ def _useless_class(answers: Tensor, watched: Batch) -> list[str]:
     common = float(torch.bincount(watched.choice).max()) / len(watched)
     if right >= common + BARELY:
         return []
-    return [f"from what is chosen the surrogate finds {right:.0%} of the answers, and the commonest answer alone is "
-            f"{common:.0%}: nothing useful was learned"]  # fmt: skip
+    return [
+        f"from what is chosen the surrogate finds {right:.0%} of the answers, and the commonest answer alone is "
+        f"{common:.0%}: nothing useful was learned"
+    ]
 
 
 def _useless_number(answers: Tensor, watched: Batch) -> list[str]:
@@ -113,5 +113,7 @@ def _useless_number(answers: Tensor, watched: Batch) -> list[str]:
     left = float((answers - watched.target).square().mean())
     if left < (1 - BARELY) * spread:
         return []
-    return [f"from what is chosen the surrogate is off by {left:.3g} (mean square), and the mean answer alone by {spread:.3g}: "
-            "nothing useful was learned"]  # fmt: skip
+    return [
+        f"from what is chosen the surrogate is off by {left:.3g} (mean square), and the mean answer alone by {spread:.3g}: "
+        "nothing useful was learned"
+    ]

@@ -116,9 +116,14 @@ class ColumnValuer(nn.Module):
         self.players, self.outputs = players, outputs
         self.line = nn.Linear(features, players * outputs)
         self.layers = nn.Sequential(
-            nn.Linear(features, width), nn.GELU(), nn.Dropout(dropped), nn.Linear(width, width), nn.GELU(),
-            nn.Dropout(dropped), nn.Linear(width, players * outputs),
-        )  # fmt: skip
+            nn.Linear(features, width),
+            nn.GELU(),
+            nn.Dropout(dropped),
+            nn.Linear(width, width),
+            nn.GELU(),
+            nn.Dropout(dropped),
+            nn.Linear(width, players * outputs),
+        )
 
     def forward(self, x: Tensor, owner: Tensor, players: int) -> Tensor:
         found: Tensor = self.line(x) + self.layers(x)
@@ -167,9 +172,17 @@ def deal(places: Tensor, owner: Tensor, players: int) -> Tensor:
 
 
 def fit(
-    network: nn.Module, seen: Seen, asked: Asked, *, epochs: int, patience: int, batch: int, rate: float, seed: int,
+    network: nn.Module,
+    seen: Seen,
+    asked: Asked,
+    *,
+    epochs: int,
+    patience: int,
+    batch: int,
+    rate: float,
+    seed: int,
     passed: Callable[[int], None] = lambda epoch: None,
-) -> tuple[Ending, list[float]]:  # fmt: skip
+) -> tuple[Ending, list[float]]:
     """Train a network in place on the squared error of sums of credit; the rate falls to zero along half a cosine.
 
     A tenth of the rows decides when to stop, and the best weights on them are kept. Returns how it ended, and the losses on

@@ -63,9 +63,7 @@ class MaskLabels(nn.Module):
         return float(loss.detach())
 
     @torch.no_grad()
-    def weights(
-        self, mask: Tensor, labels: Tensor, prior: Tensor, floor: float = 1e-3, cap: float = 50.0
-    ) -> Tensor:  # (N,)
+    def weights(self, mask: Tensor, labels: Tensor, prior: Tensor, floor: float = 1e-3, cap: float = 50.0) -> Tensor:  # (N,)
         """P(y) / max(P(y|m), floor), at most `cap`; `prior` (classes,) holds P(y). Not normalised, without gradient."""
         likely: Tensor = self(mask.flatten(1)).softmax(dim=1).gather(1, labels[:, None]).squeeze(1)
         return (prior.to(likely)[labels] / likely.clamp(min=floor)).clamp(max=cap).detach()

@@ -35,9 +35,27 @@ _HOME = {
 }  # fmt: skip
 
 __all__ = [
-    "AnsweringModel", "ArrayModel", "Encoded", "ImageModel", "Partition", "Pixels", "Preparation", "StringModel",
-    "TextModel", "as_answering_model", "as_array_model", "as_image_model", "as_string_model", "as_text_model",
-    "load_image_model", "load_model", "load_text_model", "read_model", "similarity_model", "span_model", "token_label_model",
-]  # fmt: skip
+    "AnsweringModel",
+    "ArrayModel",
+    "Encoded",
+    "ImageModel",
+    "Partition",
+    "Pixels",
+    "Preparation",
+    "StringModel",
+    "TextModel",
+    "as_answering_model",
+    "as_array_model",
+    "as_image_model",
+    "as_string_model",
+    "as_text_model",
+    "load_image_model",
+    "load_model",
+    "load_text_model",
+    "read_model",
+    "similarity_model",
+    "span_model",
+    "token_label_model",
+]
 
 __getattr__ = lazy(__name__, {name: f"{__name__}.{home}" for name, home in _HOME.items()}, extra="text")

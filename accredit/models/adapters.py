@@ -14,9 +14,13 @@ from accredit.core.files import read_json_object
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 PREFIX = "base_model.model."  # before the name of every layer
 PLAIN: dict[str, tuple[Any, ...]] = {  # settings beyond plain LoRA, and the values that mean they are not used
-    "peft_type": ("LORA",), "bias": ("none",), "use_dora": (False, None), "modules_to_save": (None, []),
-    "rank_pattern": ({}, None), "alpha_pattern": ({}, None),
-}  # fmt: skip
+    "peft_type": ("LORA",),
+    "bias": ("none",),
+    "use_dora": (False, None),
+    "modules_to_save": (None, []),
+    "rank_pattern": ({}, None),
+    "alpha_pattern": ({}, None),
+}
 
 
 class Lora(torch.nn.Module):
@@ -67,9 +71,7 @@ def attach(model: Any, folder: Path) -> None:
     try:
         weights = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError) as error:
-        raise InvalidInput(
-            f"{folder / WEIGHTS} cannot be read: {error!s:.200}; save the adapter as safetensors"
-        ) from None
+        raise InvalidInput(f"{folder / WEIGHTS} cannot be read: {error!s:.200}; save the adapter as safetensors") from None
     model.requires_grad_(False)
     root = float(settings["r"]) ** (0.5 if settings.get("use_rslora") else 1.0)
     for key in [key for key in weights if key.endswith(".lora_A.weight")]:
@@ -86,6 +88,4 @@ def attach(model: Any, folder: Path) -> None:
             )
         setattr(parent, name.rpartition(".")[2], Lora(layer, weights.pop(key), b, float(settings["lora_alpha"]) / root))
     if weights:
-        raise InvalidInput(
-            f"{folder / WEIGHTS} has {next(iter(weights))}, which is not part of plain LoRA; merge it first"
-        )
+        raise InvalidInput(f"{folder / WEIGHTS} has {next(iter(weights))}, which is not part of plain LoRA; merge it first")

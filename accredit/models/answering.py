@@ -105,9 +105,7 @@ class AnsweringModel:
     def reserved(self) -> tuple[str, ...]:
         """Strings that stand for special tokens; the unknown word is not one of them."""
         added = (t.content for t in self.tokenizer.added_tokens_decoder.values() if t.special)
-        return tuple(
-            dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token)
-        )
+        return tuple(dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token))
 
     def _check_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
         ids = as_array(prompt, name)
@@ -158,13 +156,9 @@ class AnsweringModel:
         if prompt.messages is not None and context:
             said.append("Context and query are one message of the user, put into the tokenizer's chat template.")
         if prompt.messages is None and self._begins(prompt.contents[0]):
-            said.append(
-                f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it."
-            )
+            said.append(f"The prompt begins with {self.tokenizer.bos_token} already, so no second one is put before it.")
         elif reserved := [t for t in self.reserved if any(t in content for content in prompt.contents)]:
-            said.append(
-                f"The prompt holds {', '.join(reserved)}, which the tokenizer reads as special: nobody plays for it."
-            )
+            said.append(f"The prompt holds {', '.join(reserved)}, which the tokenizer reads as special: nobody plays for it.")
         return tuple(said)
 
     def _spell_so_far(self, prefix: str) -> tuple[str, IntArray, IntArray]:
@@ -236,9 +230,7 @@ class AnsweringModel:
         try:
             rows = self.tokenizer(**given, padding=False, truncation=False, verbose=False, **how)["input_ids"]
         except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
-            raise InvalidInput(
-                "the prompt or the answer holds something that is not a character; decode it as UTF-8"
-            ) from None
+            raise InvalidInput("the prompt or the answer holds something that is not a character; decode it as UTF-8") from None
         return [list(row) for row in rows]
 
     def _begins(self, text: str) -> bool:
@@ -262,9 +254,7 @@ class AnsweringModel:
         row = self.tokenizer(
             text, add_special_tokens=not (chat or self._begins(text)), return_offsets_mapping=True, verbose=False
         )
-        return np.array(row["input_ids"], dtype=np.int64), np.array(row["offset_mapping"], dtype=np.int64).reshape(
-            -1, 2
-        )
+        return np.array(row["input_ids"], dtype=np.int64), np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
 
     def check_length(self, prompt: int, answer: int) -> None:
         """Refuse what the model cannot read at once; the answer of an encoder–decoder counts what was said before it."""
@@ -321,9 +311,7 @@ class AnsweringModel:
 
     def pieces(self, ids: IntArray) -> tuple[str, ...]:
         """The characters that each token adds to the text: (A,) -> A strings."""
-        written = [
-            self.tokenizer.decode(ids[:k].tolist(), clean_up_tokenization_spaces=False) for k in range(len(ids) + 1)
-        ]
+        written = [self.tokenizer.decode(ids[:k].tolist(), clean_up_tokenization_spaces=False) for k in range(len(ids) + 1)]
         found, said = [], ""
         for now in written[1:]:
             whole = now.rstrip("�") if now != written[-1] else now  # a character whose bytes are not yet complete

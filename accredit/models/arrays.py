@@ -56,9 +56,7 @@ class ArrayModel:
                 f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed"
             )
         if not np.isfinite(outputs).all():
-            raise BadPayoff(
-                f"{self.name} returned {outputs[~np.isfinite(outputs)][0]}; every output must be a finite number"
-            )
+            raise BadPayoff(f"{self.name} returned {outputs[~np.isfinite(outputs)][0]}; every output must be a finite number")
         return outputs
 
     def predict(self, row: Any) -> FloatArray:

@@ -40,9 +40,7 @@ def block_of(module: torch.nn.Module, layer: int | str) -> torch.nn.Module:
         try:
             return module.get_submodule(layer)
         except AttributeError:
-            raise InvalidInput(
-                f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}"
-            ) from None
+            raise InvalidInput(f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}") from None
     if isinstance(layer, bool) or not isinstance(layer, int | str) or not 0 <= int(layer) < len(blocks):
         raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}")
     return blocks[int(layer)]

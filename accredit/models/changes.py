@@ -34,9 +34,7 @@ def _attributes(model: Any) -> list[tuple[str, Any, int | None]]:
     found: list[tuple[str, Any, int | None]] = []
     for one in _parts(model):
         found.append(("", one, _rounds(one)))
-        found += [
-            (k, v, len(v) if isinstance(v, list | dict) else None) for k, v in getattr(one, "__dict__", {}).items()
-        ]
+        found += [(k, v, len(v) if isinstance(v, list | dict) else None) for k, v in getattr(one, "__dict__", {}).items()]
     return found
 
 

@@ -70,9 +70,7 @@ class Encoded:
         elif players == "sentence":
             labels = self.sentences
         else:
-            raise InvalidInput(
-                f"players is {players!r}; write one of {', '.join(UNITS)}, or a mapping of names to positions"
-            )
+            raise InvalidInput(f"players is {players!r}; write one of {', '.join(UNITS)}, or a mapping of names to positions")
         present, first = np.unique(labels, return_index=True)
         names = tuple(self._cover(labels == k) for k in present[present >= 0])
         return partition_by(labels, self._tell_apart(names, self.part[first[present >= 0]]))
@@ -81,8 +79,7 @@ class Encoded:
         """Names of the second text that also occur in the first say so."""
         of_first = {name for name, p in zip(names, part.tolist(), strict=True) if p == 0}
         return tuple(
-            f"{name} {OF_PAIR}" if p == 1 and name in of_first else name
-            for name, p in zip(names, part.tolist(), strict=True)
+            f"{name} {OF_PAIR}" if p == 1 and name in of_first else name for name, p in zip(names, part.tolist(), strict=True)
         )
 
     def _cover(self, tokens: BoolArray) -> str:

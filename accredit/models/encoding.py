@@ -58,9 +58,7 @@ def _texts(model: TextModel, text: Text) -> tuple[str, ...]:
         raise InvalidInput(f"text is {text!r:.60}; give one string, or a pair of strings (text, pair)")
     for each in texts:
         if not each.strip():
-            raise InvalidInput(
-                f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words"
-            )
+            raise InvalidInput(f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words")
         check_words(each, "text")
     if len(texts) == 2 and model.task not in ("classify", "fill"):
         raise InvalidInput(
@@ -95,9 +93,7 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any,
         row = model.tokenizer(*texts, truncation=False, **wanted)
     except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
         strange = next((each for each in texts if not each.isprintable()), texts[0])
-        raise InvalidInput(
-            f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8"
-        ) from None
+        raise InvalidInput(f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8") from None
     count, most = len(row["input_ids"]), model.longest()
     if count <= most:
         return row, ""

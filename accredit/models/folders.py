@@ -23,16 +23,30 @@ VOCABULARY = 256 << 20  # bytes of a tokenizer, and of the index of weights
 HEADER = 64 << 20  # bytes of the header of a safetensors file
 LARGER = 4  # how many times the numbers in the weights a model may hold
 SPARE = 10_000_000  # numbers that a model may hold besides, for example in a head that is not there
-BITS = {"F64": 64, "I64": 64, "U64": 64, "F32": 32, "I32": 32, "U32": 32, "F16": 16, "BF16": 16, "I16": 16, "U16": 16,
-        "I8": 8, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8, "C64": 64}  # fmt: skip
+BITS = {
+    "F64": 64,
+    "I64": 64,
+    "U64": 64,
+    "F32": 32,
+    "I32": 32,
+    "U32": 32,
+    "F16": 16,
+    "BF16": 16,
+    "I16": 16,
+    "U16": 16,
+    "I8": 8,
+    "U8": 8,
+    "BOOL": 8,
+    "F8_E4M3": 8,
+    "F8_E5M2": 8,
+    "C64": 64,
+}
 
 
 def model_config(folder: Path) -> dict[str, Any]:
     """The model's settings, once the folder is found safe: a config, safetensors weights, and no code of its own."""
     if not (folder / "config.json").is_file():
-        raise InvalidInput(
-            f"{folder} holds no model: config.json is missing; save one with model.save_pretrained(folder)"
-        )
+        raise InvalidInput(f"{folder} holds no model: config.json is missing; save one with model.save_pretrained(folder)")
     _check_files(folder)
     config = settings(folder / "config.json")
     for file in ("config.json", "tokenizer_config.json", "preprocessor_config.json", "processor_config.json"):
@@ -84,9 +98,7 @@ def _check_no_code(data: Any, file: Path) -> None:
         raise InvalidInput(f"{file} asks to run the model's own code (auto_map); such models are refused")
     for key, value in data.items():
         if "implementation" in key and isinstance(value, str) and ("/" in value or "|" in value):
-            raise InvalidInput(
-                f"{file} asks for the kernel {value!r:.60} ({key}), which is code; such models are refused"
-            )
+            raise InvalidInput(f"{file} asks for the kernel {value!r:.60} ({key}), which is code; such models are refused")
         _check_no_code(value, file)
 
 
@@ -139,9 +151,7 @@ def _span(name: str, about: Any, file: Path) -> tuple[int, int, str]:
     except (TypeError, KeyError, ValueError):
         whole = False
     if not whole or (kind in BITS and (stop - start) * 8 != math.prod(shape) * BITS[kind]):
-        raise InvalidInput(
-            f"{file}: tensor {name!r:.60} is described as {json.dumps(about)[:100]}, which cannot be true"
-        )
+        raise InvalidInput(f"{file}: tensor {name!r:.60} is described as {json.dumps(about)[:100]}, which cannot be true")
     return start, stop, name
 
 
@@ -150,9 +160,7 @@ def _check_sizes(config: dict[str, Any], numbers: int, folder: Path) -> None:
     for key, value in config.items():
         if isinstance(value, dict):
             _check_sizes(value, numbers, folder)
-        counts = key.endswith(
-            ("_size", "_dim", "_layers", "_heads", "_layer", "_head", "d_model", "n_embd", "_embeddings")
-        )
+        counts = key.endswith(("_size", "_dim", "_layers", "_heads", "_layer", "_head", "d_model", "n_embd", "_embeddings"))
         if counts and "position" not in key and type(value) is int and value > max(numbers, 1_000_000):
             raise InvalidInput(
                 f"{folder / 'config.json'} has {key}={value:,}, and all weights together hold {numbers:,} numbers; the "

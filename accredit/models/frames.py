@@ -51,9 +51,7 @@ def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows"
     given = _framed(given)
     if hasattr(given, "iloc"):
         if columns is not None:
-            raise InvalidInput(
-                f"names is for arrays, and {what} is a data frame whose columns have names; leave names out"
-            )
+            raise InvalidInput(f"names is for arrays, and {what} is a data frame whose columns have names; leave names out")
         names = tuple(str(c) for c in given.columns)
         _check_distinct(names, what)
         _check_finite(given, names, what)
@@ -90,10 +88,7 @@ def _framed(given: Any) -> Any:
 def _check_finite(frame: Any, names: tuple[str, ...], what: str) -> None:
     for i, name in enumerate(names):
         column = frame.iloc[:, i]
-        if (
-            getattr(column.dtype, "kind", "O") == "f"
-            and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any()
-        ):
+        if getattr(column.dtype, "kind", "O") == "f" and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
             raise InvalidInput(f"{what} holds an infinite value in column {name!r}; replace it first")
 
 
@@ -124,9 +119,7 @@ def align(rows: Any, background: Rows, what: str = "rows") -> Rows:
     if given.framed:
         return _by_name(given, background, what)
     if len(given.columns) != len(background.columns):
-        raise InvalidInput(
-            f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match"
-        )
+        raise InvalidInput(f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match")
     if not background.framed:
         return Rows(given.table, background.columns, given.names)
     frame = _frame(given.table.tolist(), background.table.columns)
@@ -144,9 +137,7 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
     if missing or extra:
         said = f"lacks the column{'s' * (len(missing) > 1)} {_read_list(missing)}" if missing else ""
         said += " and " * bool(missing and extra)
-        said += (
-            f"has the column{'s' * (len(extra) > 1)} {_read_list(extra)}, which the background lacks" if extra else ""
-        )
+        said += f"has the column{'s' * (len(extra) > 1)} {_read_list(extra)}, which the background lacks" if extra else ""
         raise InvalidInput(f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]")
     order = [given.columns.index(c) for c in background.columns]
     table = given.table.iloc[:, order]
@@ -187,8 +178,7 @@ def fit(rows: Rows, background: Rows) -> Rows:
     import pandas
 
     columns = {
-        i: _fit_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
-        for i, name in enumerate(background.columns)
+        i: _fit_column(rows.table.iloc[:, i], background.table.iloc[:, i], name) for i, name in enumerate(background.columns)
     }
     return Rows(pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), rows.columns, rows.names)
 
@@ -306,14 +296,10 @@ def _array(given: Any, what: str) -> Any:
             f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing"
         )
     if isinstance(given, str | bytes | PurePath):
-        raise InvalidInput(
-            f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)"
-        )
+        raise InvalidInput(f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)")
     table = as_array(given, what)
     if table.ndim == 0:
-        raise InvalidInput(
-            f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row"
-        )
+        raise InvalidInput(f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row")
     table = table[None] if table.ndim == 1 else table
     if table.ndim != 2:
         raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns")
@@ -324,9 +310,7 @@ def _array(given: Any, what: str) -> Any:
     if table.dtype == object and any(type(value).__name__ == "NAType" for value in table.flat):
         raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame")
     if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _collect_rows(given) for v in row):
-        return np.array(
-            [list(row) for row in _collect_rows(given)], dtype=object
-        )  # numpy would turn numbers into words
+        return np.array([list(row) for row in _collect_rows(given)], dtype=object)  # numpy would turn numbers into words
     return table
 
 
@@ -358,9 +342,7 @@ def _frame(rows: Any, columns: Any = None, index: Any = None) -> Any:
 def _check_distinct(names: tuple[str, ...], what: str) -> None:
     doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if doubled:
-        raise InvalidInput(
-            f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ"
-        )
+        raise InvalidInput(f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ")
 
 
 def _read_list(names: list[str]) -> str:

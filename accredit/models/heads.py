@@ -58,9 +58,7 @@ def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
     _check_ends(model, "ForTokenClassification", "token_label_model")
     whole_number(at, "at", 0, example=1)
     names = tuple(label_of(model.config, i) for i in range(model.config.num_labels))
-    return _head(
-        model, tokenizer, Head(lambda output, _: _at(output.logits, at), names, "softmax", True, ("label", at))
-    )
+    return _head(model, tokenizer, Head(lambda output, _: _at(output.logits, at), names, "softmax", True, ("label", at)))
 
 
 @check_arguments
@@ -102,9 +100,7 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
 
     def vector(output: Any, batch: TokenBatch) -> torch.Tensor:
         if getattr(output, "last_hidden_state", None) is None:
-            raise InvalidInput(
-                f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)"
-            )
+            raise InvalidInput(f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)")
         pooled = _pool(output.last_hidden_state, batch, pooling)
         unit: torch.Tensor = pooled / torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
         return unit
@@ -113,9 +109,7 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
     with alone.held(), torch.no_grad():
         other = alone.outputs(alone.batch(alone.encode(to)))[0]
     name = f"similarity to {to!r:.40}"
-    read = Head(
-        lambda output, batch: (vector(output, batch) @ other)[:, None], (name,), "none", False, (name, to, pooling)
-    )
+    read = Head(lambda output, batch: (vector(output, batch) @ other)[:, None], (name,), "none", False, (name, to, pooling))
     return _head(model, tokenizer, read)
 
 

@@ -130,9 +130,7 @@ class ImageModel:
             scaled = choose_preparation(self.channels)
             return scaled, self._scaling(scaled)
         height, width = (size, size) if isinstance(size, int) else tuple(size)
-        return Preparation(
-            (height, width), channels=self.channels or 3
-        ), "0…255 scaled to −1…1, as no processor was given"
+        return Preparation((height, width), channels=self.channels or 3), "0…255 scaled to −1…1, as no processor was given"
 
     def _scaling(self, preparation: Preparation) -> str:
         low, high = preparation.mean, preparation.std
@@ -196,9 +194,7 @@ class ImageModel:
         outputs = outputs[:, None] if isinstance(outputs, torch.Tensor) and outputs.ndim == 1 else outputs
         if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(pixels):
             shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
-            raise InvalidInput(
-                f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed"
-            )
+            raise InvalidInput(f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed")
         return finite(outputs, self.name)
 
     def _forward(self, pixels: torch.Tensor, **extra: Any) -> Any:
@@ -287,9 +283,7 @@ class ImageModel:
             tokens = self._last_hidden(self._forward(self.batch(pixels), output_hidden_states=True)).shape[1]
         patches = int(np.prod(pixels.grid))
         if not patches <= tokens <= patches + SPECIAL:
-            raise InvalidInput(
-                f"{self.name} ends with {tokens} tokens and the image has {patches} patches; they do not match"
-            )
+            raise InvalidInput(f"{self.name} ends with {tokens} tokens and the image has {patches} patches; they do not match")
         return np.concatenate([np.full(tokens - patches, -1, dtype=np.int64), np.arange(patches)])
 
     def special_tokens(self, count: int) -> list[str]:
@@ -321,9 +315,7 @@ class ImageModel:
             output = self._forward(batch, output_hidden_states=True)
             spread = torch.linspace(1.0, 2.0, output.logits.shape[1], dtype=batch.dtype, device=batch.device)
             hidden = self._last_hidden(output)
-            (slope,) = torch.autograd.grad(
-                (output.logits * spread).sum(), hidden, allow_unused=True, materialize_grads=True
-            )
+            (slope,) = torch.autograd.grad((output.logits * spread).sum(), hidden, allow_unused=True, materialize_grads=True)
         read: BoolArray = (slope[0] != 0).any(dim=-1).cpu().numpy()
         return read
 
@@ -390,7 +382,5 @@ def as_image_model(
         return with_processor(model, processor)
     made = ImageModel(model)
     if given:
-        made.preparation = choose_preparation(
-            made.channels, size or getattr(made._reads, "image_size", None), mean, std
-        )
+        made.preparation = choose_preparation(made.channels, size or getattr(made._reads, "image_size", None), mean, std)
     return made

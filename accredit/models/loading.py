@@ -53,9 +53,7 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     if ending is None:
         raise InvalidInput(f"{folder} holds a {architecture}, which {other_route([architecture])}")
     if not any(file for kind in VOCABULARIES for file in folder.glob(kind)):
-        raise InvalidInput(
-            f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)"
-        )
+        raise InvalidInput(f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)")
     kind = kinds[ending]
     if ending == "ForConditionalGeneration" and not config.get("is_encoder_decoder", False):
         kind = transformers.AutoModelForImageTextToText  # decoder-only classes that also read pictures
@@ -89,9 +87,7 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
         return ImageModel(model, None, str(folder_or_name))
     try:
         with quiet():
-            processor = transformers.AutoImageProcessor.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False
-            )
+            processor = transformers.AutoImageProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception:  # an older or another class; its settings are there all the same
         processor = settings_in(settings)
     return with_processor(model, processor, str(folder_or_name))
@@ -141,9 +137,7 @@ def base_folder(folder: Path, download: bool = False) -> Path:
 def _architecture(config: dict[str, Any], folder: Path) -> str:
     names = config.get("architectures") or []
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
-        raise InvalidInput(
-            f"{folder / 'config.json'} names no architecture; save the model with model.save_pretrained(folder)"
-        )
+        raise InvalidInput(f"{folder / 'config.json'} names no architecture; save the model with model.save_pretrained(folder)")
     return names[0]
 
 

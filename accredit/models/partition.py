@@ -61,9 +61,7 @@ def partition_by(labels: IntArray, names: Iterable[str]) -> Partition:
     return Partition(distinct_names(names), owner.astype(np.int64))
 
 
-def partition_of(
-    groups: Mapping[str, Iterable[int]], places: int, free: BoolArray, names: tuple[str, ...]
-) -> Partition:
+def partition_of(groups: Mapping[str, Iterable[int]], places: int, free: BoolArray, names: tuple[str, ...]) -> Partition:
     """Named groups of places as players; a place in no group plays for itself, under its own name.
 
     `free` marks the places that may belong to a player: (places,).

@@ -53,9 +53,7 @@ def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
     if payoff == "logit" and law == "probability":
         raise InvalidInput("payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'")
     if payoff != "logit" and (law == "none" or (outputs == 1 and law != "sigmoid")):
-        raise InvalidInput(
-            f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'"
-        )
+        raise InvalidInput(f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'")
     if payoff == "margin" and outputs == 1:
         raise InvalidInput("payoff 'margin' compares two outputs, and this model gives one; use payoff='logit'")
 

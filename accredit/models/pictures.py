@@ -34,9 +34,7 @@ class Photo:
     image: Any  # PIL.Image.Image
     name: str = "image"
     steps: tuple[str, ...] = ()  # what was converted, in order
-    exact: bool = (
-        False  # an array, whose channels are meant as they are; files and images may be turned to grey or colour
-    )
+    exact: bool = False  # an array, whose channels are meant as they are; files and images may be turned to grey or colour
 
 
 def is_picture_file(path: str | Path) -> bool:
@@ -60,9 +58,7 @@ def names_a_picture(text: str) -> bool:
     return text.lower().endswith(SUFFIXES) and not any(c.isspace() for c in text)
 
 
-def open_picture(
-    file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = LARGEST
-) -> Photo:
+def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = LARGEST) -> Photo:
     """The picture in a file, or in the bytes of one; or an error that says what the file is not."""
     Image = _pillow()
     name = name or ("the file" if isinstance(file, bytes) else repr(str(file)))
@@ -85,9 +81,7 @@ def open_picture(
     except InvalidInput:
         raise
     except Exception as error:  # damaged bytes make a decoder raise anything
-        raise InvalidInput(
-            f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})"
-        ) from None
+        raise InvalidInput(f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})") from None
     doubts = [f"read with a doubt ({_short(warned[0].message)})"] if warned else []
     return replace(photo, steps=(*photo.steps, *doubts))
 
@@ -114,9 +108,7 @@ def read_labels(file: str | Path) -> IntArray:
     except InvalidInput:
         raise
     except Exception as error:  # damaged bytes make a decoder raise anything
-        raise InvalidInput(
-            f"{str(file)!r} cannot be read as segments ({_short(error)}); save them as .npy or PNG"
-        ) from None
+        raise InvalidInput(f"{str(file)!r} cannot be read as segments ({_short(error)}); save them as .npy or PNG") from None
     if labels.ndim != 2 or not np.issubdtype(labels.dtype, np.integer):
         raise InvalidInput(
             f"{str(file)!r} holds an array of {labels.dtype} with shape {labels.shape}; segments are whole numbers, one per "
@@ -145,17 +137,13 @@ def _size_of(file: str | Path, name: str) -> int:
     if path.is_dir():
         raise InvalidInput(f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl")
     if not path.is_file():
-        raise InvalidInput(
-            f"there is no file {name}; give the path of a picture, for example explain('photo.png', model)"
-        )
+        raise InvalidInput(f"there is no file {name}; give the path of a picture, for example explain('photo.png', model)")
     return path.stat().st_size
 
 
 def _check_size(width: int, height: int, name: str, largest: int) -> None:
     if width * height > largest:
-        raise InvalidInput(
-            f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first"
-        )
+        raise InvalidInput(f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first")
 
 
 def photo_of(picture: Any) -> Photo:
@@ -224,9 +212,7 @@ def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
     if image.dtype == bool:
         raise InvalidInput("image is an array of bool; write image.astype(np.uint8) * 255 for black and white")
     if not (np.issubdtype(image.dtype, np.integer) or np.issubdtype(image.dtype, np.floating)) or image.size == 0:
-        raise InvalidInput(
-            f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255"
-        )
+        raise InvalidInput(f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255")
     image, moved = _channels_last(image, first)
     whole, scaled = _eight_bits(image)
     picture = _pillow().fromarray(whole[..., 0] if whole.ndim == 3 and whole.shape[2] == 1 else whole)

@@ -178,11 +178,7 @@ class Pixels:
             nobody = int((~partition.owned).sum())
             alone = f" {nobody:,} pixels belong to nobody and always stay." if nobody else ""
             unseen = [k for k in np.unique(players[players >= 0]).tolist() if f"segment {k}" not in partition.players]
-            gone = (
-                f" Not seen by the model, and so without credit: {len(unseen)} more, first {unseen[0]}."
-                if unseen
-                else ""
-            )
+            gone = f" Not seen by the model, and so without credit: {len(unseen)} more, first {unseen[0]}." if unseen else ""
             return f"Players are the {many} that were given.{gone}{alone}"
         if unit == "segment":
             return f"Players are {many} of similar colour."

@@ -81,11 +81,7 @@ def try_precision(dtype: str) -> PrecisionTrial:
 
 def check_precision(weights: Iterable[torch.Tensor]) -> None:
     """Refuse a model whose weights are on the CPU, in a half precision that would end this process."""
-    held = {
-        str(dtype).removeprefix("torch.")
-        for dtype, place in {(w.dtype, w.device) for w in weights}
-        if place.type == "cpu"
-    }
+    held = {str(dtype).removeprefix("torch.") for dtype, place in {(w.dtype, w.device) for w in weights} if place.type == "cpu"}
     for dtype in held.intersection(HALVES):
         trial = try_precision(dtype)
         if trial.died:

@@ -159,9 +159,7 @@ def choose_preparation(
     edges = (size, size) if isinstance(size, int) else size
     if edges is not None and min(edges) < 1:
         raise InvalidInput(f"size is {size!r}; give at least one pixel each way")
-    return Preparation(
-        edges, channels, mean=_numbers(0.0 if mean is None else mean), std=_numbers(1.0 if std is None else std)
-    )
+    return Preparation(edges, channels, mean=_numbers(0.0 if mean is None else mean), std=_numbers(1.0 if std is None else std))
 
 
 @dataclass(frozen=True)
@@ -197,9 +195,7 @@ def preparation_of(processor: Any) -> Preparation | Processor:
         stated = Preparation.from_settings(settings)
         picture = _probe(stated.channels == 1)
         theirs, ours = Processor(processor)(picture), stated.pixels(picture)
-    except (
-        Exception
-    ):  # settings in other words, or a processor that wants other pictures: it is asked, and says so itself
+    except Exception:  # settings in other words, or a processor that wants other pictures: it is asked, and says so itself
         return Processor(processor)
     return stated if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= ALIKE else Processor(processor)
 

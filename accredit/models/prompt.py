@@ -75,14 +75,10 @@ class Prompt:
                     f"{name} is {part!r:.80}, which is in the prompt only before the end of the one listed before it; list "
                     "passages in their order, none inside another"
                 )
-            raise InvalidInput(
-                f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter"
-            )
+            raise InvalidInput(f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter")
         if isinstance(part, Integral) and not isinstance(part, bool) and self.messages is not None:
             part = int(part)
-            return self._checked(
-                (part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name
-            )
+            return self._checked((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
         try:
             numbers = tuple(index(x) for x in part)
         except TypeError:  # 0.7 is not a place
@@ -92,11 +88,7 @@ class Prompt:
         return self._checked(numbers, part, name)
 
     def _checked(self, span: tuple[int, ...], part: Any, name: str) -> Span:
-        if (
-            len(span) != 3
-            or not 0 <= span[0] < len(self.contents)
-            or not 0 <= span[1] < span[2] <= len(self.contents[span[0]])
-        ):
+        if len(span) != 3 or not 0 <= span[0] < len(self.contents) or not 0 <= span[1] < span[2] <= len(self.contents[span[0]]):
             how = "(start, stop)" if self.messages is None else "(message, start, stop), the number of a message"
             raise InvalidInput(f"{name} is {part!r:.80}; write a string of the prompt, or {how} within it")
         return span[0], span[1], span[2]
@@ -133,18 +125,12 @@ class Prompt:
                 last = self.find(part, f"players[{i}]", last)
                 owned.append((self._shown([last]), [last]))
         else:
-            raise InvalidInput(
-                f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping"
-            )
+            raise InvalidInput(f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping")
         if not owned:
-            raise InvalidInput(
-                f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed"
-            )
+            raise InvalidInput(f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed")
         spans = sorted((span, who) for who, (_, own) in enumerate(owned) for span in own)
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
-        return Parts(
-            self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans)
-        )
+        return Parts(self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans))
 
     def left_over(self, players: Any) -> Iterator[str]:
         """Strings among the players that the prompt holds more often than they are listed: which of them plays is said."""
@@ -188,9 +174,7 @@ class Prompt:
             return self._examples(free)
         rules = {"sentence": sentence_spans, "paragraph": paragraph_spans, "word": word_spans}
         if kind not in rules:
-            raise InvalidInput(
-                f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping"
-            )
+            raise InvalidInput(f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping")
         return [[(c, a + i, a + j)] for c, a, b in free for i, j in rules[kind](self.contents[c][a:b])]
 
     def _examples(self, free: list[Span]) -> list[list[Span]]:
@@ -200,9 +184,7 @@ class Prompt:
             return [own for block in blocks if (own := _inside(free, block))]
         groups: list[list[Span]] = [[]]
         for c, message in enumerate(self.messages[:-1]):
-            groups[-1] += (
-                _inside(free, (c, 0, len(self.contents[c]))) if message["role"] in ("user", "assistant") else []
-            )
+            groups[-1] += _inside(free, (c, 0, len(self.contents[c]))) if message["role"] in ("user", "assistant") else []
             if message["role"] == "assistant":
                 groups.append([])
         return [own for own in groups if own]
@@ -354,9 +336,7 @@ def prompt_of(
     for content in made.contents:
         check_words(content, "prompt")
     special = "|".join(re.escape(r) for r in sorted(reserved, key=len, reverse=True) if r.strip())
-    found = (
-        [(c, *m.span()) for c, text in enumerate(made.contents) for m in re.finditer(special, text)] if special else []
-    )
+    found = [(c, *m.span()) for c, text in enumerate(made.contents) for m in re.finditer(special, text)] if special else []
     return Prompt(made.contents, made.messages, made.passages, (*made.closed, *found))
 
 
@@ -372,9 +352,7 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
     if template.count("{context}") != 1 or template.count("{query}") != 1:
         raise InvalidInput(f"template is {template!r:.80}; it must hold {{context}} once and {{query}} once")
     if separator.strip():
-        raise InvalidInput(
-            f"separator is {separator!r:.40}; it must be white space: put marks into the passages themselves"
-        )
+        raise InvalidInput(f"separator is {separator!r:.40}; it must be white space: put marks into the passages themselves")
     before, _, after = template.partition("{context}")
     start = len(before.replace("{query}", query))
     text = before.replace("{query}", query) + separator.join(passages) + after.replace("{query}", query)
@@ -393,9 +371,7 @@ def _from_messages(prompt: Any) -> Prompt:
         raise InvalidInput(f"prompt is a {type(prompt).__name__}; give its token ids: prompt['input_ids']")
     messages = list(prompt) if isinstance(prompt, Iterable) else []
     if not messages:
-        raise InvalidInput(
-            f"prompt is {prompt!r:.60}; give a text, messages, token ids, or context=[passages] with query=…"
-        )
+        raise InvalidInput(f"prompt is {prompt!r:.60}; give a text, messages, token ids, or context=[passages] with query=…")
     for i, message in enumerate(messages):
         if (
             not isinstance(message, Mapping)

@@ -58,13 +58,7 @@ class Heads:
             weights = None if isinstance(heads, str) else real_numbers(heads, "heads")
         except InvalidInput:
             weights = None
-        if (
-            weights is None
-            or weights.ndim != 1
-            or not np.isfinite(weights).all()
-            or (weights < 0).any()
-            or not weights.any()
-        ):
+        if weights is None or weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise InvalidInput(
                 f"heads is {heads!r:.60}; write 'mean', 'max', the number of one head (0 is the first), or one weight for each "
                 "head that is not negative"
@@ -259,11 +253,7 @@ def _check_memory(model: Any, tensor: str, tokens: int, memory: float) -> None:
     raise InvalidInput(
         f"the attention of {tokens:,} tokens in {layers} layers of {heads} heads needs about {needed / 2**30:.1f} GiB"
         f"{' with its gradients' * slopes}, and {memory / 2**30:.1f} GiB are allowed; "
-        + (
-            "use flow or flow:norm, which keep one layer at a time, or shorten the text"
-            if slopes
-            else "shorten the text"
-        )
+        + ("use flow or flow:norm, which keep one layer at a time, or shorten the text" if slopes else "shorten the text")
     )
 
 

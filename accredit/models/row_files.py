@@ -57,9 +57,7 @@ def _read(file: Path, library: str, trusted: tuple[str, ...]) -> RowModel:
             return as_row_model(lightgbm.Booster(model_file=str(file)))
         case _:
             catboost = _import("catboost", file)
-            return as_row_model(
-                catboost.CatBoost().load_model(str(file), format="json" if file.suffix == ".json" else "cbm")
-            )
+            return as_row_model(catboost.CatBoost().load_model(str(file), format="json" if file.suffix == ".json" else "cbm"))
 
 
 def _library(file: Path) -> str:

@@ -15,9 +15,7 @@ from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, 
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
 
 UNITS = ("logit", "log-odds", "probability", "value")
-BUILT_IN = frozenset(
-    {"xgboost", "lightgbm", "catboost", "sklearn", "torch", "builtins", "numpy", "accredit"}
-)  # read here
+BUILT_IN = frozenset({"xgboost", "lightgbm", "catboost", "sklearn", "torch", "builtins", "numpy", "accredit"})  # read here
 FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
 Function = Callable[[Any], Any]
@@ -71,9 +69,7 @@ class RowModel:
             source = "probability" if "probability" in self.units else self.unit(None)
             return self._with(name, lambda rows: payoff_of(self.outputs(rows, source), 0, payoff), (name,)), name
         if not (payoff is None or isinstance(payoff, str)):
-            raise InvalidInput(
-                f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs"
-            )
+            raise InvalidInput(f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs")
         if payoff is None or payoff in self.units or payoff not in FORMULAS:
             return self, payoff
         if "probability" not in self.units:
@@ -156,9 +152,7 @@ def as_row_model(model: Any) -> RowModel:
     if isinstance(model, ArrayModel) or callable(model):
         function = as_array_model(model)
         return RowModel({"value": function.outputs, **_chances(function)}, None, function.name, model)
-    raise InvalidInput(
-        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows"
-    )
+    raise InvalidInput(f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows")
 
 
 def add_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:

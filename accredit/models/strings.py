@@ -72,9 +72,7 @@ class StringModel:
 
     def attentions(self, encoded: Encoded) -> NoReturn:
         """Refused: strings are not attended to."""
-        raise InvalidInput(
-            f"{self.name} has no attentions: it reads strings; use a game, for example methods='shapley'"
-        )
+        raise InvalidInput(f"{self.name} has no attentions: it reads strings; use a game, for example methods='shapley'")
 
     output_tokens = attentions
 

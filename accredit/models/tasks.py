@@ -39,9 +39,7 @@ def task_of(model: Any) -> Task:
 def other_route(names: list[str]) -> str:
     """What to write for a model that neither classifies texts nor writes, by the names of its classes."""
     for ending, route in ROUTES.items():
-        if any(
-            name.endswith(ending) for name in (names[:1] if ending == "Model" else names)
-        ):  # all are a PreTrainedModel
+        if any(name.endswith(ending) for name in (names[:1] if ending == "Model" else names)):  # all are a PreTrainedModel
             return route
     return (
         f"has no head that is known; write accredit.models.read_model(model, tokenizer, read, labels), where read turns its "

@@ -339,9 +339,7 @@ class TextModel:
                 part or self.attention_part,
             )
 
-    def read_attention(
-        self, encoded: Encoded, tensor: str, heads: Heads, target: str | int | None, payoff: str
-    ) -> Read:
+    def read_attention(self, encoded: Encoded, tensor: str, heads: Heads, target: str | int | None, payoff: str) -> Read:
         """Attention of a text with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
         batch, index = self.batch(encoded), self.target(target, encoded)
         with self.held(), track(self.model):
@@ -376,9 +374,7 @@ class TextModel:
                 )
             logits = self._logits(output, batch)
             spread = torch.linspace(1.0, 2.0, logits.shape[1], dtype=logits.dtype, device=logits.device)
-            (slope,) = torch.autograd.grad(
-                (logits * spread).sum(), hidden[-1], allow_unused=True, materialize_grads=True
-            )
+            (slope,) = torch.autograd.grad((logits * spread).sum(), hidden[-1], allow_unused=True, materialize_grads=True)
         read: BoolArray = (slope[0] != 0).any(dim=-1).cpu().numpy()
         if not read.any():
             raise InvalidInput(

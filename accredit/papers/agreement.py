@@ -180,9 +180,7 @@ def _task(report: Report, runs: Sequence[Run]) -> None:
         _spread(natural, 3),
         paper=f"{PUBLISHED_ACCURACY:.2f}",
     )
-    report.table(
-        ["held out", "sentences of a model", "right, mean ± sd over models", "always the more frequent number"], rows
-    )
+    report.table(["held out", "sentences of a model", "right, mean ± sd over models", "always the more frequent number"], rows)
     if weak:
         report.say(
             f"They are not shown to beat the more frequent number of the group for: {'; '.join(weak)}."
@@ -332,9 +330,7 @@ def _tables(report: Report, runs: Sequence[Run]) -> None:
         "flow that has collapsed to its bound ignores the layers in between",
         ours=True,
     )
-    report.figure(
-        "layers", "Mean Spearman with blank-out by layer; dashed: published.", lambda axes: _draw(axes, mean[:, 0])
-    )
+    report.figure("layers", "Mean Spearman with blank-out by layer; dashed: published.", lambda axes: _draw(axes, mean[:, 0]))
 
 
 def _draw(axes: Any, mean: FloatArray) -> None:

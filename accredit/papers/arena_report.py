@@ -68,8 +68,12 @@ def arena_report(
         report.say(_describe(model))
         report.block(markdown_table(table))
         _verdicts(report, title, table)
-        report.figure(f"{_slug(title)}_deletion", f"{title}: mean probability as words are removed, most credited first.",
-                      partial(_draw, table=table, curve="deletion"), (7.5, 4.2))  # fmt: skip
+        report.figure(
+            f"{_slug(title)}_deletion",
+            f"{title}: mean probability as words are removed, most credited first.",
+            partial(_draw, table=table, curve="deletion"),
+            (7.5, 4.2),
+        )
         if contest.judge is None:  # another judge sees the same explanations
             report.say("Mean Spearman correlation of credits over sentences:")
             report.block(as_markdown_matrix(table.agreement_of, table.agreement))
@@ -143,16 +147,12 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
         rows.append(row)
     report.table(["model passes per sentence", *tables], rows)
     shared = [
-        name
-        for name in next(iter(tables.values())).agreement_of
-        if all(_ranks(table, name) for table in tables.values())
+        name for name in next(iter(tables.values())).agreement_of if all(_ranks(table, name) for table in tables.values())
     ]
     if len(tables) > 1:
         spread = sorted(([_estimate(table[name]) for table in tables.values()], name) for name in shared)
         steady = [name for values, name in reversed(spread) if min(values) >= STEADY]
-        others = "; ".join(
-            f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady
-        )
+        others = "; ".join(f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady)
         report.say(
             f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, "
             f"column by column: {others}."
@@ -163,9 +163,7 @@ def _describe(model: Any) -> str:
     """What is explained, in a line."""
     config = model.model.config
     weights = sum(p.numel() for p in model.model.parameters())
-    return (
-        f"{config.num_hidden_layers} layers, {config.num_attention_heads} heads, {weights / 1e6:.1f} million weights."
-    )
+    return f"{config.num_hidden_layers} layers, {config.num_attention_heads} heads, {weights / 1e6:.1f} million weights."
 
 
 def _contestants(table: Standings) -> list[Standing]:

@@ -39,9 +39,7 @@ def mix_layers(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -
     report.heading("Players of different layers")
     few = np.array_split(np.arange(len(tokens)), 3)
     places = {
-        f"layer {layer}, third {k + 1}": [(layer, int(t)) for t in third]
-        for layer in (0, 1)
-        for k, third in enumerate(few)
+        f"layer {layer}, third {k + 1}": [(layer, int(t)) for t in third] for layer in (0, 1) for k, third in enumerate(few)
     }
     network = LayeredNetwork.from_attention(attention)
     game = MixedFlowGame(network, places)

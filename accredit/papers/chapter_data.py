@@ -48,9 +48,7 @@ def influence_assumption(report: Report, seed: int) -> None:
 
     def losses(net: Any) -> FloatArray:
         with torch.no_grad():
-            out = torch.nn.functional.cross_entropy(
-                net(torch.tensor(data.test_x)), torch.tensor(data.test_y), reduction="none"
-            )
+            out = torch.nn.functional.cross_entropy(net(torch.tensor(data.test_x)), torch.tensor(data.test_y), reduction="none")
         return np.asarray(out.numpy())
 
     whole, left_out = losses(trained(SETTLED)), [np.delete(np.arange(40), i) for i in range(40)]

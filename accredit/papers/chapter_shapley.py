@@ -77,9 +77,7 @@ def differences(game: TableGame) -> FloatArray:
         for j in range(n):
             if i != j:
                 free = [m for m in range(v.size) if not (m >> i | m >> j) & 1]
-                gap[i, j] = sum((v[m | 1 << i] - v[m | 1 << j]) / math.comb(n - 2, m.bit_count()) for m in free) / (
-                    n - 1
-                )
+                gap[i, j] = sum((v[m | 1 << i] - v[m | 1 << j]) / math.comb(n - 2, m.bit_count()) for m in free) / (n - 1)
     return gap
 
 
@@ -88,8 +86,11 @@ def definitions(report: Report, seed: int, games: int) -> None:
     report.heading("10.2 One value, four ways")
     cookies = TableGame(("Alice", "Bob"), [0, 5, 3, 10])
     credit = shapley(cookies).credit
-    report.verdict("Alice alone bakes 5, Bob 3, both 10: fair shares are (6, 4)", np.allclose(credit, [6, 4]),
-                   f"computed ({credit[0]:g}, {credit[1]:g})")  # fmt: skip
+    report.verdict(
+        "Alice alone bakes 5, Bob 3, both 10: fair shares are (6, 4)",
+        np.allclose(credit, [6, 4]),
+        f"computed ({credit[0]:g}, {credit[1]:g})",
+    )
     rng = np.random.default_rng(seed)
     worst = dict.fromkeys(["random orders", "random size, then coalition", "formula (10.13)", "unanimity games"], 0.0)
     apart = 0.0
@@ -124,9 +125,7 @@ def estimation(report: Report, seed: int, repeats: int) -> None:
         orders = math.ceil(reach**2 * n * math.log(n) / epsilon**2)
         truth = shapley(one).credit
         errors = [_error(Permutations(orders=orders, seed=seed + k).solve(one).credit, truth) for k in range(repeats)]
-        told.append(
-            f"{name}, R = {reach:.2f}: {orders} orders, the largest error of {repeats} runs was {max(errors):.3f}"
-        )
+        told.append(f"{name}, R = {reach:.2f}: {orders} orders, the largest error of {repeats} runs was {max(errors):.3f}")
         most = max(most, *errors)
     report.verdict(
         "Lemma 10.2.6: R²N log N/ε² random orders give all values within ε in the Euclidean norm, with high probability",
@@ -147,9 +146,7 @@ def estimation(report: Report, seed: int, repeats: int) -> None:
         "differences, the hint taken literally": lambda s: DifferencesHint(budget=budget, seed=s),
         "differences of all pairs": lambda s: Differences(budget=budget, seed=s),
     }
-    squares = {
-        name: [_squared_errors(make, played, seed, repeats) for played in (game, noise)] for name, make in ways.items()
-    }
+    squares = {name: [_squared_errors(make, played, seed, repeats) for played in (game, noise)] for name, make in ways.items()}
     found = {name: [float(np.sqrt(one.mean())) for one in both] for name, both in squares.items()}
     report.table(
         [f"root mean squared error, {budget} payoffs", "tanh game", "noise"],
@@ -160,8 +157,7 @@ def estimation(report: Report, seed: int, repeats: int) -> None:
     report.verdict(
         "Problem 10.2.7: coalitions shared between players save payoffs",
         all_of(
-            over_runs(one - other, low=0, unit="run", family=2)
-            for one, other in zip(by_orders_off, by_pairs_off, strict=True)
+            over_runs(one - other, low=0, unit="run", family=2) for one, other in zip(by_orders_off, by_pairs_off, strict=True)
         ),
         f"all pairs: {orders_off[0] / pairs_off[0]:.1f} times less error than random orders at equal payoffs in the tanh game, "
         f"{orders_off[1] / pairs_off[1]:.1f} times in pure noise; the literal hint: {orders_off[0] / hint_off[0]:.1f} and "
@@ -210,6 +206,4 @@ def datamodels_and_gradients(report: Report, seed: int) -> None:
         "values of the model itself, not Shapley values of the masked-input game",
     )
     complete = abs(float(integrated.sum()) - (exact.total or 0.0))
-    report.verdict(
-        "Completeness: the attributions add up to F(x) − F(x′)", complete < 1e-12, f"residual {complete:.1e}"
-    )
+    report.verdict("Completeness: the attributions add up to F(x) − F(x′)", complete < 1e-12, f"residual {complete:.1e}")

@@ -146,11 +146,14 @@ def blame(report: Report) -> None:
     report.table(
         ["game", "Shapley", "Banzhaf", "leave-one-out", "interaction of a and b"],
         [
-            [name, *(", ".join(round_off(x) for x in rule(g).credit) for rule in (shapley, banzhaf, leave_one_out)),
-             shapley_interactions(g)["a", "b"]]
+            [
+                name,
+                *(", ".join(round_off(x) for x in rule(g).credit) for rule in (shapley, banzhaf, leave_one_out)),
+                shapley_interactions(g)["a", "b"],
+            ]
             for name, g in (("only together", together), ("each one half", apart))
         ],
-    )  # fmt: skip
+    )
 
 
 def pricing(report: Report) -> None:
@@ -164,11 +167,16 @@ def pricing(report: Report) -> None:
     report.table(
         ["data set", "alone", "given A", "given B", "given C", "last", "Shapley value"],
         [
-            [p, value_given(game, p), *(value_given(game, p, [q]) if q != p else "—" for q in "ABC"),
-             value_given(game, p, set("ABC") - {p}), phi[p]]
+            [
+                p,
+                value_given(game, p),
+                *(value_given(game, p, [q]) if q != p else "—" for q in "ABC"),
+                value_given(game, p, set("ABC") - {p}),
+                phi[p],
+            ]
             for p in "ABC"
         ],
-    )  # fmt: skip
+    )
     report.verdict(
         "1. C adds 30 to A and 70 to B",
         (given_a, given_b) == (30, 70),

@@ -54,10 +54,7 @@ def axioms(report: Report, seed: int) -> None:
     report.say(f"The largest violation on random games; at most {KEPT:g} is rounding and means *kept*.")
     report.table(
         ["axiom", *RULES],
-        [
-            [axiom, *("kept" if found[rule][axiom] <= KEPT else found[rule][axiom] for rule in RULES)]
-            for axiom in AXIOMS
-        ],
+        [[axiom, *("kept" if found[rule][axiom] <= KEPT else found[rule][axiom] for rule in RULES)] for axiom in AXIOMS],
     )
     profiles = {rule: tuple(x <= KEPT for x in found[rule].values()) for rule in RULES}
     report.verdict(
@@ -170,10 +167,7 @@ def attention(report: Report, model: Any, budget: int, seed: int) -> None:
     totals = {rule: by_player(credit, game) for rule, credit in found.items()}
     report.table(
         ["token", *(f"{rule}: {half}" for rule in found for half in ("first half", "second half"))],
-        [
-            [t, *(x for credit in found.values() for x in credit.credit[2 * i : 2 * i + 2])]
-            for i, t in enumerate(tokens)
-        ],
+        [[t, *(x for credit in found.values() for x in credit.credit[2 * i : 2 * i + 2])] for i, t in enumerate(tokens)],
     )
     first, second = (sum(found["orders"].credit[k::2]) for k in (0, 1))
     known = "exact" if found["orders"].exact else f"estimated from {budget} payoffs, with intervals"

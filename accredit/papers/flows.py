@@ -22,9 +22,21 @@ if TYPE_CHECKING:
 
 REFERENCES = ("leave-one-out", "shapley", "integrated-gradients")
 READINGS = (
-    "attention", "rollout", "pairwise-flow", "flow", "flow-l2", "flow-shapley", "pairwise-flow:gf", "flow:gf", "flow-l2:gf",
-    "flow-shapley:gf", "pairwise-flow:agf", "flow:agf", "flow-l2:agf", "flow-shapley:agf",
-)  # fmt: skip
+    "attention",
+    "rollout",
+    "pairwise-flow",
+    "flow",
+    "flow-l2",
+    "flow-shapley",
+    "pairwise-flow:gf",
+    "flow:gf",
+    "flow-l2:gf",
+    "flow-shapley:gf",
+    "pairwise-flow:agf",
+    "flow:agf",
+    "flow-l2:agf",
+    "flow-shapley:agf",
+)
 WAYS = ("by size", "signed")
 BUDGET = 300  # payoffs of the Shapley reference
 
@@ -84,9 +96,7 @@ def _look(model: Any, example: Example, seed: int) -> Seen:
         correlations[name] = [[spearman(np.abs(mine), np.abs(t)), spearman(mine, t)] for t in truth]
     widths, free, collapse, renumbered = (
         tuple(pair)
-        for pair in zip(
-            *((_width(r), r.free_share or 0.0, r.collapse_share, _renumber(r)) for r in reports), strict=True
-        )
+        for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share, _renumber(r)) for r in reports), strict=True)
     )
     return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
 
@@ -118,7 +128,7 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
     report.table(
         ["flow from", "interval / mean credit", "tokens without a fixed credit", "pairs collapsed", "Spearman, renumbered"],
         rows,
-    )  # fmt: skip
+    )
     joint, pairs = np.array([s.free[0] for s in found]), np.array([s.collapse[0] for s in found])
     report.verdict(
         f"{model}: max flow determines every token's credit",
@@ -161,8 +171,7 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
         sloped = max((n for n in best[way] if ":" in n), key=lambda n: best[way][n].value, default=plain)
         gain = _gain(found, sloped, plain, w)
         report.verdict(
-            f"{model}: gradients in the capacities bring a reading closer to Shapley values than attention alone, "
-            f"{way}",
+            f"{model}: gradients in the capacities bring a reading closer to Shapley values than attention alone, {way}",
             of_estimate(bootstrap(gain, seed=seed), low=0, count=len(gain), unit="sentence"),
             f"best with gradients: {sloped} {best[way][sloped].value:+.2f}; best without: {plain} "
             f"{best[way][plain].value:+.2f}; difference sentence by sentence {bootstrap(gain, seed=seed):+.2f}; which are the "

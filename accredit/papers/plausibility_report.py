@@ -21,9 +21,16 @@ from accredit.papers.report import Report
 from accredit.papers.verdicts import over_runs
 
 METHODS = (
-    "shapley", "leave-one-out", "integrated-gradients", "input-x-gradient", "saliency", "attention", "rollout", "flow",
+    "shapley",
+    "leave-one-out",
+    "integrated-gradients",
+    "input-x-gradient",
+    "saliency",
+    "attention",
+    "rollout",
+    "flow",
     "flow:agf",
-)  # fmt: skip
+)
 WINDOW = 70  # words of a passage
 BUDGET = 300
 

@@ -32,9 +32,7 @@ def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
     seen = model.encode(SENTENCE)
     attention = model.attentions(seen).mean(axis=1)
     tokens = tuple(f"{token}·{i}" for i, token in enumerate(seen.tokens))
-    report.say(
-        f"Model: {model.name}, {len(attention)} layers; sentence: “{SENTENCE}” ({len(tokens)} tokens); heads averaged."
-    )
+    report.say(f"Model: {model.name}, {len(attention)} layers; sentence: “{SENTENCE}” ({len(tokens)} tokens); heads averaged.")
     weights(report, attention[-1], tokens)
     flows(report, attention, tokens, 4 if quick else 30, seed)
     beside.mix_layers(report, attention, tokens)
@@ -186,9 +184,7 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
     )
 
 
-def _draw(
-    axes: Any, tokens: tuple[str, ...], low: FloatArray, high: FloatArray, one: FloatArray, value: FloatArray
-) -> None:
+def _draw(axes: Any, tokens: tuple[str, ...], low: FloatArray, high: FloatArray, one: FloatArray, value: FloatArray) -> None:
     x = np.arange(len(tokens))
     axes.vlines(x, low, high, color="0.6", lw=3)
     axes.plot(x, one, "o", mfc="none", color="C1", label="one max flow")
@@ -225,8 +221,7 @@ def erasure(report: Report, games: int, seed: int) -> None:
     report.verdict(
         "In a random game the two differ",
         min(apart) > 1e-9,
-        f"{games} games of five players with normal payoffs: largest difference between {min(apart):.3f} and "
-        f"{max(apart):.3f}",
+        f"{games} games of five players with normal payoffs: largest difference between {min(apart):.3f} and {max(apart):.3f}",
     )
     weights = rng.normal(size=5)
     additive = TableGame(tuple("abcde"), from_index(np.arange(32), 5) @ weights)
@@ -271,6 +266,5 @@ def redundancy(report: Report, model: Any) -> None:
     report.verdict(
         "A real model shows it too: repeated words get less from leave-one-out than from Shapley",
         lost < shared,
-        f"the two “superb” together: leave-one-out {lost:.3f}, Shapley {shared:.3f}, of {fair_real.total or 0:.3f} to "
-        "share",
+        f"the two “superb” together: leave-one-out {lost:.3f}, Shapley {shared:.3f}, of {fair_real.total or 0:.3f} to share",
     )

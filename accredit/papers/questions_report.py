@@ -57,10 +57,18 @@ def when(report: Report, model: Any, texts: Sequence[str], games: int, seed: int
     }
     found = {kind: [leaving_out(game, budget=1 << len(game.players)) for game in made] for kind, made in kinds.items()}
     report.table(
-        ["players and payoff", "games", "dividends above one player", "error / largest credit", "bound / largest credit",
-         "same first", "same order", "enough"],
+        [
+            "players and payoff",
+            "games",
+            "dividends above one player",
+            "error / largest credit",
+            "bound / largest credit",
+            "same first",
+            "same order",
+            "enough",
+        ],
         [[kind, len(seen), *_means(seen)] for kind, seen in found.items()],
-    )  # fmt: skip
+    )
     for kind, seen in found.items():
         yes = sum(bool(one.enough) for one in seen)
         report.verdict(

@@ -29,9 +29,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     model = load(contest.model)
     draws = QUICK_DRAWS if quick else DRAWS
     drawn = [
-        (f"{stage}, draw {draw}", broken)
-        for draw in range(draws)
-        for stage, broken in randomised_layers(model, seed + draw)
+        (f"{stage}, draw {draw}", broken) for draw in range(draws) for stage, broken in randomised_layers(model, seed + draw)
     ]
     names = [stage.partition(",")[0] for stage, _ in drawn[: len(drawn) // draws]]
     near = list(nudge_embeddings(model, NUDGE, 4, seed))
@@ -60,9 +58,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     report.table(["method", *names, "max-sensitivity"], rows)
     for stage, when in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
         left = {method: kept[:, names.index(stage)] for method, kept in found.items()}
-        judged = {
-            method: over_runs(values, high=LEFT, unit="draw", family=len(left)) for method, values in left.items()
-        }
+        judged = {method: over_runs(values, high=LEFT, unit="draw", family=len(left)) for method, values in left.items()}
         stuck = [method for method, one in judged.items() if one.found is Found.REFUTED]
         unsure = [method for method, one in judged.items() if one.found is Found.OPEN]
         report.verdict(

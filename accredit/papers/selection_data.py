@@ -107,9 +107,7 @@ def _texts(file: Path, label: Callable[[dict[str, str]], int | None]) -> dict[st
             if kind is not None and row["split"] in splits and words(row["text"]):
                 splits[row["split"]].append((row["text"], kind))
     except (KeyError, ValueError) as error:
-        raise InvalidInput(
-            f"{file.name} is not a gzipped TSV with split, label (or stars) and text: {error!r}"
-        ) from None
+        raise InvalidInput(f"{file.name} is not a gzipped TSV with split, label (or stars) and text: {error!r}") from None
     seen = {text for text, _ in splits["train"]}
     splits["test"] = [(text, kind) for text, kind in splits["test"] if text not in seen]
     return splits
@@ -130,10 +128,17 @@ def _of_texts(
         x, x_test = (encoded([text for text, _ in chosen[split]], ids, length) for split in ("train", "test"))
         y, y_test = (np.array([kind for _, kind in chosen[split]]) for split in ("train", "test"))
         return Task(
-            name, title, inputs, k, x, y, x_test, y_test,
+            name,
+            title,
+            inputs,
+            k,
+            x,
+            y,
+            x_test,
+            y_test,
             f"{used} {len(y):,} training and {len(y_test):,} test texts, half of each class, first {length} words, "
             f"vocabulary {inputs.vocabulary:,}; test texts that also occur in training are dropped; k = {k} words.",
-        )  # fmt: skip
+        )
 
     return read
 
@@ -167,19 +172,24 @@ def with_padding(given: Task) -> Task:
 # Pictures
 
 
-def _of_pictures(
-    name: str, title: str, first: int, second: int, k: int, used: str
-) -> Callable[[Path, int, int, int], Task]:
+def _of_pictures(name: str, title: str, first: int, second: int, k: int, used: str) -> Callable[[Path, int, int, int], Task]:
     def read(file: Path, train: int, test: int, seed: int) -> Task:
         rng = np.random.default_rng(seed)
         (x, y), (x_test, y_test) = (
             _two_classes(file, split, first, second, count, rng) for split, count in (("train", train), ("test", test))
         )
         return Task(
-            name, title, Pixels((SIDE, SIDE)), k, x, y, x_test, y_test,
+            name,
+            title,
+            Pixels((SIDE, SIDE)),
+            k,
+            x,
+            y,
+            x_test,
+            y_test,
             f"{used} {len(y):,} training and {len(y_test):,} test pictures, half of each class; k = {k} of "
             f"{SIDE * SIDE} pixels.",
-        )  # fmt: skip
+        )
 
     return read
 

@@ -104,9 +104,19 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Run]
         rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS]})]
         rows += [_row(method, trial.words, outcomes) for (trial, m), outcomes in tried.items() if m == method]
     report.table(
-        ["method", "setting", "seeds", "paper, post-hoc %", "post-hoc %", "difference, se", "EVAL-X %", "own surrogate %",
-         "CPU s"], rows,
-    )  # fmt: skip
+        [
+            "method",
+            "setting",
+            "seeds",
+            "paper, post-hoc %",
+            "post-hoc %",
+            "difference, se",
+            "EVAL-X %",
+            "own surrogate %",
+            "CPU s",
+        ],
+        rows,
+    )
     for method in dict.fromkeys(method for _, method in tried):
         mine = {trial.words: outcomes.values() for (trial, m), outcomes in tried.items() if m == method}
         report.say(_reach(method, {words: figures(outcomes, "post_hoc") for words, outcomes in mine.items()}))
@@ -116,9 +126,16 @@ def _row(method: str, words: str, by_seed: dict[int, Outcome]) -> list[Any]:
     outcomes, paper = list(by_seed.values()), published(WHERE, method)
     post_hoc, evalx, own = (figures(outcomes, what) for what in ("post_hoc", "evalx", "surrogate"))
     return [
-        TITLES[method], words, len(outcomes), f"{paper:.1f}", mean_error(post_hoc, 1), apart(post_hoc, paper),
-        mean_error(evalx, 1), mean_error(own, 1), f"{np.mean([outcome.seconds for outcome in outcomes]):.0f}",
-    ]  # fmt: skip
+        TITLES[method],
+        words,
+        len(outcomes),
+        f"{paper:.1f}",
+        mean_error(post_hoc, 1),
+        apart(post_hoc, paper),
+        mean_error(evalx, 1),
+        mean_error(own, 1),
+        f"{np.mean([outcome.seconds for outcome in outcomes]):.0f}",
+    ]
 
 
 def _reach(method: str, post_hoc: dict[str, FloatArray]) -> str:

@@ -14,15 +14,28 @@ from accredit.papers.selection_runs import CHOOSING, METHODS, Outcome, Run, Size
 from accredit.papers.verdicts import over_runs, standard_errors_from
 
 PUBLISHED = {  # post-hoc accuracy in %, Table 3 of "Why is Attention Not So Attentive?" (Bai et al., 2020)
-    "gradient": (85.6, 82.3, 98.2, 58.6), "lime": (89.8, 87.4, 80.4, 75.6), "cxplain": (90.6, 97.7, 99.4, 59.7),
-    "l2x": (89.2, 88.2, 91.4, 77.3), "vibi": (90.8, 94.4, 98.3, 84.1), "l2x+answer": (48.8, 77.8, 94.9, 85.3),
-    "l2x+answer+pretraining": (97.1, 99.0, 66.3, 89.4), "l2x+answer+weighting": (94.3, 87.7, 99.8, 95.4),
-}  # fmt: skip
+    "gradient": (85.6, 82.3, 98.2, 58.6),
+    "lime": (89.8, 87.4, 80.4, 75.6),
+    "cxplain": (90.6, 97.7, 99.4, 59.7),
+    "l2x": (89.2, 88.2, 91.4, 77.3),
+    "vibi": (90.8, 94.4, 98.3, 84.1),
+    "l2x+answer": (48.8, 77.8, 94.9, 85.3),
+    "l2x+answer+pretraining": (97.1, 99.0, 66.3, 89.4),
+    "l2x+answer+weighting": (94.3, 87.7, 99.8, 95.4),
+}
 TITLES = {
-    "random": "random k players", "gradient": "Gradient", "gradient x input": "Gradient × input", "lime": "LIME",
-    "lime, supporting": "LIME, supporting", "cxplain": "CXPlain", "l2x": "L2X", "vibi": "VIBI", "l2x+answer": "L2X + ŷ",
-    "l2x+answer+pretraining": "L2X + ŷ, Pretraining", "l2x+answer+weighting": "L2X + ŷ, Weighting",
-}  # fmt: skip
+    "random": "random k players",
+    "gradient": "Gradient",
+    "gradient x input": "Gradient × input",
+    "lime": "LIME",
+    "lime, supporting": "LIME, supporting",
+    "cxplain": "CXPlain",
+    "l2x": "L2X",
+    "vibi": "VIBI",
+    "l2x+answer": "L2X + ŷ",
+    "l2x+answer+pretraining": "L2X + ŷ, Pretraining",
+    "l2x+answer+weighting": "L2X + ŷ, Weighting",
+}
 SURROGATES = {"auto": "too", "places": "reads positions too: each kept word brings a vector of its place"}
 CURES = ("l2x+answer+pretraining", "l2x+answer+weighting")
 ORDERS = (  # statements of the paper's table, first against second
@@ -153,14 +166,30 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> No
         paper = f"{published(name, method):.1f}" if method in PUBLISHED else "–"
         rows.append(
             [
-                TITLES[method], paper, mean_error(post_hoc, 1), mean_error(evalx, 1), mean_error(own, 1), *gaps,
-                some[0].rows, f"{np.mean([cell.seconds for cell in some]):.0f}",
+                TITLES[method],
+                paper,
+                mean_error(post_hoc, 1),
+                mean_error(evalx, 1),
+                mean_error(own, 1),
+                *gaps,
+                some[0].rows,
+                f"{np.mean([cell.seconds for cell in some]):.0f}",
             ]
-        )  # fmt: skip
+        )
     report.table(
-        ["method", "paper, post-hoc %", "post-hoc %", "EVAL-X %", "own surrogate %", "surrogate − post-hoc",
-         "surrogate − EVAL-X", "test inputs", "CPU s"], rows,
-    )  # fmt: skip
+        [
+            "method",
+            "paper, post-hoc %",
+            "post-hoc %",
+            "EVAL-X %",
+            "own surrogate %",
+            "surrogate − post-hoc",
+            "surrogate − EVAL-X",
+            "test inputs",
+            "CPU s",
+        ],
+        rows,
+    )
     report.say(_which_cure(name, cells))
     report.say(_what_it_rewards(name, cells))
     report.figure(
@@ -226,9 +255,7 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
             here = _of(cells, name, method, "post_hoc")
             row += [f"{published(name, method):.1f}", mean_error(here, 1), apart(here, published(name, method))]
         rows.append(row)
-    report.table(
-        ["post-hoc %", *(f"{SOURCES[n].title}, {w}" for n in sets for w in ("paper", "here", "difference, se"))], rows
-    )
+    report.table(["post-hoc %", *(f"{SOURCES[n].title}, {w}" for n in sets for w in ("paper", "here", "difference, se"))], rows)
     report.say("*Difference, se*: here less the paper, in standard errors over our seeds; the paper gives no spread.")
     for name in sets:
         report.say(_against_paper(name, cells))
@@ -248,9 +275,7 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
                 paper=f"{paper:+.1f} points",
             )
         for cure in CURES:
-            others = np.sort(
-                [_of(cells, name, other, "post_hoc") for other in BENCHMARKS], axis=0
-            )  # (benchmarks, seeds)
+            others = np.sort([_of(cells, name, other, "post_hoc") for other in BENCHMARKS], axis=0)  # (benchmarks, seeds)
             ahead = _of(cells, name, cure, "post_hoc") - others[len(BENCHMARKS) // 2]  # of one more than half of them
             printed = sum(published(name, cure) > published(name, other) for other in BENCHMARKS)
             report.verdict(
@@ -290,9 +315,15 @@ def _draw(axes: Any, name: str, cells: Cells) -> None:
         some = [(place, values) for place, values in found if len(values)]
         errors = [values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0 for _, values in some]
         axes.errorbar(
-            [values.mean() for _, values in some], [place + shift for place, _ in some], xerr=errors,
-            color=colour, marker=marker, ms=4, ls="", label=label,
-        )  # fmt: skip
+            [values.mean() for _, values in some],
+            [place + shift for place, _ in some],
+            xerr=errors,
+            color=colour,
+            marker=marker,
+            ms=4,
+            ls="",
+            label=label,
+        )
     paper = [(place, published(name, m)) for place, m in zip(places, METHODS, strict=True) if m in PUBLISHED]
     axes.plot(
         [value for _, value in paper],

@@ -163,9 +163,16 @@ def build(run: Run) -> Bench:
     began, given, sizes = time.process_time(), read(run), run.sizes
     network = network_for(given.inputs, 2, kind="convolution", width=sizes.width, seed=run.seed)
     train_masked(
-        network, given.x, np.eye(2)[given.y], lambda rng, rows: np.ones((len(rows), given.inputs.n)),
-        epochs=sizes.judge_epochs, patience=2, batch=64, rate=1e-3, seed=run.seed,
-    )  # fmt: skip
+        network,
+        given.x,
+        np.eye(2)[given.y],
+        lambda rng, rows: np.ones((len(rows), given.inputs.n)),
+        epochs=sizes.judge_epochs,
+        patience=2,
+        batch=64,
+        rate=1e-3,
+        seed=run.seed,
+    )
     black_box = as_black_box(network, given.inputs)
     width = sizes.width if isinstance(given.inputs, Pixels) else None
     judge = EvalX(given.inputs, k=given.k, width=width, epochs=sizes.judge_epochs, patience=3)
@@ -235,9 +242,13 @@ def _cxplain(world: Bench, run: Run) -> Explained:
 
     sizes, given = run.sizes, world.task
     explainer = CXPlain(
-        given.inputs, given.k, block=2 if isinstance(given.inputs, Pixels) else 1,
-        models=sizes.cxplain_models, epochs=sizes.cxplain_epochs, width=sizes.selector,
-    )  # fmt: skip
+        given.inputs,
+        given.k,
+        block=2 if isinstance(given.inputs, Pixels) else 1,
+        models=sizes.cxplain_models,
+        epochs=sizes.cxplain_epochs,
+        width=sizes.selector,
+    )
     x, y = given.x[: sizes.cxplain_rows], given.y[: sizes.cxplain_rows]
     if dict(run.settings).get("labels") == "answers":
         y = world.black_box(x).argmax(axis=1)
@@ -267,9 +278,15 @@ def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> A
     training = replace(defaults(given.inputs, given.k)["training"], epochs=sizes.epochs, batch=sizes.batch)
     first = {"learn_first": True} if name.endswith("+weighting") else {}  # as in the runs that are on record
     explainer = RECIPES[name](
-        given.inputs, 2, given.k, training=training, selector_width=sizes.selector, surrogate=sizes.surrogate,
-        temperature=temperature, **first | dict(run.settings),
-    )  # fmt: skip
+        given.inputs,
+        2,
+        given.k,
+        training=training,
+        selector_width=sizes.selector,
+        surrogate=sizes.surrogate,
+        temperature=temperature,
+        **first | dict(run.settings),
+    )
     return explainer.fit(x, world.black_box, seed=run.seed)
 
 

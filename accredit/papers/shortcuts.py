@@ -212,13 +212,22 @@ def _introduce(report: Report, texts: ReviewTexts, quick: bool, seeds: range) ->
             ("test", "accuracy on the test rows", "50"),
             ("effective", "effective share of the weighted sample, (Σw)²/(nΣw²), last epoch", "–"),
         ],
-    )  # fmt: skip
+    )
 
 
 HEADER = (
-    "row", "paper: accuracy", "paper: inert", "accuracy", f"inert (chance {100 * CHANCE:.1f})", "probe", "scramble",
-    "own answer", "neutral loss", "test", "effective",
-)  # fmt: skip
+    "row",
+    "paper: accuracy",
+    "paper: inert",
+    "accuracy",
+    f"inert (chance {100 * CHANCE:.1f})",
+    "probe",
+    "scramble",
+    "own answer",
+    "neutral loss",
+    "test",
+    "effective",
+)
 
 
 def _table(report: Report, rows: Sequence[Row]) -> None:
@@ -232,10 +241,15 @@ def _published(row: Row) -> tuple[str, str]:
 
 def _measure(row: Row) -> tuple[str, ...]:
     return (
-        row.percent("accuracy"), row.percent("mass"), row.percent("probe"), row.percent("scramble"),
-        row.percent("scramble_answer"), mean_error(row.values("neutral_loss"), 3), row.percent("other_accuracy"),
+        row.percent("accuracy"),
+        row.percent("mass"),
+        row.percent("probe"),
+        row.percent("scramble"),
+        row.percent("scramble_answer"),
+        mean_error(row.values("neutral_loss"), 3),
+        row.percent("other_accuracy"),
         row.percent("effective_share"),
-    )  # fmt: skip
+    )
 
 
 def _range(row: Row, measure: str) -> str:
@@ -310,15 +324,22 @@ def _draw(axes: Any, rows: Sequence[Row]) -> None:
     colours = {"Attention": "#d55e00", "Pretraining": "#0072b2", "Weighting": "#009e73"}
     for row in rows:
         axes.scatter(
-            100 * row.values("accuracy"), 100 * row.values("mass"), marker=marks[row.setting.encoder],
-            color=colours[row.setting.method], alpha=0.8, label=row.name,
-        )  # fmt: skip
+            100 * row.values("accuracy"),
+            100 * row.values("mass"),
+            marker=marks[row.setting.encoder],
+            color=colours[row.setting.method],
+            alpha=0.8,
+            label=row.name,
+        )
         accuracy, mass = PUBLISHED[row.setting.method, row.setting.encoder]
         if mass is not None:
             axes.scatter(
-                100 * accuracy, 100 * mass, marker=marks[row.setting.encoder], facecolors="none",
+                100 * accuracy,
+                100 * mass,
+                marker=marks[row.setting.encoder],
+                facecolors="none",
                 edgecolors=colours[row.setting.method],
-            )  # fmt: skip
+            )
     axes.axhline(100 * CHANCE, linestyle=":", color="0.4")
     axes.text(axes.get_xlim()[0], 100 * CHANCE + 1, " chance", color="0.4")
     axes.set(
@@ -348,9 +369,7 @@ def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
         f"{sum(row.values('seconds').sum() for row in rows) / 3600:.2f} CPU-hours. The baselines are wider than other rows, "
         "and in smaller batches, because it takes that to come near the paper's; so they are the harder ones to surpass."
     )
-    behind = [
-        row.name for row in rows if row.mean("accuracy") < PUBLISHED[row.setting.method, row.setting.encoder][0] - 0.02
-    ]
+    behind = [row.name for row in rows if row.mean("accuracy") < PUBLISHED[row.setting.method, row.setting.encoder][0] - 0.02]
     if behind:
         report.say(
             f"More than two points below the paper's accuracy: {'; '.join(behind)}. The paper does not give its query, the "
@@ -405,12 +424,21 @@ def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
     report.table(
         ("cure", "setting", "neutral loss", "accuracy", "inert", "probe", "scramble", "held out", "effective", "chosen"),
         [
-            (r.name, r.setting.words(), mean_error(r.values("neutral_loss"), 3), r.percent("accuracy"), r.percent("mass"),
-             r.percent("probe"), r.percent("scramble"), r.percent("other_accuracy"), r.percent("effective_share"),
-             r.setting in taken)
+            (
+                r.name,
+                r.setting.words(),
+                mean_error(r.values("neutral_loss"), 3),
+                r.percent("accuracy"),
+                r.percent("mass"),
+                r.percent("probe"),
+                r.percent("scramble"),
+                r.percent("other_accuracy"),
+                r.percent("effective_share"),
+                r.setting in taken,
+            )
             for r in tried
         ],
-    )  # fmt: skip
+    )
     fallen = [(r, o) for r in tried for o in r.outcomes if o.mass is not None and o.mass > 0.9]
     if fallen:
         report.say(

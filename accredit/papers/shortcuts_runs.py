@@ -57,9 +57,7 @@ class Setting:
             case MaskNeutral(epochs, _, _, cap, both, first, learned):
                 more = ", attention weighted too" * both + f", {first} epochs on one-hot masks first" * (first > 0)
                 more += ", rows weighed before P(y given m) learns from them" * (not learned)
-                more += units * (self.units != Setting.units) + f", batches of {self.batch}" * (
-                    self.batch != Setting.batch
-                )
+                more += units * (self.units != Setting.units) + f", batches of {self.batch}" * (self.batch != Setting.batch)
                 return f"T {self.temperature:g}, cap {cap:g}, {head}{more}, {epochs} epochs"
             case Plain(epochs):
                 attention = f"T {self.temperature:g}, " if self.attention == "additive" else ""
@@ -141,14 +139,26 @@ def run(task: Task) -> Outcome:
     began, setting = time.process_time(), task.setting
     learned, other = _parts(task)
     shape = AttentionShape(
-        learned.tokens.shape[2], learned.query.shape[1], encoder=setting.encoder, attention=setting.attention,
-        temperature=setting.temperature, head=setting.head, units=setting.units, features=setting.features,
-    )  # fmt: skip
+        learned.tokens.shape[2],
+        learned.query.shape[1],
+        encoder=setting.encoder,
+        attention=setting.attention,
+        temperature=setting.temperature,
+        head=setting.head,
+        units=setting.units,
+        features=setting.features,
+    )
     model = AttentionClassifier(shape, seed=task.seed)
     history = train_attention(
-        model, learned.tokens, learned.query, learned.labels, setting.cure, present=learned.present,
-        batch=setting.batch, seed=task.seed,
-    )  # fmt: skip
+        model,
+        learned.tokens,
+        learned.query,
+        learned.labels,
+        setting.cure,
+        present=learned.present,
+        batch=setting.batch,
+        seed=task.seed,
+    )
     answers, masks = model.predict(learned.tokens, learned.query, learned.present)
     answered, other_masks = model.predict(other.tokens, other.query, other.present)
     selects = setting.attention == "additive"
@@ -229,9 +239,14 @@ def run_key(task: Task, data: str) -> dict[str, Any]:
     if setting["cure"].get("learn_first"):
         del setting["cure"]["learn_first"]
     return {
-        "format": FORMAT, "data": data, "rows": task.rows, "part": task.part, "seed": task.seed,
-        "cure": type(task.setting.cure).__name__, "setting": setting,
-    }  # fmt: skip
+        "format": FORMAT,
+        "data": data,
+        "rows": task.rows,
+        "part": task.part,
+        "seed": task.seed,
+        "cure": type(task.setting.cure).__name__,
+        "setting": setting,
+    }
 
 
 def read_finished(

@@ -31,10 +31,15 @@ LAYERS = 6  # of the study's model
 WORD = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[^\sa-z0-9]")
 PLAIN_TEXT = ("ag_news_10k.tsv.gz", "yelp_reviews_10k.tsv.gz", "mr_sentence_polarity.tsv.gz", "imdb_400.tsv.gz")
 BE = {"are": 1, "were": 1, "is": 0, "was": 0}
-NO_NOUN = set(re.findall(r"\S+", """
+NO_NOUN = set(
+    re.findall(
+        r"\S+",
+        """
     i you he she it we they this that these those there here what why how where when who which so as than if and or but nor
     neither to be not one ,
-"""))  # before a form of *be*: no noun whose number could be learned  # fmt: skip
+""",
+    )
+)  # before a form of *be*: no noun whose number could be learned
 
 
 @dataclass(frozen=True)
@@ -146,9 +151,7 @@ def train(
         import torch
 
     counts = Counter(word for prefix in training for word in prefix.words)
-    vocabulary = {
-        word: k for k, word in enumerate(["[PAD]", "[UNK]", "[CLS]", *(w for w, _ in counts.most_common(words))])
-    }
+    vocabulary = {word: k for k, word in enumerate(["[PAD]", "[UNK]", "[CLS]", *(w for w, _ in counts.most_common(words))])}
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network = _fresh(vocabulary, folder) if start is None else _pretrain(vocabulary, start)
@@ -164,9 +167,16 @@ def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
     from transformers import BertConfig, BertForSequenceClassification
 
     config = BertConfig(
-        vocab_size=len(vocabulary), hidden_size=128, num_hidden_layers=LAYERS, num_attention_heads=8, intermediate_size=512,
-        max_position_embeddings=LONGEST + 2, num_labels=2, type_vocab_size=1, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=len(vocabulary),
+        hidden_size=128,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=8,
+        intermediate_size=512,
+        max_position_embeddings=LONGEST + 2,
+        num_labels=2,
+        type_vocab_size=1,
+        attn_implementation="eager",
+    )
     network = BertForSequenceClassification(config)
     _start_from_glove(network, vocabulary, folder)
     return network

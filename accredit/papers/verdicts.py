@@ -49,9 +49,7 @@ class Judgement:
         return cls(Found.OPEN if holds is None else Found.HOLDS if holds else Found.REFUTED)
 
 
-def over_runs(
-    values: FloatArray, low: float = -inf, high: float = inf, unit: str = "seed", family: int = 1
-) -> Judgement:
+def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: str = "seed", family: int = 1) -> Judgement:
     """Is the mean of a figure, one number per run, between `low` and `high`? By the Student t interval at 95 %.
 
     Where the same is asked of a `family` of figures, the intervals of all of them together hold at 95 % (Bonferroni): the more
@@ -82,9 +80,7 @@ def over_runs(
     return _judge(mean - half, mean + half, low, high, needed, unit)
 
 
-def of_estimate(
-    figure: Estimate, low: float = -inf, high: float = inf, count: int = 0, unit: str = "example"
-) -> Judgement:
+def of_estimate(figure: Estimate, low: float = -inf, high: float = inf, count: int = 0, unit: str = "example") -> Judgement:
     """The same for a figure that comes with its own interval, from `count` examples."""
     if figure.low is None or figure.high is None:
         return Judgement(Found.OPEN, figure.precision.because or f"more {unit}s")

@@ -54,9 +54,7 @@ class Stage(Protocol):
         ...
 
 
-def random_masks(
-    rng: np.random.Generator, there: BoolArray, law: str = "dirichlet", concentration: float = 1.0
-) -> FloatArray:
+def random_masks(rng: np.random.Generator, there: BoolArray, law: str = "dirichlet", concentration: float = 1.0) -> FloatArray:
     """Masks over the tokens that are there, (N, T), rows sum to 1: Dirichlet(concentration), or one token alone.
 
     >>> there = np.array([[True, True, False]] * 2)
@@ -220,9 +218,7 @@ class Weighted:
 
     name = "weighted"
 
-    def __init__(
-        self, model: AttentionClassifier, data: AttentionData, cure: MaskNeutral, rate: float, seed: int
-    ) -> None:
+    def __init__(self, model: AttentionClassifier, data: AttentionData, cure: MaskNeutral, rate: float, seed: int) -> None:
         self.model, self.cure, self.epochs = model, cure, cure.epochs
         self.mask_labels = MaskLabels(data.tokens.shape[1], model.shape.classes, seed=seed)
         counts = torch.bincount(data.labels, minlength=model.shape.classes)
@@ -273,6 +269,4 @@ def set_gradients(parameters: Sequence[nn.Parameter], loss: Tensor, keep_graph: 
 def needs_attention(model: AttentionClassifier, cure: Cure) -> None:
     """Refuse to cure the attention of a model that has none."""
     if not model.selecting:
-        raise InvalidInput(
-            f"{cure} trains attention, but this model's is uniform; write attention='additive', or Plain()"
-        )
+        raise InvalidInput(f"{cure} trains attention, but this model's is uniform; write attention='additive', or Plain()")

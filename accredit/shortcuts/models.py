@@ -253,9 +253,7 @@ class AttentionData:
     labels: Tensor  # (N,) long; -1 where they are not known
 
     @classmethod
-    def of(
-        cls, shape: AttentionShape, tokens: Any, query: Any, labels: Any = None, present: Any = None
-    ) -> AttentionData:
+    def of(cls, shape: AttentionShape, tokens: Any, query: Any, labels: Any = None, present: Any = None) -> AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
         read = torch.tensor(finite_numbers(tokens, "tokens"), dtype=torch.float32)
         if read.ndim != 3 or read.shape[2] != shape.width or 0 in read.shape:
@@ -305,9 +303,7 @@ class AttentionData:
 def _check_labels(labels: Any, rows: int, classes: int) -> Tensor:
     given = as_array(labels, "labels")
     if given.shape != (rows,) or given.dtype.kind not in "iub":
-        raise InvalidInput(
-            f"labels have shape {given.shape} of {given.dtype}; give {rows} whole numbers, 0 to {classes - 1}"
-        )
+        raise InvalidInput(f"labels have shape {given.shape} of {given.dtype}; give {rows} whole numbers, 0 to {classes - 1}")
     found = np.unique(given)
     if found[0] < 0 or found[-1] >= classes:
         raise InvalidInput(f"labels run from {found[0]} to {found[-1]}; this model has classes 0 to {classes - 1}")

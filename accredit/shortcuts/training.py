@@ -139,9 +139,14 @@ def _summary(stage: str, passed: list[Passed], seconds: float, held_out: float |
     mask_losses = [p.mask_loss for p in passed if p.mask_loss is not None]
     share = effective_sample_size(torch.cat(weights)) / len(losses) if weights else None
     return Epoch(
-        stage, float(losses.mean()), float(right.float().mean()), seconds, held_out, share,
+        stage,
+        float(losses.mean()),
+        float(right.float().mean()),
+        seconds,
+        held_out,
+        share,
         float(np.mean(mask_losses)) if mask_losses else None,
-    )  # fmt: skip
+    )
 
 
 def _report(stage: Stage, number: int, epoch: Epoch) -> None:

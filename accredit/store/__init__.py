@@ -10,6 +10,20 @@ from accredit.store.results import load, load_arrays, save
 from accredit.store.results_cache import Finished
 
 __all__ = [
-    "Durable", "Entry", "Executor", "ExecutorError", "Fingerprint", "Finished", "Journal", "JournalError",
-    "Quarantined", "Run", "crew_of", "durable", "fingerprint", "load", "load_arrays", "save",
-]  # fmt: skip
+    "Durable",
+    "Entry",
+    "Executor",
+    "ExecutorError",
+    "Fingerprint",
+    "Finished",
+    "Journal",
+    "JournalError",
+    "Quarantined",
+    "Run",
+    "crew_of",
+    "durable",
+    "fingerprint",
+    "load",
+    "load_arrays",
+    "save",
+]

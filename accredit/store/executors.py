@@ -97,9 +97,7 @@ def _ask(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | No
     if isinstance(game, Predicting):
         values, outputs = retrain(game, coalitions)
         if outputs.shape != (count, len(game.targets)):
-            raise ValueError(
-                f"outputs have shape {outputs.shape} for {count} coalitions and {len(game.targets)} targets"
-            )
+            raise ValueError(f"outputs have shape {outputs.shape} for {count} coalitions and {len(game.targets)} targets")
     else:
         values = game.payoff(coalitions.copy())  # which it may change, and fail: each is then asked alone
     values = real_numbers(values, "payoff", BadPayoff, copy=True)
@@ -248,9 +246,7 @@ def _leave_with(end: Connection | int) -> None:
     threading.Thread(target=lambda: (wait([end]), os._exit(1)), daemon=True).start()
 
 
-def submit_to(
-    pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None
-) -> Future[Any]:
+def submit_to(pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None) -> Future[Any]:
     """Submit a task to a pool that hands `game` to each process it starts; BrokenProcessPool where its workers have died.
 
     A pool learns of a dead worker in a thread of its own. Until then it starts another process from what that thread is
@@ -448,9 +444,7 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     if kind == "dask" and detail and not detail.isdigit():
         return Dask(detail, None, limit)
     if detail and not detail.isdigit():
-        raise InvalidInput(
-            f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'"
-        )
+        raise InvalidInput(f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'")
     workers = int(detail) if detail else None
     match kind:
         case "serial":

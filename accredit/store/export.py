@@ -40,9 +40,7 @@ def export(journal: Journal, path: str | Path) -> None:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(
-            [*({**row, "coalition": cell("+".join(row["coalition"]))}).values()] for row in export_rows(journal)
-        )
+        writer.writerows([*({**row, "coalition": cell("+".join(row["coalition"]))}).values()] for row in export_rows(journal))
         put(place, out.getvalue().encode())
     else:
         raise InvalidInput(f"{place} must end in .csv or .json")

@@ -161,8 +161,7 @@ class Journal:
         digest = self._digest(game)
         stored = [as_bytes(entry.outputs) for entry in entries]
         checksums = [
-            proof(digest, seed, e.coalition, e.status, e.value, outputs)
-            for e, outputs in zip(entries, stored, strict=True)
+            proof(digest, seed, e.coalition, e.status, e.value, outputs) for e, outputs in zip(entries, stored, strict=True)
         ]
         with self._file.writing():
             places = self._put_outputs(stored)
@@ -275,13 +274,9 @@ class Journal:
                 "SELECT id, digest, players, began FROM games ORDER BY id"
             ):
                 counts: Mapping[str, int] = dict(
-                    self._file.sql.execute(
-                        "SELECT status, count(*) FROM payoffs WHERE game = ? GROUP BY status", (number,)
-                    )
+                    self._file.sql.execute("SELECT status, count(*) FROM payoffs WHERE game = ? GROUP BY status", (number,))
                 )
-                seconds = self._file.sql.execute(
-                    "SELECT total(seconds) FROM payoffs WHERE game = ?", (number,)
-                ).fetchone()[0]
+                seconds = self._file.sql.execute("SELECT total(seconds) FROM payoffs WHERE game = ?", (number,)).fetchone()[0]
                 found.append(
                     {
                         "id": number,
@@ -377,9 +372,7 @@ class Journal:
                 raise _damaged(number, f"it began at {began!r:.40} and ended at {ended!r:.40}")
         return [Run(r[0], _words(r[0], r[1]), _words(r[0], r[2]), *r[3:]) for r in rows]
 
-    def restore(
-        self, digest: str, parts: str, players: str, began: float, entries: Mapping[int, Sequence[Entry]]
-    ) -> None:
+    def restore(self, digest: str, parts: str, players: str, began: float, entries: Mapping[int, Sequence[Entry]]) -> None:
         """Enter a game as another journal had it, with its entries by seed."""
         with self._file.writing("restore a game"):
             number = self._entered(digest, parts, players, began)
@@ -407,9 +400,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
 

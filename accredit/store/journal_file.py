@@ -149,8 +149,7 @@ class JournalFile:
 
     def damaged(self, what: str) -> JournalError:
         return JournalError(
-            f"journal {self.path} is damaged: {what}. What is whole can be saved: "
-            f"accredit runs {self.path} --salvage NEW.db"
+            f"journal {self.path} is damaged: {what}. What is whole can be saved: accredit runs {self.path} --salvage NEW.db"
         )
 
     @contextmanager

@@ -18,9 +18,7 @@ ARRAYS = 4 << 30  # bytes of arrays beside a result
 
 
 @check_arguments
-def save(
-    path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None
-) -> None:
+def save(path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
     """Write `path` (.json) and, if there are `arrays`, a file of the same name ending in .safetensors.
 
     Each file appears whole or not at all: it is written beside its place and moved there.

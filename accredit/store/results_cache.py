@@ -40,9 +40,7 @@ class Finished:
     def __enter__(self) -> Finished:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._file.close()
 
     def keep(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:

@@ -52,9 +52,7 @@ def salvage(damaged: str | Path, rescued: str | Path) -> Salvaged:
         raise InvalidInput(f"--salvage {rescued}: this file exists; name a new one")
     check_writable(place, "--salvage")
     if source.stat().st_size > MOST_BYTES:
-        raise InvalidInput(
-            f"{damaged} has more than {MOST_BYTES // 1024**3} GB, too much to hold in memory for salvage"
-        )
+        raise InvalidInput(f"{damaged} has more than {MOST_BYTES // 1024**3} GB, too much to hold in memory for salvage")
     found = list(records(pages_of(source, PAGE_BYTES)))
     games = dict(_games(found))
     if not games:
@@ -92,9 +90,7 @@ def _runs(found: list[tuple[int | None, Record]]) -> Iterator[dict[str, str]]:
                     yield {"command": command, "shown": shown, "folder": folder}
 
 
-def _entries(
-    found: list[tuple[int | None, Record]], games: dict[int, _Game]
-) -> tuple[dict[int, dict[int, list[Entry]]], int]:
+def _entries(found: list[tuple[int | None, Record]], games: dict[int, _Game]) -> tuple[dict[int, dict[int, list[Entry]]], int]:
     """Game -> seed -> entries whose checksums are right, and how many are not."""
     blocks = dict(_blocks(found))
     kept: dict[tuple[int, int, bytes], Entry] = {}
@@ -128,10 +124,19 @@ def _entry(
     """The key of a row, if it is one of payoffs, and its entry, if that matches the checksum."""
     match record:
         case [
-            int() as game, bytes() as coalition, int() as seed, str() as status, None | int() | float() as earned,
-            None | int() as block, int() as start, int() as size,
-            int() | float() as seconds, int() as attempts, str() as problem, bytes() as checksum,
-        ]:  # fmt: skip
+            int() as game,
+            bytes() as coalition,
+            int() as seed,
+            str() as status,
+            None | int() | float() as earned,
+            None | int() as block,
+            int() as start,
+            int() as size,
+            int() | float() as seconds,
+            int() as attempts,
+            str() as problem,
+            bytes() as checksum,
+        ]:
             key = game, seed, coalition
             outputs = b"" if block is None else blocks.get(block, b"")[start : start + size]
             value = None if earned is None else float(earned)

@@ -83,9 +83,7 @@ class Schedule:
                             result = future.result()
                         except Exception as error:  # not the game's: evaluate() catches those. The worker is lost.
                             broken = error
-                            yield from self._died(
-                                rows, error, alone=len(rows) == 1 and not under_way and len(done) == 1
-                            )
+                            yield from self._died(rows, error, alone=len(rows) == 1 and not under_way and len(done) == 1)
                             continue
                         yield from self._digest(rows, result, waiting)
                 if broken:
@@ -175,9 +173,7 @@ class Schedule:
             self._tries[row] = self._tries.get(row, 0) + 1
             limit = self.crew.limit
             if limit is not None and time.monotonic() - self._asked[row] >= limit:
-                yield FinishedBatch(
-                    [row], np.array([np.nan]), None, limit, {0: f"no payoff within the limit of {limit:g} s"}
-                )
+                yield FinishedBatch([row], np.array([np.nan]), None, limit, {0: f"no payoff within the limit of {limit:g} s"})
                 return
             if self._tries[row] > self.retries:
                 self._set_aside += 1

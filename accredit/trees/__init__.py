@@ -8,6 +8,19 @@ from accredit.trees.reading import Ensemble, NotTrees, ensemble_of, forest_of, l
 from accredit.trees.separable import NotSeparable, owners
 
 __all__ = [
-    "Ensemble", "Forest", "NotLinear", "NotSeparable", "NotTrees", "RowCredit", "Tree", "TreeCredit", "closed_form",
-    "ensemble_of", "forest_of", "linear_of", "load_ensemble", "owners", "tree_credit",
-]  # fmt: skip
+    "Ensemble",
+    "Forest",
+    "NotLinear",
+    "NotSeparable",
+    "NotTrees",
+    "RowCredit",
+    "Tree",
+    "TreeCredit",
+    "closed_form",
+    "ensemble_of",
+    "forest_of",
+    "linear_of",
+    "load_ensemble",
+    "owners",
+    "tree_credit",
+]

@@ -144,9 +144,7 @@ class Blocks:
         root = np.concatenate([group.root for group in self.groups])
         first = np.cumsum([0, *(len(group.root) for group in self.groups)])
         none = np.zeros(len(root), dtype=np.int64)
-        found = [
-            (np.arange(len(root)), none, none, none)
-        ]  # so that a block above which nothing is tested has a bit, too
+        found = [(np.arange(len(root)), none, none, none)]  # so that a block above which nothing is tested has a bit, too
         block, here = np.arange(len(root)), root
         while len(below := np.flatnonzero(p.parent[here] >= 0)):
             block, here = block[below], here[below]
@@ -160,9 +158,7 @@ class Blocks:
                 found.append((own, group.test[:, i], np.zeros(len(own), dtype=np.int64), bit))
         block, node, flip, bit = (np.concatenate(each) for each in zip(*found, strict=True))
         order = np.argsort(block, kind="stable")
-        return Tests(
-            node[order], flip[order].astype(bool), bit[order], np.searchsorted(block[order], np.arange(len(root)))
-        )
+        return Tests(node[order], flip[order].astype(bool), bit[order], np.searchsorted(block[order], np.arange(len(root))))
 
     def patterns(self, group: Group, leaves: IntArray) -> IntArray:
         """Players failed at each leaf for each entry of its block: (leaves, 2ᴷ)."""

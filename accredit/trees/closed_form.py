@@ -100,9 +100,7 @@ class ClosedForm:
         if self._background is not None:
             self._weight = None if weight is None else check_weight(weight, len(self._background))
             self._compared = self._solver.read(self._before(self._background))[0]
-        self._shares: tuple[IntArray, Shares] | None = (
-            None  # who owns the encoded columns, and what is prepared for them
-        )
+        self._shares: tuple[IntArray, Shares] | None = None  # who owns the encoded columns, and what is prepared for them
 
     @property
     def payoff(self) -> str:
@@ -137,9 +135,16 @@ class ClosedForm:
         matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
         got = self._prepared(table, matrix).credit(matrix)
         return RowCredit(
-            got.credit, got.base, margin, got.pairs, _columns(table), self._solver.outputs, self.payoff, _words(self.model),
+            got.credit,
+            got.base,
+            margin,
+            got.pairs,
+            _columns(table),
+            self._solver.outputs,
+            self.payoff,
+            _words(self.model),
             got.means,
-        )  # fmt: skip
+        )
 
     def _prepared(self, rows: Any, matrix: FloatArray) -> Shares:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
@@ -216,9 +221,14 @@ class _Trees:
 
     def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
         return TreeShares(
-            self._read.forest, background, value=asked.value, interactions=asked.interactions, players=asked.players,
-            count=asked.count, weight=asked.weight,
-        )  # fmt: skip
+            self._read.forest,
+            background,
+            value=asked.value,
+            interactions=asked.interactions,
+            players=asked.players,
+            count=asked.count,
+            weight=asked.weight,
+        )
 
 
 class _Weighted:
@@ -240,9 +250,7 @@ class _Weighted:
 
     def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
         if background is None:
-            raise InvalidInput(
-                "a linear model needs a background to compare with; pass background=rows of the training data"
-            )
+            raise InvalidInput("a linear model needs a background to compare with; pass background=rows of the training data")
         return LinearShares(self._linear, background, asked)
 
 
@@ -315,9 +323,7 @@ def _stack(rows: Any, background: Any) -> Any:
 
 def _check_widths(rows: Any, background: Any) -> None:
     if background is not None and background.shape[1] != rows.shape[1]:
-        raise InvalidInput(
-            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match"
-        )
+        raise InvalidInput(f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match")
 
 
 def _columns(rows: Any) -> tuple[str, ...]:

@@ -79,9 +79,7 @@ def tree_credit(
     >>> tree_credit(Forest.of([stump], features=2), [[0.2, 7.0]], background=[[0.9, 1.0], [0.1, 1.0]]).credit[0, :, 0]
     array([-1.,  0.])
     """
-    shares = TreeShares(
-        forest, background, value=value, interactions=interactions, players=players, count=count, weight=weight
-    )
+    shares = TreeShares(forest, background, value=value, interactions=interactions, players=players, count=count, weight=weight)
     return shares.credit(rows)
 
 
@@ -115,9 +113,7 @@ class TreeShares:
         self._rule = semivalue_of(value, self._count)
         self._background = None if background is None else _background(forest, background, weight)
         if self._background is None and not (forest.cover[forest.roots] > 0).all():
-            raise InvalidInput(
-                f"{forest.source} does not say how much training weight came to its nodes; give a background"
-            )
+            raise InvalidInput(f"{forest.source} does not say how much training weight came to its nodes; give a background")
         if self._background is None and weight is not None:
             raise InvalidInput("weight is given without a background; weights count its rows")
         self._asked_before = False
@@ -241,9 +237,7 @@ def check_owners(players: Any, features: int) -> IntArray:
         return np.arange(features)
     of = as_array(players, "players")
     if of.shape != (features,) or of.dtype.kind not in "iu" or of.min(initial=0) < 0:
-        raise InvalidInput(
-            f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns"
-        )
+        raise InvalidInput(f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns")
     return of.astype(np.int64)
 
 
@@ -259,9 +253,7 @@ def check_weight(weight: Any, rows: int) -> FloatArray:
     """How much each background row counts, (rows,)."""
     counts = real_numbers(weight, "weight")
     if counts.shape != (rows,) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
-        raise InvalidInput(
-            f"weight is {shown(weight)}; give {rows} non-negative numbers, one per background row, not all zero"
-        )
+        raise InvalidInput(f"weight is {shown(weight)}; give {rows} non-negative numbers, one per background row, not all zero")
     return counts
 
 
@@ -289,9 +281,7 @@ def _portions(
     depth = np.zeros(forest.trees)
     for d, level in enumerate(by.levels):
         depth[by.tree[level]] = d
-    order = wanted[
-        np.argsort(depth[wanted], kind="stable")
-    ]  # of like depth: none is walked with more nodes than it needs
+    order = wanted[np.argsort(depth[wanted], kind="stable")]  # of like depth: none is walked with more nodes than it needs
     each = WALKED if background is None else COMPARED + len(background.matrix)
     for trees in _fill(order, (np.bincount(by.tree) / 2 * each)[order]):
         paths = paths_of(forest, trees, of)

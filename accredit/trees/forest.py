@@ -90,8 +90,10 @@ class Forest:
         place = list(zip(trees, start[:-1].tolist(), strict=True))
         feature = np.concatenate([np.asarray(t.feature, dtype=np.int64) for t in trees])
         leaf, own = feature < 0, np.arange(len(feature))
-        left, right = (np.concatenate([np.asarray(c, dtype=np.int64) + s for c, s in zip(side, start, strict=False)])
-                       for side in ([t.left for t in trees], [t.right for t in trees]))  # fmt: skip
+        left, right = (
+            np.concatenate([np.asarray(c, dtype=np.int64) + s for c, s in zip(side, start, strict=False)])
+            for side in ([t.left for t in trees], [t.right for t in trees])
+        )
         value = np.concatenate([np.asarray(t.value, dtype=np.float64).reshape(len(t.feature), -1) for t in trees])
         set_of, sets = _category_sets(place, len(feature))
         return cls(
@@ -231,10 +233,7 @@ class Forest:
 
 def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:
     return np.concatenate(
-        [
-            np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool)
-            for g, t in zip(given, trees, strict=True)
-        ]
+        [np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool) for g, t in zip(given, trees, strict=True)]
     )
 
 

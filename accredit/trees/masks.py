@@ -120,9 +120,7 @@ class Cubes:
         self.present = _size(theirs).ravel()[self.pair].astype(np.int64)  # |A|
         self.absent = _size(self.own)[self.row, self.leaf].astype(np.int64)  # |B|
 
-    def add_credit(
-        self, value: FloatArray, output: IntArray, moments: FloatArray, outputs: int, earned: FloatArray
-    ) -> None:
+    def add_credit(self, value: FloatArray, output: IntArray, moments: FloatArray, outputs: int, earned: FloatArray) -> None:
         """Add what A earns and B loses; value (leaves, values), earned (players × outputs, rows)."""
         gain = moments[self.present - 1, self.absent] * self.weight
         loss = moments[self.present, self.absent - 1] * self.weight

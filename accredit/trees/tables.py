@@ -149,9 +149,7 @@ def _histograms(forest: Forest, blocks: Blocks, background: Background) -> list[
     counts = [np.zeros(len(group.root) << group.bits) for group in blocks.groups]
     for part in spans(len(background.matrix), ROWS):
         weight = background.weight[part]
-        for group, count, entry in zip(
-            blocks.groups, counts, blocks.entries(forest, background.matrix[part]), strict=True
-        ):
+        for group, count, entry in zip(blocks.groups, counts, blocks.entries(forest, background.matrix[part]), strict=True):
             place = entry + (np.arange(len(entry)) << group.bits)[:, None]
             every = np.broadcast_to(weight, place.shape)
             count += np.bincount(place.ravel(), every.ravel(), len(count))

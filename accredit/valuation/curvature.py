@@ -33,9 +33,7 @@ def neumann_error(low: float, high: float, terms: int) -> float:
     True
     """
     if not 0 < low <= high < 2:
-        raise InvalidInput(
-            f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A"
-        )
+        raise InvalidInput(f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A")
     error = float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
     if not np.isfinite(error):
         raise InvalidInput(f"low is {low!r}, so small that the error is beyond numbers; give a larger low")
@@ -229,14 +227,10 @@ def spectrum(objective: Objective) -> tuple[float, float]:
     if size <= 64:
         values = np.linalg.eigvalsh(objective.hessian_products(np.eye(size)))
         return float(values[0]), float(values[-1])
-    operator = LinearOperator(
-        (size, size), matvec=lambda v: objective.hessian_products(v.reshape(-1, 1))[:, 0], dtype=float
-    )
+    operator = LinearOperator((size, size), matvec=lambda v: objective.hessian_products(v.reshape(-1, 1))[:, 0], dtype=float)
     start = np.random.default_rng(0).normal(size=size)
     try:
-        low, high = (
-            eigsh(operator, k=1, which=end, v0=start, tol=1e-6, return_eigenvectors=False)[0] for end in ("SA", "LA")
-        )
+        low, high = (eigsh(operator, k=1, which=end, v0=start, tol=1e-6, return_eigenvectors=False)[0] for end in ("SA", "LA"))
     except ArpackNoConvergence as error:
         raise NotConverged(f"the Lanczos iteration found no extreme eigenvalue: {error}") from None
     return float(low), float(high)

@@ -156,9 +156,7 @@ def datamodels(
         outputs, targets = every_payoff(game, masks), game.outputs
     else:
         outputs, targets = payoffs(game, masks)[:, None], ("payoff",)
-    fitted = fit_datamodels(
-        game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty, memory=memory
-    )
+    fitted = fit_datamodels(game.players, targets, masks, outputs, fraction=fraction, seed=seed, penalty=penalty, memory=memory)
     return replace(fitted, certificate=fitted.certificate | harmonic_facts(masks, outputs.mean(axis=1), fraction))
 
 
@@ -204,9 +202,7 @@ def fit_datamodels(
     return Datamodels(players, targets, weights, intercepts, fraction, shrinkage, chosen, len(masks), held_out, seed)
 
 
-def _choose(
-    masks: BoolArray, y: FloatArray, seed: int, memory: float
-) -> tuple[FloatArray, FloatArray, FloatArray, Shrinkage]:
+def _choose(masks: BoolArray, y: FloatArray, seed: int, memory: float) -> tuple[FloatArray, FloatArray, FloatArray, Shrinkage]:
     """Weights and penalties of lasso or ridge, R² of subsets that were not fitted, and which of the two it is."""
     spread = units(y) ** 2
     if masks.shape[1] > LASSO_ROWS:

@@ -51,9 +51,7 @@ def features(name: str, texts: Sequence[str] | None, rows: int, training: IntArr
             raise InvalidInput(f"--features {name} reads texts; name their column with --text COLUMN")
         if name == "tfidf":
             found = word_vectors(texts, training)
-            return Features(
-                name, found, found * np.sqrt(found.shape[1])
-            )  # one scale for all: rare directions stay small
+            return Features(name, found, found * np.sqrt(found.shape[1]))  # one scale for all: rare directions stay small
         if not where:
             raise InvalidInput(f"--features {name!r} names nothing after the colon; write {FORMS}")
         found, notes = OF_TEXTS[kind](where, texts)
@@ -124,9 +122,7 @@ def _pack(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     arrays = _arrays(file, "glove:")
     beside = file.with_name(f"{file.stem}_vocab.txt")
     if "words" not in arrays and not beside.is_file():
-        raise InvalidInput(
-            f"glove:{file} holds no `words`, and there is no {beside.name} beside it with one on each line"
-        )
+        raise InvalidInput(f"glove:{file} holds no `words`, and there is no {beside.name} beside it with one on each line")
     words = arrays["words"].tolist() if "words" in arrays else beside.read_text(encoding="utf-8").split("\n")
     vectors = _matrix(arrays.get("vectors"), f"`vectors` of glove:{file}")
     if len(words) < len(vectors):

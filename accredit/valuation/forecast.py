@@ -64,14 +64,10 @@ that will stand out. ±0.0013 takes about 190,000; 2,000 might tell 66 groups ap
         half, share = self.half_width(budget), self.even_share
         if half <= share:
             return ""
-        times = (
-            f"only rows worth more than {half / share:,.0f} times that will stand out" if share else "nothing is shared"
-        )
+        times = f"only rows worth more than {half / share:,.0f} times that will stand out" if share else "nothing is shared"
         takes = f" ±{share:.2g} takes about {self.budget(share):,};" if share else ""
         groups = self.groups(budget)
-        instead = (
-            f" {budget:,} might tell {groups} groups apart (--players COLUMN)" if 2 <= groups < self.players else ""
-        )
+        instead = f" {budget:,} might tell {groups} groups apart (--players COLUMN)" if 2 <= groups < self.players else ""
         return (
             f"{budget:,} trainings will leave most rows at about ±{half:.2g}, and an even share is {share:.2g}: {times}."
             f"{takes}{instead}"

@@ -173,9 +173,7 @@ class GradientStore:
         if not self.complete:
             raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}")
         if model_digest(net) != self.about["model"]:
-            raise InvalidInput(
-                "the store was built with other weights or layers; give the model that it was built with"
-            )
+            raise InvalidInput("the store was built with other weights or layers; give the model that it was built with")
         if not damping > 0:
             raise InvalidInput(f"damping must be positive, got {damping!r}; 0.1 of the mean eigenvalue is the default")
         project = projection(net, self.about["side"], self.about["seed"])

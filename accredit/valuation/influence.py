@@ -61,9 +61,7 @@ class Influences:
             claims=(
                 Claim("efficiency", Holds.NO, slope),
                 Claim("symmetry", Holds.EXACTLY, "equal rows have equal gradients"),
-                Claim(
-                    "null player", Holds.UNKNOWN, "a row without gradient gets zero, others that never matter may not"
-                ),
+                Claim("null player", Holds.UNKNOWN, "a row without gradient gets zero, others that never matter may not"),
                 Claim(
                     "linearity",
                     Holds.NO,

@@ -132,9 +132,7 @@ def kronecker(net: Network, train: Batch, damping: float | None = None, seed: in
         for name, s in seen.items():
             a, g = s.a.flatten(0, 1), s.g.flatten(0, 1)
             grams = [a.T @ a, g.T @ g]
-            sides[name] = (
-                grams if name not in sides else [old + new for old, new in zip(sides[name], grams, strict=True)]
-            )
+            sides[name] = grams if name not in sides else [old + new for old, new in zip(sides[name], grams, strict=True)]
     rows = check_rows(train)
     blocks: dict[str, Block] = {}
     for layer in net.layers:
@@ -146,8 +144,7 @@ def kronecker(net: Network, train: Batch, damping: float | None = None, seed: in
         for name, s in seen.items():
             blocks[name].eigenvalues.add_(blocks[name].squares(s) / rows)
     added = {
-        name: LAYER_DAMPING * float(block.eigenvalues.mean()) if damping is None else damping
-        for name, block in blocks.items()
+        name: LAYER_DAMPING * float(block.eigenvalues.mean()) if damping is None else damping for name, block in blocks.items()
     }
     facts = {
         "curvature": "EK-FAC",
@@ -227,9 +224,7 @@ def network_influence(
     usual = (f"mean of {asked} queries",) if on_mean else tuple(f"query {i}" for i in range(asked))
     asked_for = usual if targets is None else tuple(targets)
     if len(players) != count or len(asked_for) != len(usual):
-        raise InvalidInput(
-            f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries"
-        )
+        raise InvalidInput(f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries")
     net.check_memory(len(usual))
     curved = fit(net, train, curvature, damping, seed)
     right = _solve_queries(net, curved, queries, asked if on_mean else None)

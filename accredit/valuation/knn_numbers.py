@@ -142,9 +142,7 @@ def _chances(k: int, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     return np.minimum(k, i) / i, q, r
 
 
-def _by_place(
-    at: FloatArray, miss: float, earned: float, first: FloatArray, q: FloatArray, r: FloatArray
-) -> FloatArray:
+def _by_place(at: FloatArray, miss: float, earned: float, first: FloatArray, q: FloatArray, r: FloatArray) -> FloatArray:
     """Credit by place for one test point: differences of neighbours in the order, and the level from efficiency."""
     nearer = np.concatenate([[0.0], np.cumsum(at)])[: len(at) - 1]  # Σ over l < i
     beyond = np.concatenate([np.cumsum((r * at)[::-1])[::-1], [0.0, 0.0]])[2 : len(at) + 1]  # Σ over l > i + 1

@@ -14,9 +14,7 @@ CHUNK = 1 << 22  # distances held at once
 PASS = 1 << 16  # training rows that are centred at a time
 FEW_COLUMNS = 8  # up to which a tree finds neighbours faster than looking at every row does
 
-Ties = dict[
-    int, tuple[IntArray, IntArray]
-]  # test row of a chunk -> first place and size of every group at one distance
+Ties = dict[int, tuple[IntArray, IntArray]]  # test row of a chunk -> first place and size of every group at one distance
 
 
 class Distances:

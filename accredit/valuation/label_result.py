@@ -78,9 +78,7 @@ class WrongLabels:
         if data.get("kind") != KIND:
             raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()")
         known = fields_of(cls, data, KIND, FORMAT)
-        known |= {
-            name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "left_out", "seen_as")
-        }
+        known |= {name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "left_out", "seen_as")}
         known["evidence"] = tuple(Evidence(**one) for one in known["evidence"])
         known["oddities"] = Oddities(**{name: _tuples(rows) for name, rows in known["oddities"].items()})
         known["suspicion"] = np.array(known["suspicion"], dtype=np.float64)

@@ -129,9 +129,7 @@ def _instead(logs: FloatArray, y: IntArray, suspects: Sequence[int]) -> IntArray
     return np.asarray(doubted.argmax(axis=1))
 
 
-def _read_list(
-    order: IntArray, seen: _Scored, y: IntArray, chosen: str, trials: list[Trial], wanted: float
-) -> dict[str, Any]:
+def _read_list(order: IntArray, seen: _Scored, y: IntArray, chosen: str, trials: list[Trial], wanted: float) -> dict[str, Any]:
     """Where the list ends, and what to expect of it; no list where none would be right often enough."""
 
     def expected(rate: float) -> FloatArray:  # of the first look: the second has learned from the labels judged
@@ -289,9 +287,7 @@ def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[st
     words = [str(label) for label in given]
     classes, y = np.unique(words, return_inverse=True)
     if len(words) < FEWEST or len(classes) < 2:
-        raise InvalidInput(
-            f"{len(words)} labels of {len(classes)} classes; at least {FEWEST} rows of two classes are needed"
-        )
+        raise InvalidInput(f"{len(words)} labels of {len(classes)} classes; at least {FEWEST} rows of two classes are needed")
     rare = classes[np.bincount(y) < 2]
     if len(rare):
         raise InvalidInput(

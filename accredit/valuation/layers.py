@@ -68,9 +68,7 @@ def track_layers(
         for pattern in layers:
             if not any(fnmatch(layer.name, pattern) for layer in found):
                 some = ", ".join(layer.name for layer in found[:6])
-                raise InvalidInput(
-                    f"layers: no layer is called {pattern!r}; there are {some}{', …' * (len(found) > 6)}"
-                )
+                raise InvalidInput(f"layers: no layer is called {pattern!r}; there are {some}{', …' * (len(found) > 6)}")
         found = [layer for layer in found if any(fnmatch(layer.name, pattern) for pattern in layers)]
     if widest is not None:
         found = [layer for layer in found if max(layer.inputs, layer.outputs) <= widest]
@@ -78,9 +76,7 @@ def track_layers(
     covered = {id(value) for layer in kept for value in layer.module.parameters()}
     left = tuple(n for n, v in model.named_parameters() if v.requires_grad and id(v) not in covered)
     if not kept:
-        raise InvalidInput(
-            "the model has no linear, convolutional or embedding layer that is trained and fits; see layers="
-        )
+        raise InvalidInput("the model has no linear, convolutional or embedding layer that is trained and fits; see layers=")
     return kept, left
 
 
@@ -147,15 +143,11 @@ def row_gradients(
         labels = batch["labels"] if draw is None else loss.drawn(answers, batch["labels"], draw)
         losses = loss.rows(answers, labels)
     if losses.shape != (len(batch["labels"]),):
-        raise InvalidInput(
-            f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed"
-        )
+        raise InvalidInput(f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed")
     return losses.detach(), _tell(layers, calls, losses, again=False)
 
 
-def expected_gradients(
-    model: Any, layers: Sequence[Layer], loss: Loss, batch: Batch
-) -> Iterator[dict[str, Seen]] | None:
+def expected_gradients(model: Any, layers: Sequence[Layer], loss: Loss, batch: Batch) -> Iterator[dict[str, Seen]] | None:
     """Gradients of every label there can be, times the root of its weight: their squares add up to the Fisher matrix.
 
     None where the labels are too many to list.

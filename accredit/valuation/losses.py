@@ -32,9 +32,7 @@ class Loss(Protocol):
         """Labels drawn from what the model itself believes, shaped like `labels`: what the Fisher matrix averages over."""
         ...
 
-    def outcomes(
-        self, answers: torch.Tensor, labels: torch.Tensor
-    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+    def outcomes(self, answers: torch.Tensor, labels: torch.Tensor) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
         """All labels there can be, each with its weight (rows,), so that the average is exact; None: too many to list."""
         ...
 
@@ -51,9 +49,7 @@ class Classification:
     def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         return _draw_classes(answers, generator)
 
-    def outcomes(
-        self, answers: torch.Tensor, labels: torch.Tensor
-    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+    def outcomes(self, answers: torch.Tensor, labels: torch.Tensor) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
         import torch
 
         if answers.shape[1] > FEW_CLASSES:
@@ -77,9 +73,7 @@ class Regression:
         noise = torch.randn(labels.shape, generator=generator, dtype=torch.float32)
         return torch.as_tensor(answers.detach().reshape(labels.shape) + noise.to(answers) * 0.5**0.5)
 
-    def outcomes(
-        self, answers: torch.Tensor, labels: torch.Tensor
-    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+    def outcomes(self, answers: torch.Tensor, labels: torch.Tensor) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
         import torch
 
         said = answers.detach().reshape(len(labels), -1)
@@ -115,9 +109,7 @@ class NextTokens:
         drawn[labels == IGNORED] = IGNORED
         return drawn
 
-    def outcomes(
-        self, answers: torch.Tensor, labels: torch.Tensor
-    ) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
+    def outcomes(self, answers: torch.Tensor, labels: torch.Tensor) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
         return None
 
 

@@ -71,13 +71,9 @@ class Network:
         with evaluating(self.model):
             for start in range(0, check_rows(data), self.batch_size):
                 rows = slice(start, start + self.batch_size)
-                losses, seen = row_gradients(
-                    self.model, self.layers, self.loss, pick(data, rows, self.device), generator
-                )
+                losses, seen = row_gradients(self.model, self.layers, self.loss, pick(data, rows, self.device), generator)
                 if not bool(torch.isfinite(losses).all()):
-                    raise NotConverged(
-                        f"the loss of row {start + int((~torch.isfinite(losses)).nonzero()[0])} is not finite"
-                    )
+                    raise NotConverged(f"the loss of row {start + int((~torch.isfinite(losses)).nonzero()[0])} is not finite")
                 yield rows, losses, seen
                 if self.watch:
                     self.watch(len(losses))

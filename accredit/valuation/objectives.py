@@ -86,9 +86,7 @@ class Softmax:
         if data.classes is None:
             raise InvalidInput("logistic regression needs classes; this split holds numbers: use Ridge")
         if not weight_decay > 0:
-            raise InvalidInput(
-                f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique"
-            )
+            raise InvalidInput(f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique")
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         self._codes, self._test_codes = (np.eye(len(data.classes))[y] for y in (data.y, data.test_y))
@@ -206,9 +204,7 @@ class Ridge:
         try:
             self.theta = np.linalg.solve(gram, 2 * self._x.T @ data.y / len(data))  # (d + 1,)
         except np.linalg.LinAlgError:
-            raise NotConverged(
-                f"the minimum is not unique with weight_decay={weight_decay!r}; make it positive"
-            ) from None
+            raise NotConverged(f"the minimum is not unique with weight_decay={weight_decay!r}; make it positive") from None
 
     @property
     def parameters(self) -> int:

@@ -98,9 +98,7 @@ def belief(logs: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(shares / shares.mean())
 
 
-def _predict(
-    model: Model, view: View, y: IntArray, weights: FloatArray, seed: int, copies: IntArray | None
-) -> FloatArray:
+def _predict(model: Model, view: View, y: IntArray, weights: FloatArray, seed: int, copies: IntArray | None) -> FloatArray:
     from sklearn.exceptions import ConvergenceWarning
 
     logs = np.empty((len(y), int(y.max()) + 1))

@@ -33,9 +33,7 @@ class Valuation:
     synergy: tuple[tuple[tuple[str, ...], float], ...] = ()  # pairs of groups, Shapley interaction, strongest first
     silent: str = ""  # why no row is called harmful: the features say nothing about the labels
     warnings: tuple[str, ...] = ()  # what makes the values doubtful
-    rows: RowFacts = field(
-        default_factory=lambda: RowFacts({}, {})
-    )  # labels and texts of the rows, for whoever shows them
+    rows: RowFacts = field(default_factory=lambda: RowFacts({}, {}))  # labels and texts of the rows, for whoever shows them
 
     def to_plain(self) -> dict[str, Any]:
         """Everything, as JSON types."""
@@ -84,9 +82,7 @@ class DataReport:
 def labels_of(table: Table, seed: int = 0) -> WrongLabels:
     """Which labels of the file are wrong? All its rows are judged, those that were set aside for testing among them."""
     if table.data.classes is None:
-        raise InvalidInput(
-            "the target is a number, and wrong labels are found among classes; write --task class if it is one"
-        )
+        raise InvalidInput("the target is a number, and wrong labels are found among classes; write --task class if it is one")
     whole = table.whole
     return wrong_labels(whole.labels, texts=whole.texts, features=whole.views or None, names=whole.names, seed=seed)
 

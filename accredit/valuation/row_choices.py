@@ -31,14 +31,14 @@ class RowChoices(Choosing):
     array([1. , 0. , 0.5])
     """
 
-    def __init__(
-        self, data: Split, estimator: Any, groups: Mapping[str, Iterable[str]] | None = None, **how: Any
-    ) -> None:
+    def __init__(self, data: Split, estimator: Any, groups: Mapping[str, Iterable[str]] | None = None, **how: Any) -> None:
         if data.classes is None:
             raise InvalidInput("rows with numbers for labels have no other label; RowChoices is for classes")
-        listed = {name: [name] for name in data.names} if groups is None else check_groups(
-            {name: list(members) for name, members in groups.items()}
-        )  # fmt: skip
+        listed = (
+            {name: [name] for name in data.names}
+            if groups is None
+            else check_groups({name: list(members) for name, members in groups.items()})
+        )
         self.data, self._estimator, self._how = data, estimator, how
         super().__init__(tuple(listed), (STATES,) * len(listed))
         self._member = np.zeros((len(listed), len(data.names)), dtype=bool)

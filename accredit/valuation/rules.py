@@ -120,9 +120,7 @@ def sum_up(rows: Attribution, groups: Mapping[str, Sequence[str]]) -> Attributio
     sums = np.array([rows.credit[[place[m] for m in members]].sum() for members in groups.values()])
     kept = (c if c.axiom != "symmetry" else Claim("symmetry", Holds.UNKNOWN, "sums over groups") for c in rows.claims)
     known = (
-        rows.precision
-        if rows.interval is None
-        else Precision.unknown("errors of rows that are summed depend on each other")
+        rows.precision if rows.interval is None else Precision.unknown("errors of rows that are summed depend on each other")
     )
     return replace(
         rows,

@@ -73,13 +73,9 @@ def split(
     labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
     players = check_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
     if len(players) != len(train_features):
-        raise InvalidInput(
-            f"names holds {len(players)} names for {len(train_features)} training rows; give one per row"
-        )
+        raise InvalidInput(f"names holds {len(players)} names for {len(train_features)} training rows; give one per row")
     if regression:
-        return Split(
-            train_features, _numbers(labels, "y"), test_features, _numbers(test_labels, "test_y"), players, None
-        )
+        return Split(train_features, _numbers(labels, "y"), test_features, _numbers(test_labels, "test_y"), players, None)
     try:
         number = {label: i for i, label in enumerate(np.unique(labels).tolist())}
     except TypeError:
@@ -153,9 +149,7 @@ def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
         raise InvalidInput(f"{name} holds {word!r}; regression needs numbers") from None
     bad = ~(np.abs(numbers) < LARGEST)
     if bad.any():
-        raise InvalidInput(
-            f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first"
-        )
+        raise InvalidInput(f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first")
     return numbers
 
 

@@ -68,9 +68,7 @@ class RowFacts:
             listed = facts.get(key) or ()
             return dict(zip(rows, map(str, listed), strict=True)) if len(listed) == len(rows) else {}
 
-        return cls(
-            by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True), facts.get("silent", "")
-        )
+        return cls(by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True), facts.get("silent", ""))
 
 
 def suspects(found: WrongLabels) -> tuple[Suspect, ...]:

@@ -67,9 +67,13 @@ class Table:
         texts = None if self.texts is None else [text[:TEXT_KEPT] for text in self.texts]
         is_class = self.data.classes is not None
         return {
-            "labels": list(self.labels), "texts": texts, "groups": self.groups, "classes": is_class, "silent": self.silent,
+            "labels": list(self.labels),
+            "texts": texts,
+            "groups": self.groups,
+            "classes": is_class,
+            "silent": self.silent,
             "notes": list(self.notes),
-        }  # fmt: skip
+        }
 
 
 def table(
@@ -95,9 +99,7 @@ def table(
     by_column = None if players == "row" else players
     check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
     if groups is not None and by_column is not None:
-        raise InvalidInput(
-            f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one"
-        )
+        raise InvalidInput(f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one")
     by_columns = text is None and not seen_as
     needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
     needed += [text] if text is not None else []
@@ -111,9 +113,7 @@ def table(
     texts = (
         None
         if text is None
-        else _in_place(
-            training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file))
-        )
+        else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file)))
     )
     notes = () if regression else capitals({*y, *test_y})
     if by_columns:
@@ -232,9 +232,7 @@ def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatAr
                     f"column {column!r} is missing in {rows(len(unknown))}, {named(unknown)} ({EMPTY}); fill or drop them"
                 )
         numeric = train[column].dtype.kind in "iufb"
-        blocks.append(
-            [_number_column(p[column]) for p in (train, held)] if numeric else _categories(train, held, column)
-        )
+        blocks.append([_number_column(p[column]) for p in (train, held)] if numeric else _categories(train, held, column))
     x, test_x = (np.hstack(parts) for parts in zip(*blocks, strict=True))
     return x, test_x, tuple(columns)
 

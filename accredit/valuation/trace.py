@@ -93,13 +93,19 @@ class Trace:
     def to_json(self) -> str:
         """Everything, as JSON; rows are numbered from 1, as lines are."""
         rows = [
-            {"row": i + 1, "score": self.scores[i], "text": self.texts[i], "by_token": self.by_token[i]}
-            for i in self.order
+            {"row": i + 1, "score": self.scores[i], "text": self.texts[i], "by_token": self.by_token[i]} for i in self.order
         ]
         data = {
-            "kind": KIND, "format": FORMAT, "prompt": self.prompt, "answer": self.answer, "tokens": self.tokens,
-            "probability": self.probability, "texts": rows, "warnings": self.warnings, "facts": self.facts,
-        }  # fmt: skip
+            "kind": KIND,
+            "format": FORMAT,
+            "prompt": self.prompt,
+            "answer": self.answer,
+            "tokens": self.tokens,
+            "probability": self.probability,
+            "texts": rows,
+            "warnings": self.warnings,
+            "facts": self.facts,
+        }
         return json.dumps(plain(data, KIND), ensure_ascii=False)
 
     @classmethod
@@ -118,15 +124,19 @@ class Trace:
             scores = np.array([row["score"] for row in rows], dtype=np.float64)
             by_token = np.array([row["by_token"] for row in rows], dtype=np.float64).reshape(len(rows), len(tokens))
             found = cls(
-                tuple(str(row["text"]) for row in rows), str(data["prompt"]), str(data["answer"]), tokens, scores, by_token,
-                float(data["probability"]), facts,
-            )  # fmt: skip
+                tuple(str(row["text"]) for row in rows),
+                str(data["prompt"]),
+                str(data["answer"]),
+                tokens,
+                scores,
+                by_token,
+                float(data["probability"]),
+                facts,
+            )
             if list(found.warnings) != list(data["warnings"]):
                 raise ValueError("its warnings do not follow from its facts")
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(
-                f"the trace is damaged: {error!r}; write it again with accredit trace … --json"
-            ) from None
+            raise InvalidInput(f"the trace is damaged: {error!r}; write it again with accredit trace … --json") from None
         return found
 
 
@@ -216,8 +226,7 @@ def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], in
         ) from None
     if len(texts) != len(store):
         raise InvalidInput(
-            f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; give the texts again once "
-            "(train_texts=[…])"
+            f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; give the texts again once (train_texts=[…])"
         )
     return store, texts, cut
 
@@ -235,9 +244,7 @@ def encoded(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[dict[st
     return pad([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
 
 
-def asked(
-    tokenizer: Any, prompt: str, answer: str, longest: int
-) -> tuple[dict[str, torch.Tensor], tuple[str, ...], bool]:
+def asked(tokenizer: Any, prompt: str, answer: str, longest: int) -> tuple[dict[str, torch.Tensor], tuple[str, ...], bool]:
     """One row for each token of the answer, in which only that token is judged; the tokens; is the first among them?"""
     import torch
 

@@ -57,9 +57,7 @@ def tracin(
     finally:
         net.model.load_state_dict(before)
     if not used or (rates is not None and len(rates) != used):
-        raise InvalidInput(
-            f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each"
-        )
+        raise InvalidInput(f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each")
     if not np.isfinite(matrix).all():
         raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32")
     facts = {"checkpoints": used, "rates": None if rates is None else list(rates)} | facts_of(net)

@@ -75,16 +75,12 @@ def value_table(
         values = _credit(chosen, table, game, budget, seed)
         lines = _curves(game, values) if curves else ()
         pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
-        payoff = (
-            _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
-        )
+        payoff = _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
         warnings = resolution(values) if chosen.method.kind == "game" else ()
-        return Valuation(
-            values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows
-        )
+        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows)
 
 
 def _neighbours(data: Split) -> KNNUtility | KNNRegression:
@@ -207,9 +203,7 @@ def _check_half_width(chosen: Chosen, table: Table) -> None:
     """Only errors that more trainings narrow, or that a bound is known for, can be asked to be small."""
     if chosen.name == "knn-shapley":
         if table.groups is not None:
-            raise InvalidInput(
-                "--half-width is for single rows with knn-shapley, and --players names groups; leave it out"
-            )
+            raise InvalidInput("--half-width is for single rows with knn-shapley, and --players names groups; leave it out")
     elif chosen.name == "leave-one-out" or chosen.method.kind != "game":
         raise InvalidInput(
             f"--half-width does not go with --method {chosen.name}, whose errors no number of trainings narrows; leave it out, "

@@ -20,9 +20,7 @@ from accredit.values.semivalues import shapley_from_table
 
 
 @check_arguments
-def bolger(
-    game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
-) -> Attributions:
+def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL) -> Attributions:
     """The credit of every player for every alternative, one output per alternative; all players must have the same ones.
 
     Exact from all joint choices, if these fit the `budget` or, where none is stated, are at most 4,096. Otherwise each
@@ -92,24 +90,27 @@ def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: f
     n, r = len(game.players), len(game.levels[0])
     draws = budget // (n + 1)
     if draws < 2:
-        raise InvalidInput(
-            f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}"
-        )
+        raise InvalidInput(f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}")
     rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen(game)
     for _ in range(draws):
         gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n), seen)
         moments.add(gains[None])
         start.add(np.array([[nobody]]))
     return mean_of_orders(
-        game.players, moments, float(moments.mean.sum()), f"bolger/{game.levels[0][alternative]}/orders={draws}",
-        _claims(Holds.IN_EXPECTATION), baseline=float(start.mean[0]), seen=seen,
-        payoffs=draws * (n + 1), seed=seed, level=level,
-    )  # fmt: skip
+        game.players,
+        moments,
+        float(moments.mean.sum()),
+        f"bolger/{game.levels[0][alternative]}/orders={draws}",
+        _claims(Holds.IN_EXPECTATION),
+        baseline=float(start.mean[0]),
+        seen=seen,
+        payoffs=draws * (n + 1),
+        seed=seed,
+        level=level,
+    )
 
 
-def _gains(
-    game: ChoiceGame, alternative: int, others: IntArray, order: IntArray, seen: Seen
-) -> tuple[FloatArray, float]:
+def _gains(game: ChoiceGame, alternative: int, others: IntArray, order: IntArray, seen: Seen) -> tuple[FloatArray, float]:
     """What each player adds by turning to the alternative in this order, and what is earned before anybody does."""
     n = len(order)
     begin = others + (others >= alternative)  # skips the alternative itself

@@ -187,9 +187,7 @@ def judge(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, 
         m = len(sample)
         because = f"rule of three: the control fits all {m} pairs, so at most about 3 in {m} others do not fit"
         return Judged(credit, stderr, np.full(law.players, unseen_chance(len(sample), error) * event), because)
-    because = (
-        f"Student t on {len(sample)} independent pair scores, each with a control fitted to other pairs (asymptotic)"
-    )
+    because = f"Student t on {len(sample)} independent pair scores, each with a control fitted to other pairs (asymptotic)"
     return Judged(credit, stderr, student_t(stderr, scores.freedom, error), because, scores.freedom)
 
 

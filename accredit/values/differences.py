@@ -137,9 +137,7 @@ class DifferencesHint(Sampled):
         if hint.draws < hint.needed:
             because = f"{hint.draws} draws may miss the small sets, which weigh most; {hint.needed} are needed"
         claims = (
-            Claim(
-                "efficiency", Holds.EXACTLY, "the reference player's credit is chosen so that all sum to v(N) − v(∅)"
-            ),
+            Claim("efficiency", Holds.EXACTLY, "the reference player's credit is chosen so that all sum to v(N) − v(∅)"),
             Claim("symmetry", Holds.IN_THE_LIMIT, "consistent; the number of draws depends on their sizes"),
             Claim("null player", Holds.IN_THE_LIMIT, "consistent; the number of draws depends on their sizes"),
             linearity(self),

@@ -46,9 +46,7 @@ class Index:
         single = order == 1 and self.name == "sii"
         why = "with coalitions of every size these are the dividends, which add up to v(N)" if whole else self.efficient
         why = "order 1 is the Shapley value" if single else why
-        efficient = (
-            known(why) if why else (Holds.NO, "the numbers of one size, or of a cut-off expansion, miss the others")
-        )
+        efficient = known(why) if why else (Holds.NO, "the numbers of one size, or of a cut-off expansion, miss the others")
         return (
             Claim("efficiency", *efficient),
             Claim("symmetry", *known("weights depend on the sizes of coalitions only")),
@@ -109,30 +107,98 @@ _PART = "what the coalition adds to the payoff of everybody who holds it"
 INDICES: Mapping[str, Index] = {
     index.name: index
     for index in (
-        Index("mobius", "Harsanyi dividends", "what the coalition earns beyond all its parts", _dividend, True, "",
-              ("reconstruction", "v(S) is the sum of the dividends of all T ⊆ S, for S of up to `order` players")),
-        Index("sii", "Shapley interactions", f"{_ALONE}, averaged over coalitions", _shapley, False, "",
-              ("recursion", "I(T ∪ j) is I(T) where j always plays less I(T) without j; one player's number is its Shapley "
-               "value (Grabisch and Roubens, 1999)")),
-        Index("bii", "Banzhaf interactions", f"{_ALONE}, all coalitions alike", _banzhaf, False, "",
-              ("recursion", "I(T ∪ j) is I(T) where j always plays less I(T) without j; one player's number is its Banzhaf "
-               "value (Grabisch and Roubens, 1999)")),
-        Index("k-sii", "k-Shapley values", _PART, _k_shapley, True,
-              "Bernoulli numbers spread Shapley interactions so that nothing is counted twice",
-              ("top order", "coalitions of `order` players keep their Shapley interaction (Bordt and von Luxburg, 2023)")),
-        Index("stii", "Shapley–Taylor interactions", _PART, _taylor, True,
-              "each dividend of more than k players is split evenly among its coalitions of k",
-              ("interaction distribution", "dividends of more than `order` players go to coalitions of `order` alone "
-               "(Sundararajan, Dhamdhere and Agarwal, 2020)")),
-        Index("fsii", "Faith-Shap", _PART, _faith_shapley, True, "the fit is exact for nobody and for everybody",
-              ("faithfulness", "the best fit to all payoffs under Shapley's kernel (Tsai, Yeh and Ravikumar, 2023)")),
-        Index("fbii", "Faith-Banzhaf", _PART, _faith_banzhaf, True, "",
-              ("faithfulness", "the best fit to all payoffs, every coalition counted alike (Hammer and Holzman, 1992; Tsai, "
-               "Yeh and Ravikumar, 2023)")),
+        Index(
+            "mobius",
+            "Harsanyi dividends",
+            "what the coalition earns beyond all its parts",
+            _dividend,
+            True,
+            "",
+            ("reconstruction", "v(S) is the sum of the dividends of all T ⊆ S, for S of up to `order` players"),
+        ),
+        Index(
+            "sii",
+            "Shapley interactions",
+            f"{_ALONE}, averaged over coalitions",
+            _shapley,
+            False,
+            "",
+            (
+                "recursion",
+                "I(T ∪ j) is I(T) where j always plays less I(T) without j; one player's number is its Shapley "
+                "value (Grabisch and Roubens, 1999)",
+            ),
+        ),
+        Index(
+            "bii",
+            "Banzhaf interactions",
+            f"{_ALONE}, all coalitions alike",
+            _banzhaf,
+            False,
+            "",
+            (
+                "recursion",
+                "I(T ∪ j) is I(T) where j always plays less I(T) without j; one player's number is its Banzhaf "
+                "value (Grabisch and Roubens, 1999)",
+            ),
+        ),
+        Index(
+            "k-sii",
+            "k-Shapley values",
+            _PART,
+            _k_shapley,
+            True,
+            "Bernoulli numbers spread Shapley interactions so that nothing is counted twice",
+            ("top order", "coalitions of `order` players keep their Shapley interaction (Bordt and von Luxburg, 2023)"),
+        ),
+        Index(
+            "stii",
+            "Shapley–Taylor interactions",
+            _PART,
+            _taylor,
+            True,
+            "each dividend of more than k players is split evenly among its coalitions of k",
+            (
+                "interaction distribution",
+                "dividends of more than `order` players go to coalitions of `order` alone "
+                "(Sundararajan, Dhamdhere and Agarwal, 2020)",
+            ),
+        ),
+        Index(
+            "fsii",
+            "Faith-Shap",
+            _PART,
+            _faith_shapley,
+            True,
+            "the fit is exact for nobody and for everybody",
+            ("faithfulness", "the best fit to all payoffs under Shapley's kernel (Tsai, Yeh and Ravikumar, 2023)"),
+        ),
+        Index(
+            "fbii",
+            "Faith-Banzhaf",
+            _PART,
+            _faith_banzhaf,
+            True,
+            "",
+            (
+                "faithfulness",
+                "the best fit to all payoffs, every coalition counted alike (Hammer and Holzman, 1992; Tsai, "
+                "Yeh and Ravikumar, 2023)",
+            ),
+        ),
     )
-}  # fmt: skip
-ALSO = {"shapley": "sii", "banzhaf": "bii", "k-shapley": "k-sii", "shapley-taylor": "stii", "faith-shap": "fsii",
-        "faith-banzhaf": "fbii", "dividends": "mobius", "moebius": "mobius", "möbius": "mobius"}  # fmt: skip
+}
+ALSO = {
+    "shapley": "sii",
+    "banzhaf": "bii",
+    "k-shapley": "k-sii",
+    "shapley-taylor": "stii",
+    "faith-shap": "fsii",
+    "faith-banzhaf": "fbii",
+    "dividends": "mobius",
+    "moebius": "mobius",
+    "möbius": "mobius",
+}
 
 
 def index_of(name: str) -> Index:

@@ -168,9 +168,15 @@ def _known(
     """Exact interactions."""
     claims = index.claims(order, len(game.players), lambda because: (Holds.EXACTLY, because))
     return Interactions(
-        game.players, index.name, index.means, values, claims, precision=Precision.exact(),
-        total=everybody - nobody, payoffs=asked,
-    )  # fmt: skip
+        game.players,
+        index.name,
+        index.means,
+        values,
+        claims,
+        precision=Precision.exact(),
+        total=everybody - nobody,
+        payoffs=asked,
+    )
 
 
 def _from_table(players: tuple[str, ...], v: FloatArray, index: Index, order: int) -> dict[Coalition, float]:
@@ -190,9 +196,7 @@ def _dividends(game: Game, order: int, budget: int | None) -> Interactions:
     n, index = len(game.players), INDICES["mobius"]
     asked = sum(comb(n, size) for size in range(order + 1))
     if budget is not None and not isinstance(game, Tabulated) and budget < asked:
-        raise InvalidInput(
-            f"budget={budget} is less than the {asked:,} dividends asked for; give at least budget={asked}"
-        )
+        raise InvalidInput(f"budget={budget} is less than the {asked:,} dividends asked for; give at least budget={asked}")
     if isinstance(game, Tabulated) or order == n:
         v = tabulate(game, instead="mobius(game, order=2)")
         return _known(game, index, order, _from_table(game.players, v, index, order), float(v[0]), float(v[-1]), v.size)

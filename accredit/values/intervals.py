@@ -81,17 +81,11 @@ class Confidence:
             try:
                 low, high = (float(end) for end in self.payoff_range)
             except (TypeError, ValueError):
-                raise InvalidInput(
-                    f"payoff_range must be (low, high), got {self.payoff_range!r}; write (0, 1)"
-                ) from None
+                raise InvalidInput(f"payoff_range must be (low, high), got {self.payoff_range!r}; write (0, 1)") from None
             if not (np.isfinite([low, high]).all() and low < high):
-                raise InvalidInput(
-                    f"payoff_range must be finite with low < high, got {self.payoff_range!r}; write (0, 1)"
-                )
+                raise InvalidInput(f"payoff_range must be finite with low < high, got {self.payoff_range!r}; write (0, 1)")
         elif self.certify:
-            raise InvalidInput(
-                "certify=True needs the payoff_range that bounds every payoff; write payoff_range=(0, 1)"
-            )
+            raise InvalidInput("certify=True needs the payoff_range that bounds every payoff; write payoff_range=(0, 1)")
 
     def error(self, players: int) -> float:
         """The chance that one player's interval may miss."""

@@ -66,10 +66,7 @@ class LeavingOut:
         """Whether every error is small against the largest credit and the same player comes first. None: nobody can tell."""
         largest = float(np.abs(self.shapley).max())
         room, worst = CLOSE * largest, float(np.abs(self.error).max())
-        first = (
-            float(self.shapley[self.loo >= self.loo.max() - self._rounding].max())
-            >= self.shapley.max() - self._rounding
-        )
+        first = float(self.shapley[self.loo >= self.loo.max() - self._rounding].max()) >= self.shapley.max() - self._rounding
         if worst + self.doubt <= room and first:
             return True
         return None if worst - self.doubt <= room and self.doubt > 0 else False
@@ -77,15 +74,9 @@ class LeavingOut:
     @property
     def because(self) -> str:
         """The rule, with its numbers."""
-        answer = {True: "is enough here", False: "is not enough here", None: "may or may not be enough here"}[
-            self.enough
-        ]
+        answer = {True: "is enough here", False: "is not enough here", None: "may or may not be enough here"}[self.enough]
         worst = int(np.abs(self.error).argmax())
-        above = (
-            ""
-            if self.share_above is None
-            else f"; {self.share_above:.0%} of all dividends belong to two players or more"
-        )
+        above = "" if self.share_above is None else f"; {self.share_above:.0%} of all dividends belong to two players or more"
         return (
             f"leave-one-out {answer}: its largest error is {abs(self.error[worst]):.3g} ({self.players[worst]}), the largest "
             f"credit {np.abs(self.shapley).max():.3g}{above}"
@@ -111,9 +102,15 @@ def leaving_out(game: Game, *, budget: int | None = None, seed: int = 0) -> Leav
     widths = np.ptp(value.interval, axis=1) / 2 if value.interval is not None else np.zeros(n)
     unknown = value.interval is None and value.precision is not None and value.precision.known is Known.UNKNOWN
     return LeavingOut(
-        game.players, out.credit, value.credit, bound, above, float(out.unshared or 0.0),
-        float(np.abs(out.credit - alone).max()), np.inf if unknown else float(widths.max()),
-    )  # fmt: skip
+        game.players,
+        out.credit,
+        value.credit,
+        bound,
+        above,
+        float(out.unshared or 0.0),
+        float(np.abs(out.credit - alone).max()),
+        np.inf if unknown else float(widths.max()),
+    )
 
 
 def _dividends(v: FloatArray, n: int) -> tuple[FloatArray, float]:
@@ -123,6 +120,4 @@ def _dividends(v: FloatArray, n: int) -> tuple[FloatArray, float]:
     size = members.sum(axis=1)
     weight = np.where(size > 1, m * (1 - 1 / np.maximum(size, 1)), 0.0)
     total = float(m[1:].sum())
-    return weight @ members, float(m[size > 1].sum()) / total if total > blur_between(
-        float(v.min()), float(v.max())
-    ) else 0.0
+    return weight @ members, float(m[size > 1].sum()) / total if total > blur_between(float(v.min()), float(v.max())) else 0.0

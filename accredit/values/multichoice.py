@@ -216,9 +216,7 @@ class Rule:
         for axiom, (why, keepers) in MARKS.items():
             kept = Holds.EXACTLY if axiom in exact else holds
             claims.append(
-                Claim(axiom, kept, why)
-                if self.name in keepers
-                else Claim(axiom, Holds.NO, f"it is not true that {why}")
+                Claim(axiom, kept, why) if self.name in keepers else Claim(axiom, Holds.NO, f"it is not true that {why}")
             )
         return tuple(claims)
 
@@ -234,8 +232,11 @@ def _rule(name: str, weights: Sequence[float] | None, highest: int) -> Rule:
     if name == "weights":
         w = _check_weights(weights, highest)
         return Rule(name, lambda v: from_weights(v, w))
-    plain = {"orders": (from_orders, _by_orders), "dividends": (from_dividends, _as_units),
-             "vertices": (from_vertices, _by_orders)}  # fmt: skip
+    plain = {
+        "orders": (from_orders, _by_orders),
+        "dividends": (from_dividends, _as_units),
+        "vertices": (from_vertices, _by_orders),
+    }
     return Rule(name, *plain[name])
 
 
@@ -284,10 +285,17 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
         drawn = [_order(rng, top, units, rule.name == "vertices") for _ in range(min(step, orders - start))]
         moments.add(_gains(game, drawn, ends, seen))
     return mean_of_orders(
-        level_names(game), moments, float(ends[1] - ends[0]), f"multichoice/{rule.name}/orders={orders}",
-        rule.claims(Holds.IN_EXPECTATION, along_orders=True), baseline=float(ends[0]),
-        seen=seen, payoffs=2 + orders * (len(units) - 1), seed=seed, level=level,
-    )  # fmt: skip
+        level_names(game),
+        moments,
+        float(ends[1] - ends[0]),
+        f"multichoice/{rule.name}/orders={orders}",
+        rule.claims(Holds.IN_EXPECTATION, along_orders=True),
+        baseline=float(ends[0]),
+        seen=seen,
+        payoffs=2 + orders * (len(units) - 1),
+        seed=seed,
+        level=level,
+    )
 
 
 def _order(rng: np.random.Generator, top: IntArray, units: IntArray, in_one_go: bool) -> IntArray:

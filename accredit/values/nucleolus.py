@@ -80,9 +80,14 @@ def least_core(game: Game) -> LeastCore:
     first = _solve(np.r_[np.zeros(n), 1.0], rows[some], v[some], rows[-1:], v[-1:])
     epsilon = float(first.fun)
     ends = np.array(
-        [[s * _solve(np.r_[s * np.eye(n)[i], 0.0], rows[some], v[some], rows[-1:], v[-1:], (None, epsilon)).fun
-          for s in (1, -1)] for i in range(n)]
-    )  # fmt: skip
+        [
+            [
+                s * _solve(np.r_[s * np.eye(n)[i], 0.0], rows[some], v[some], rows[-1:], v[-1:], (None, epsilon)).fun
+                for s in (1, -1)
+            ]
+            for i in range(n)
+        ]
+    )
     low, high = (asked.alone + asked.unit * end + 0.0 for end in ends.T)
     largest = asked.unit * epsilon if abs(epsilon) > TIGHT else 0.0  # rounding makes no core empty
     return LeastCore(game.players, largest, low, high, asked.unit * _gap(first, v[some], v[-1:]))
@@ -110,9 +115,7 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
     x, programs = _by_programs(v, rows, imputations)
     balance, levels = kohlberg(v, x, imputations)
     if not balance > 0:
-        raise NotConverged(
-            f"the division found fails Kohlberg's test (balance {balance:.1e}): payoffs are too far apart"
-        )
+        raise NotConverged(f"the division found fails Kohlberg's test (balance {balance:.1e}): payoffs are too far apart")
     return Attribution(
         game.players,
         alone + asked.unit * x + 0.0,
@@ -128,9 +131,13 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
         baseline=asked.nobody,
         payoffs=v.size,
         stopped="every coalition's complaint is settled",
-        certificate={"balance": balance, "levels": levels, "programs": programs,
-                     "largest excess": asked.unit * float((v - rows @ x)[1:-1].max()) if n > 1 else 0.0},
-    )  # fmt: skip
+        certificate={
+            "balance": balance,
+            "levels": levels,
+            "programs": programs,
+            "largest excess": asked.unit * float((v - rows @ x)[1:-1].max()) if n > 1 else 0.0,
+        },
+    )
 
 
 def kohlberg(v: FloatArray, x: FloatArray, imputations: bool = True) -> tuple[float, int]:

@@ -62,9 +62,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
 
     def build(tree: Tree, path: str, depth: int) -> Node:
         if depth > DEEPEST:
-            raise InvalidInput(
-                f"groups is nested more than {DEEPEST} deep, or contains itself; name players in fewer levels"
-            )
+            raise InvalidInput(f"groups is nested more than {DEEPEST} deep, or contains itself; name players in fewer levels")
         tree = as_name(tree)
         if not isinstance(tree, str):
             return _together(parts_of(tree, path, depth))
@@ -239,9 +237,7 @@ def banzhaf_owen(game: Game, groups: Tree, *, budget: int | None = None) -> Attr
 
 
 @every_output
-def owen(
-    game: Game, groups: Tree, *, budget: int | None = None, orders: int | None = None, seed: int = 0
-) -> Attribution:
+def owen(game: Game, groups: Tree, *, budget: int | None = None, orders: int | None = None, seed: int = 0) -> Attribution:
     r"""Share the payoff when players act in groups, groups in groups, and so on.
 
     `groups` is nested lists (or mappings) of player names; players not named are groups of their own. The credits of a

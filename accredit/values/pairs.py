@@ -64,9 +64,7 @@ class SizeLaw:
     def typical(self) -> float:
         """What a pair typically counts for a player, per payoff of one: the root of its mean square."""
         k, n = np.arange(self.players + 1), self.players
-        square = k / n * (self.inside**2 + self.outside[::-1] ** 2) + (1 - k / n) * (
-            self.inside[::-1] ** 2 + self.outside**2
-        )
+        square = k / n * (self.inside**2 + self.outside[::-1] ** 2) + (1 - k / n) * (self.inside[::-1] ** 2 + self.outside**2)
         drawn = self.chance > 0
         return float(np.sqrt((square[drawn] / (4 * self.chance[drawn])).sum()))
 

@@ -111,9 +111,7 @@ def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribu
     if n <= 2:
         return known_whole(game, ledger, np.full(n, 1 / n), method, settings.budget, settings.seed)
     if settings.budget < 2 * n + 2:
-        raise InvalidInput(
-            f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}"
-        )
+        raise InvalidInput(f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}")
     rng = np.random.default_rng(settings.seed)
     design = grow(empty_design(n), (settings.budget - 2) // 2, rng, power)
     _insist_on_rank(design, settings.budget)

@@ -48,8 +48,7 @@ class GameReport:
             "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],
             "interactions": {"+".join(map(_quote, who)): x for who, x in self.interactions or ()},
             "conditional": {
-                i: {"alone": self.alone[i], "given": dict(self.given[i]), "last": self.last[i]}
-                for i in self.values.players
+                i: {"alone": self.alone[i], "given": dict(self.given[i]), "last": self.last[i]} for i in self.values.players
             },
             "best": {str(k): {"coalition": list(who), "payoff": x} for k, (who, x) in self.best.items()},
             "reading": list(self.reading),
@@ -72,9 +71,7 @@ def report(
     """
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
-        raise InvalidInput(
-            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups"
-        )
+        raise InvalidInput(f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups")
     spend = budget or max(defaults.BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)

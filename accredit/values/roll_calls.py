@@ -27,9 +27,7 @@ from accredit.values.semivalues import shapley_from_table
 
 
 @check_arguments
-def roll_calls(
-    game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL
-) -> Attribution:
+def roll_calls(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level: float = defaults.LEVEL) -> Attribution:
     """The credit of every player, whose levels are in order from the lowest to the highest (see the module).
 
     Exact from all joint choices, if these fit the `budget` or, where none is stated, are at most 4,096; otherwise estimated
@@ -104,6 +102,15 @@ def _sample(game: ChoiceGame, budget: int, seed: int, level: float) -> Attributi
         gains[order] = -np.diff(still)
         moments.add(gains[None])
     return mean_of_orders(
-        game.players, moments, float(highest - lowest), f"roll-calls/calls={draws}", _claims(Holds.IN_EXPECTATION),
-        baseline=float(lowest), seen=seen, payoffs=2 + draws * (2 * n - 1), seed=seed, level=level, unit="roll call",
-    )  # fmt: skip
+        game.players,
+        moments,
+        float(highest - lowest),
+        f"roll-calls/calls={draws}",
+        _claims(Holds.IN_EXPECTATION),
+        baseline=float(lowest),
+        seen=seen,
+        payoffs=2 + draws * (2 * n - 1),
+        seed=seed,
+        level=level,
+        unit="roll call",
+    )

@@ -215,9 +215,16 @@ def _in_full(
 
 
 def _result(
-    game: Game, index: Index, order: int, ledger: Ledger, found: list[_Found], mean: FloatArray, spread: Spread | None,
-    confidence: Confidence, seed: int,
-) -> Interactions:  # fmt: skip
+    game: Game,
+    index: Index,
+    order: int,
+    ledger: Ledger,
+    found: list[_Found],
+    mean: FloatArray,
+    spread: Spread | None,
+    confidence: Confidence,
+    seed: int,
+) -> Interactions:
     names: list[Coalition] = [tuple(game.players[i] for i in who) for f in found for who in f.of.tolist()]
     if not names[0]:
         mean = np.concatenate([[mean[0] + ledger.nobody], mean[1:]])
@@ -241,10 +248,19 @@ def _result(
         add_up = Claim("efficiency", Holds.EXACTLY, "what one payoff says about all coalitions adds up to nothing")
         claims = (add_up, *claims[1:])
     return Interactions(
-        game.players, index.name, index.means, dict(zip(names, mean.tolist(), strict=True)), claims, stderr,
+        game.players,
+        index.name,
+        index.means,
+        dict(zip(names, mean.tolist(), strict=True)),
+        claims,
+        stderr,
         None if widths is None else np.stack([mean - widths, mean + widths], axis=1),
-        None if widths is None else confidence.level, precision, ledger.total, ledger.payoffs, seed,
-    )  # fmt: skip
+        None if widths is None else confidence.level,
+        precision,
+        ledger.total,
+        ledger.payoffs,
+        seed,
+    )
 
 
 def _half_widths(

@@ -120,9 +120,7 @@ class Ledger:
         low, high = float(earned.min()), float(earned.max())
         if self._declared is not None and not (self._declared[0] <= low and high <= self._declared[1]):
             worst = low if low < self._declared[0] else high
-            raise BadPayoff(
-                f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one"
-            )
+            raise BadPayoff(f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one")
         self.low, self.high = min(self.low, low - self.nobody), max(self.high, high - self.nobody)
         if self.payoffs > 2 and self.spread > MOST_SPREAD:
             check_spread(self.spread)
@@ -182,9 +180,7 @@ def run(
     interval so far when `share` of the error is granted to it; None: none can be given yet.
     """
     if budget is not None and budget < ledger.payoffs + cost:
-        raise InvalidInput(
-            f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}"
-        )
+        raise InvalidInput(f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}")
     batch = max(1, BATCH_BYTES // (ledger.players * cost))
     pace = 1 if settings.seconds is not None else batch
     drawn, looks, next_look, began = 0, 0, FIRST_LOOK, time.monotonic()
@@ -331,18 +327,12 @@ def in_expectation(settings: Sampled, because: str) -> tuple[Holds, str]:
 def linearity(settings: Sampled) -> Claim:
     """The claim of an estimate that is a linear function of the payoffs it asks for."""
     if fixed_number(settings):
-        because = (
-            "a fixed linear function of the payoffs: the same seed and limits draw the same coalitions for every game"
-        )
+        because = "a fixed linear function of the payoffs: the same seed and limits draw the same coalitions for every game"
         return Claim("linearity", Holds.EXACTLY, because)
-    return Claim(
-        "linearity", Holds.IN_THE_LIMIT, "linear in the payoffs asked, but how many are asked depends on the run"
-    )
+    return Claim("linearity", Holds.IN_THE_LIMIT, "linear in the payoffs asked, but how many are asked depends on the run")
 
 
-def known_whole(
-    game: Game, ledger: Ledger, meets: FloatArray, method: str, budget: int | None, seed: int
-) -> Attribution:
+def known_whole(game: Game, ledger: Ledger, meets: FloatArray, method: str, budget: int | None, seed: int) -> Attribution:
     """One or two players: all coalitions are asked, and nothing is left to sample. `meets` is s(k), here p(k) as well."""
     n = len(game.players)
     if budget is not None and budget < 1 << n:
@@ -391,9 +381,7 @@ def report(
     credit, half_widths, because = found.credit, found.half_widths, found.because
     kept = half_widths is not None
     if kept and confidence.simultaneous:
-        because += (
-            "; simultaneous: the error is divided among the players, so all intervals hold together at this level"
-        )
+        because += "; simultaneous: the error is divided among the players, so all intervals hold together at this level"
     if kept and ended.share < 1:
         because += "; valid at every look, because each look had its own share of the error"
     return Attribution(

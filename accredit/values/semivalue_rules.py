@@ -114,7 +114,5 @@ def semivalue_of(value: Any, players: int) -> Semivalue:
     if isinstance(value, tuple) and len(value) == 3 and value[0] == "beta":
         return beta_semivalue(value[1], value[2])
     if isinstance(value, str):
-        raise InvalidInput(
-            f'value is {value!r}; write "shapley", "banzhaf", ("beta", 16, 1) or one weight per coalition size'
-        )
+        raise InvalidInput(f'value is {value!r}; write "shapley", "banzhaf", ("beta", 16, 1) or one weight per coalition size')
     return weigh(value, players)

@@ -58,9 +58,7 @@ class Stop:
             if value is not None and (not isinstance(value, int | float | np.number) or not value > 0):
                 raise InvalidInput(f"{name} must be positive, got {value!r}; leave it out for no such limit")
         if self.budget is None and self.seconds is None and self.half_width is None:
-            raise InvalidInput(
-                "no stopping rule is given; write for example budget=1000, seconds=10 or half_width=0.01"
-            )
+            raise InvalidInput("no stopping rule is given; write for example budget=1000, seconds=10 or half_width=0.01")
 
 
 class Progress:

@@ -92,9 +92,7 @@ class Truncated:
             certificate={"orders": len(scores), "orders cut": cut, "biased": True},
         )
 
-    def _walk(
-        self, game: Game, places: npt.NDArray[np.int32], nobody: float, everybody: float
-    ) -> tuple[FloatArray, int, int]:
+    def _walk(self, game: Game, places: npt.NDArray[np.int32], nobody: float, everybody: float) -> tuple[FloatArray, int, int]:
         """Advance all orders one arrival at a time; those near v(N) stop. Gains (orders, n), payoffs asked, orders cut."""
         orders, n = places.shape
         near = self.tolerance * abs(everybody - nobody)

@@ -68,16 +68,26 @@ def answer_blocks(explanation: Explanation, drawer: Drawer) -> dict[str, str]:
     method = next(iter(explanation))[0]
     blocks: dict[str, str] = {
         "answer": render(
-            "answer", "answer",
-            lines=_lines(said, shown), live=live, source=_sentence(origin(said.source)), rather_than=said.rather_than or "",
-            whole="0", several=len(shown) > 1,
+            "answer",
+            "answer",
+            lines=_lines(said, shown),
+            live=live,
+            source=_sentence(origin(said.source)),
+            rather_than=said.rather_than or "",
+            whole="0",
+            several=len(shown) > 1,
         ),
         "prompt": render(
-            "answer", "prompt",
-            strip=drawer.strip(method), live=live, many=drawer.many, unit=str(explanation.provenance.get("players", "part")),
-            methods=[title(name) for name, _ in explanation], spoken=_speak(explanation, said, shown),
+            "answer",
+            "prompt",
+            strip=drawer.strip(method),
+            live=live,
+            many=drawer.many,
+            unit=str(explanation.provenance.get("players", "part")),
+            methods=[title(name) for name, _ in explanation],
+            spoken=_speak(explanation, said, shown),
         ),
-    }  # fmt: skip
+    }
     if live:
         blocks["credit"] = render("answer", "credit", every=_credits(explanation, shown))
     else:
@@ -94,9 +104,7 @@ def _sentence(text: str) -> str:
 
 def _targets(explanation: Explanation, said: Said) -> dict[str, tuple[str, int, int]]:
     """The targets that the page holds, by number: all of them, or without tokens if those are too many."""
-    there = [each for each in said.targets if each[0] in explanation.outputs] or [
-        (explanation.target, 0, len(said.likely))
-    ]
+    there = [each for each in said.targets if each[0] in explanation.outputs] or [(explanation.target, 0, len(said.likely))]
     if len(there) * len(explanation.players) * len(explanation.attributions) > CELLS:
         there = [there[0], *(each for each in there[1:] if each[2] - each[1] > 1)]
     return {str(k): each for k, each in enumerate(there)}
@@ -172,9 +180,7 @@ def _for_parts(explanation: Explanation) -> str:
 def _strips(explanation: Explanation, said: Said) -> Markup:
     """The prompt once for every sentence, where no script can choose."""
     method = _for_parts(explanation)
-    names = [name for name, a, b in said.targets[1:] if b - a > 1 and method in explanation.others.get(name, {})][
-        :STRIPS
-    ]
+    names = [name for name, a, b in said.targets[1:] if b - a > 1 and method in explanation.others.get(name, {})][:STRIPS]
     drawn = [(name, Drawer(explanation.of(name), "").strip(method)) for name in names]
     return render("answer", "strips", drawn=drawn)
 
@@ -186,9 +192,7 @@ def _matrix(explanation: Explanation, said: Said, shown: dict[str, tuple[str, in
     tokens = tokens or [(name, a) for k, (name, a, b) in shown.items() if k != "0" and name in explanation.others]
     if not tokens:
         return render("parts", "joined", pieces=[])
-    square = np.stack(
-        [[explanation.others[name][method][p] for p in explanation.players] for name, _ in tokens], axis=1
-    )
+    square = np.stack([[explanation.others[name][method][p] for p in explanation.players] for name, _ in tokens], axis=1)
     down = np.sort(np.argsort(-np.abs(square).max(axis=1), kind="stable")[:ROWS])
     across = np.sort(np.argsort(-np.abs(square).max(axis=0), kind="stable")[:COLUMNS])
     floor = max(rounding(explanation.others[name][method]) for name, _ in tokens)
@@ -203,6 +207,11 @@ def _matrix(explanation: Explanation, said: Said, shown: dict[str, tuple[str, in
     if len(across) < len(tokens):
         left.append(f"{len(across)} of {len(tokens):,} tokens")
     return render(
-        "answer", "matrix", names=[tokens[k][0] for k in across.tolist()], rows=rows, method=title(method), name=method,
+        "answer",
+        "matrix",
+        names=[tokens[k][0] for k in across.tolist()],
+        rows=rows,
+        method=title(method),
+        name=method,
         left=" and ".join(left),
-    )  # fmt: skip
+    )

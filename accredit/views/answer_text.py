@@ -121,11 +121,7 @@ def reading(explanation: Explanation) -> Iterator[str]:
 
 
 def _answer(explanation: Explanation, said: Said) -> Iterator[str]:
-    what = (
-        "this answer"
-        if explanation.target == said.targets[0][0]
-        else f"“{printable(explanation.target)}” in this answer"
-    )
+    what = "this answer" if explanation.target == said.targets[0][0] else f"“{printable(explanation.target)}” in this answer"
     yield f"Which {explanation.provenance.get('players', 'part')}s of the prompt earned {what}?"
     shown = [line for part in said.text.strip().splitlines() for line in textwrap.wrap(printable(part), LINE) or [""]]
     yield from (f"  {line}" for line in shown[:ANSWER_LINES])
@@ -149,16 +145,14 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     for name, result in explanation:
         header += [title(name).lower(), *[error_bars(result)] * (result.interval is not None)]
     cells = [
-        [shorten(name), *(x for m, a in explanation for x in _cells(a, name, m not in explanation.unsigned))]
-        for name in names
+        [shorten(name), *(x for m, a in explanation for x in _cells(a, name, m not in explanation.unsigned))] for name in names
     ]
     values = [first[name] if abs(first[name]) > rounding(first) else 0.0 for name in names]
     if colour:
         largest = max(float(abs(first.credit).max()), rounding(first))
         lines = table(header, cells, values)
         lines[1:] = [
-            paint(line, x, largest, method not in explanation.unsigned)
-            for line, x in zip(lines[1:], values, strict=True)
+            paint(line, x, largest, method not in explanation.unsigned) for line, x in zip(lines[1:], values, strict=True)
         ]
     else:
         lines = table(header, cells, values)

@@ -47,9 +47,7 @@ def rows_of(table: Standings) -> list[list[str]]:
 
 
 def _cells(table: Standings, written: Callable[[Estimate | None], str]) -> list[list[str]]:
-    columns = [
-        _column([s.metrics[m].value if m in s.metrics else None for s in table.standings]) for m in measure(table)
-    ]
+    columns = [_column([s.metrics[m].value if m in s.metrics else None for s in table.standings]) for m in measure(table)]
     lines = []
     for k, s in enumerate(table.standings):
         p = "—" if s.p_best is None else f"{s.p_best:.3f}" if s.p_best >= 0.001 else "<0.001"
@@ -198,7 +196,5 @@ def markdown_table(table: Standings) -> str:
 def as_markdown_matrix(names: Sequence[str], square: Any) -> str:
     """A square of numbers as a Markdown table."""
     lines = ["| | " + " | ".join(names) + " |", "|---" + "|---:" * len(names) + "|"]
-    lines += [
-        "| " + name + " | " + " | ".join(fix(x, 2) for x in row) + " |" for name, row in zip(names, square, strict=True)
-    ]
+    lines += ["| " + name + " | " + " | ".join(fix(x, 2) for x in row) + " |" for name, row in zip(names, square, strict=True)]
     return "\n".join(lines)

@@ -25,14 +25,18 @@ def arena_page(table: Standings, of: str) -> str:
     first, last = 3, 3 + len(measure(table))  # columns of metrics
     curves = [_curve(table, "deletion", "removed"), _curve(table, "insertion", "put in")]
     body = render(
-        "arena", "body",
-        answer=_answer(table), header=["method", header[1], "p best", ""],
-        ranking=_ranking(table, rows), legend=LEGEND,
+        "arena",
+        "body",
+        answer=_answer(table),
+        header=["method", header[1], "p best", ""],
+        ranking=_ranking(table, rows),
+        legend=LEGEND,
         notes=notes_of(table),
         metrics=(["method", *header[first:last], "passes", "ms", "claims"], _measures(table, rows, first, last)),
         curves=[curve for curve in curves if curve is not None],
-        keys=[(name, *_stroke(k, name)) for k, name in enumerate(_known(table, "deletion"))], agreement=_agreement(table),
-    )  # fmt: skip
+        keys=[(name, *_stroke(k, name)) for k, name in enumerate(_known(table, "deletion"))],
+        agreement=_agreement(table),
+    )
     return page(f"Which explanation can be trusted for {of}?", body, script_of="sorting")
 
 
@@ -45,9 +49,7 @@ def _answer(table: Standings) -> str:
     alike = [s.method for s in ranked[1:] if s.p_best is not None and s.p_best >= 1 - table.level]
     some = ", ".join(alike[:ALIKE]) + (f" and {len(alike) - ALIKE} more" if len(alike) > ALIKE else "")
     assert best.share is not None
-    first = (
-        f"Closest to the oracle comes {best.method}: {fix(best.share.value, 2)} of the way from random (0) to it (1)"
-    )
+    first = f"Closest to the oracle comes {best.method}: {fix(best.share.value, 2)} of the way from random (0) to it (1)"
     return f"{first}; these inputs cannot tell {some} from it." if alike else f"{first}."
 
 
@@ -55,9 +57,7 @@ def _ranking(table: Standings, rows: list[list[str]]) -> list[list[str | Bar | N
     """Methods from best to worst: the share with its interval, written and drawn, and the test against the best."""
     known = [s.share for s in table.standings if s.share is not None]
     span = min([0.0, *(x.ends[0] for x in known)]), max([1.0, *(x.ends[1] for x in known)])
-    return [
-        [method, share, p, _share_bar(s, span)] for s, (method, share, p, *_) in zip(table.standings, rows, strict=True)
-    ]
+    return [[method, share, p, _share_bar(s, span)] for s, (method, share, p, *_) in zip(table.standings, rows, strict=True)]
 
 
 def _measures(table: Standings, rows: list[list[str]], first: int, last: int) -> list[list[str]]:

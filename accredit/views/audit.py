@@ -58,17 +58,13 @@ def verdict(report: Findings) -> str:
         return f"{said[0].upper()}{said[1:]}."
     count = f"{len(report.found)} check{'s' * (len(report.found) != 1)}"
     unclear = sum(finding.verdict == "unclear" for finding in report)
-    where, others = (
-        (f"On this {ONE}, ", " What they would find on others is not known.") if _alone(report) else ("", "")
-    )
+    where, others = (f"On this {ONE}, ", " What they would find on others is not known.") if _alone(report) else ("", "")
     if not report.found:
         return "No check could be run."
     if report.flagged:
         said = f"{where}{len(report.flagged)} of {count} found a fault: {', '.join(report.flagged)}."
     else:
-        said = f"No fault was found by {count}" + (
-            f"; {unclear} cannot tell: more rows are needed." if unclear else "."
-        )
+        said = f"No fault was found by {count}" + (f"; {unclear} cannot tell: more rows are needed." if unclear else ".")
     return f"{said}{others}"
 
 
@@ -87,10 +83,16 @@ def audit_page(report: Findings) -> str:
         for each in report
     ]
     body = render(
-        "audit", "body",
-        answer=verdict(report), notes=notes, header=header, checks=checks, verdicts=verdicts,
-        not_run=list(report.not_run.items()), one=ONE if any(finding.rows == 1 for finding in report) else "",
-    )  # fmt: skip
+        "audit",
+        "body",
+        answer=verdict(report),
+        notes=notes,
+        header=header,
+        checks=checks,
+        verdicts=verdicts,
+        not_run=list(report.not_run.items()),
+        one=ONE if any(finding.rows == 1 for finding in report) else "",
+    )
     return page(f"Can it be trusted: {who}?", body, script_of="sorting")
 
 
@@ -108,8 +110,7 @@ def _cells(finding: Finding) -> list[str]:
         "high ↑" if finding.wanted else "low ↓",
         _number(finding.value, finding.unit),
         _number(finding.chance, finding.unit),
-        estimate(finding.excess, lambda x: _sign(x, finding.unit), UNITS[finding.unit])
-        + f" ({ONE})" * (finding.rows == 1),
+        estimate(finding.excess, lambda x: _sign(x, finding.unit), UNITS[finding.unit]) + f" ({ONE})" * (finding.rows == 1),
         "—" if finding.random is None else _number(finding.random, finding.unit),
         f"{MARKS[finding.verdict]} {finding.verdict}",
     ]

@@ -18,9 +18,7 @@ def table(
     lines = []
     for number, row in enumerate([header, *rows]):
         pads = [" " * (w - width(cell)) for cell, w in zip(row, widths, strict=True)]
-        cells = [
-            cell + pad if left or c == 0 else pad + cell for c, (cell, pad) in enumerate(zip(row, pads, strict=True))
-        ]
+        cells = [cell + pad if left or c == 0 else pad + cell for c, (cell, pad) in enumerate(zip(row, pads, strict=True))]
         if bars is not None and number:
             cells.append(bar(bars[number - 1], largest))
         lines.append("  ".join(cells).rstrip())
@@ -41,9 +39,7 @@ def printable(name: str) -> str:
     (True, 'a\\u200db\\u202e')
     """
     around = zip(" " + name, name, name[1:] + " ", strict=False)
-    return "".join(
-        c if c.isprintable() or (c in JOINERS and min(a, b) > "\x7f") else f"\\u{ord(c):04x}" for a, c, b in around
-    )
+    return "".join(c if c.isprintable() or (c in JOINERS and min(a, b) > "\x7f") else f"\\u{ord(c):04x}" for a, c, b in around)
 
 
 def short(name: str, cells: int) -> str:
@@ -63,6 +59,5 @@ def short(name: str, cells: int) -> str:
 def width(cell: str) -> int:
     """Terminal cells that a string takes."""
     return sum(
-        0 if unicodedata.combining(c) or c in JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in cell
+        0 if unicodedata.combining(c) or c in JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell
     )

@@ -46,15 +46,23 @@ def data_body(watched: Watched, run: Mapping[str, Any] | None = None) -> Markup:
     asked = watched.labels is not None or watched.unanswered
     known = _people(watched)
     return render(
-        "data", "body",
-        answer=_answer(watched), progress=_progress(watched, run), share=_share(watched, run),
+        "data",
+        "body",
+        answer=_answer(watched),
+        progress=_progress(watched, run),
+        share=_share(watched, run),
         labels=labels_body(watched.labels, watched.unanswered) if asked else "",
         ranking=None if values is None else _ranking(watched, values, known),
-        harmful=_harmful(watched, known), silent=watched.known.silent, curves=_curves(watched),
-        linear="" if values is None else linear_words(values), pairs=_pairs(watched, known),
-        provisional=watched.provisional, claims="" if values is None else claims_table(values),
-        warnings=[sentence(warning) for warning in watched.warnings], notes=[sentence(note) for note in watched.notes],
-    )  # fmt: skip
+        harmful=_harmful(watched, known),
+        silent=watched.known.silent,
+        curves=_curves(watched),
+        linear="" if values is None else linear_words(values),
+        pairs=_pairs(watched, known),
+        provisional=watched.provisional,
+        claims="" if values is None else claims_table(values),
+        warnings=[sentence(warning) for warning in watched.warnings],
+        notes=[sentence(note) for note in watched.notes],
+    )
 
 
 def data_page(watched: Watched) -> str:
@@ -67,9 +75,7 @@ def _answer(watched: Watched) -> str:
     said = []
     if watched.labels is not None:
         count = len(watched.labels.suspects)
-        said.append(
-            f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{state(watched.labels)}."
-        )
+        said.append(f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{state(watched.labels)}.")
     if watched.values is not None and not watched.provisional:
         said.append(leaders(watched.values, "is worth most", worst(watched.harmful)))
     return " ".join(said)
@@ -106,9 +112,7 @@ def _people(watched: Watched) -> dict[str, Who]:
         for i, j in labels.oddities.duplicates:
             other = "another label: one of them is wrong" if labels.given[i] != labels.given[j] else "the same label"
             for one, twin in ((i, j), (j, i)):
-                found.setdefault(labels.names[one], []).append(
-                    f"Nearly the same as {labels.names[twin]}, with {other}."
-                )
+                found.setdefault(labels.names[one], []).append(f"Nearly the same as {labels.names[twin]}, with {other}.")
         for i in labels.oddities.outliers:
             found.setdefault(labels.names[i], []).append("Unlike all others.")
     for h in watched.harmful:
@@ -140,9 +144,11 @@ def _ranking(watched: Watched, values: Attribution, known: Mapping[str, Who]) ->
     return {
         "heading": f"{speak(values.method)}: {share(values)}",
         "header": ["group" if watched.known.groups is not None else "row", number, *[interval_word(values)] * ranged, ""],
-        "rows": rows, "kind": "bars ranking sortable searchable", "between": between_them,
+        "rows": rows,
+        "kind": "bars ranking sortable searchable",
+        "between": between_them,
         "notes": " · ".join(note for note in (values.interval_because, values.stopped) if note),
-    }  # fmt: skip
+    }
 
 
 def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> list[Place]:
@@ -163,12 +169,14 @@ def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | 
         return None
     numbers = column([s.credit for s in watched.harmful], signed=True)
     rows = [
-        (known[s.player]._replace(facts=()), number, str(s.surely))
-        for s, number in zip(watched.harmful, numbers, strict=True)
+        (known[s.player]._replace(facts=()), number, str(s.surely)) for s, number in zip(watched.harmful, numbers, strict=True)
     ]
     return {
-        "why": HARMFUL, "header": ["row", WORTH, "certainty"], "rows": rows, "described": bool(watched.known.labels),
-    }  # fmt: skip
+        "why": HARMFUL,
+        "header": ["row", WORTH, "certainty"],
+        "rows": rows,
+        "described": bool(watched.known.labels),
+    }
 
 
 def _pairs(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:

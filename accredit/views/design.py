@@ -88,7 +88,7 @@ def _parts() -> list[tuple[str, str, Markup]]:
         "Doubt": render("design", "doubt"),
         "Trust": claims_table(shared),
         "Nothing found": render("labels", "unanswered", question="Which labels are wrong?", why=why),
-    }  # fmt: skip
+    }
     return [(name, PARTS[name], piece) for name, piece in drawn.items()]
 
 
@@ -112,11 +112,7 @@ def _share() -> Attribution:
 
 
 def _people() -> dict[str, Who]:
-    return {
-        "radio": Who(
-            "radio", "doubtful", "A spot that ran for three weeks in spring", ("It costs more than it brings.",)
-        )
-    }
+    return {"radio": Who("radio", "doubtful", "A spot that ran for three weeks in spring", ("It costs more than it brings.",))}
 
 
 def _sizes() -> Attribution:
@@ -130,9 +126,15 @@ def _table() -> TableExplanation:
     values = rng.normal(size=(2, 30))
     credit = (values * np.array([[2.0], [-1.0]])).T[:, :, None]
     return TableExplanation(
-        ("age", "pay"), ("price",), credit, np.array([10.0]), 10 + credit.sum(axis=1), values.round(2).tolist(), "by hand",
+        ("age", "pay"),
+        ("price",),
+        credit,
+        np.array([10.0]),
+        10 + credit.sum(axis=1),
+        values.round(2).tolist(),
+        "by hand",
         precision=Precision.exact("made up"),
-    )  # fmt: skip
+    )
 
 
 def _flow() -> FlowPicture:

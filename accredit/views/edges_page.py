@@ -17,8 +17,7 @@ def edges_page(of: str, said: str, edges: Sequence[tuple[str, float, float]]) ->
     low, high = min([0.0, *(flow for _, flow, _ in edges)]), max([0.0, *(flow for _, flow, _ in edges)])
     flows, rooms = column([flow for _, flow, _ in edges]), column([room for _, _, room in edges])
     rows = [
-        (name, a, b, bar(flow, (low, high), (flow, flow)))
-        for (name, flow, _), a, b in zip(edges, flows, rooms, strict=True)
+        (name, a, b, bar(flow, (low, high), (flow, flow))) for (name, flow, _), a, b in zip(edges, flows, rooms, strict=True)
     ]
     body = render("edges", "body", said=sentence(found), proof=sentence(proof), rows=rows)
     return page(f"What flows through {of}?", body, script_of="sorting")

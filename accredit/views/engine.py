@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 FILTERS = ("length",)  # of Jinja's; none that turns text into markup
 # Characters that end a line in JavaScript, or turn the reading direction of what follows, are shown instead of obeyed.
-SHOWN = {
-    ord(c): f"\\u{ord(c):04x}" for c in "\u2028\u2029\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-}
+SHOWN = {ord(c): f"\\u{ord(c):04x}" for c in "\u2028\u2029\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
 SHOWN |= {c: f"\\x{c:02x}" for c in range(32) if c not in (9, 10)}
 
 
@@ -40,9 +38,14 @@ def environment() -> Environment:
 
     assert __package__ is not None
     made = Environment(
-        loader=PackageLoader(__package__, "templates"), autoescape=True, undefined=StrictUndefined, finalize=print_out(),
-        trim_blocks=True, lstrip_blocks=True, auto_reload=False,
-    )  # fmt: skip
+        loader=PackageLoader(__package__, "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=print_out(),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
     made.filters = {name: made.filters[name] for name in FILTERS}
     made.globals.clear()
     return made

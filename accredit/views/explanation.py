@@ -78,11 +78,16 @@ def _intro(explanation: Explanation) -> Markup:
     several = f"{count} {who}{'s' if who != 'patch' else 'es'}" if count > 1 else f"one {who}"
     took = sum(explanation.seconds.values())
     return render(
-        "explanation", "intro", answer=_answer(explanation),
-        several=several + " of two texts" * (explanation.pair is not None), payoff=_payoff(explanation),
-        target=_ask(explanation), methods="one method" if ran == 1 else f"{ran} methods",
-        cost=duration(took) if took else "", model=without_folders(str(explanation.provenance.get("model") or "")),
-    )  # fmt: skip
+        "explanation",
+        "intro",
+        answer=_answer(explanation),
+        several=several + " of two texts" * (explanation.pair is not None),
+        payoff=_payoff(explanation),
+        target=_ask(explanation),
+        methods="one method" if ran == 1 else f"{ran} methods",
+        cost=duration(took) if took else "",
+        model=without_folders(str(explanation.provenance.get("model") or "")),
+    )
 
 
 def _answer(explanation: Explanation) -> str:
@@ -109,9 +114,7 @@ def _payoff(explanation: Explanation) -> str:
 
 
 def _ask(explanation: Explanation) -> str:
-    return (
-        f"the {WHOLE}" if explanation.said is not None and explanation.target == WHOLE else visible(explanation.target)
-    )
+    return f"the {WHOLE}" if explanation.said is not None and explanation.target == WHOLE else visible(explanation.target)
 
 
 def _prediction(explanation: Explanation) -> Markup:
@@ -131,10 +134,15 @@ def _flow(explanation: Explanation, many: bool) -> Markup:
     flow = explanation.flow
     assert flow is not None
     return render(
-        "explanation", "flow",
-        drawing=flow_svg(flow), many=many, whole=round_off(flow.value), method=title(flow.method), left_out=left_out(flow),
+        "explanation",
+        "flow",
+        drawing=flow_svg(flow),
+        many=many,
+        whole=round_off(flow.value),
+        method=title(flow.method),
+        left_out=left_out(flow),
         notes=flow.notes,
-    )  # fmt: skip
+    )
 
 
 class Trusted(NamedTuple):
@@ -150,9 +158,7 @@ def _trust(explanation: Explanation) -> Markup:
     rows = []
     for method, result in explanation:
         holds = [(axiom, result.claim(axiom).holds) for axiom in AXIOMS]
-        rows.append(
-            Trusted(title(method), [(mark(*each), each[1]) for each in holds], _left(result), error_bars(result))
-        )
+        rows.append(Trusted(title(method), [(mark(*each), each[1]) for each in holds], _left(result), error_bars(result)))
     reasons = [(title(method), _reasons(result)) for method, result in explanation]
     return render("explanation", "trust", axioms=list(AXIOMS), rows=rows, reasons=reasons)
 
@@ -187,8 +193,6 @@ def _short(value: object) -> str:
 
 def _footer(explanation: Explanation) -> Markup:
     kept = explanation.provenance.items()
-    facts = [
-        f"{k.replace('_', ' ')} {without_folders(_short(v))}" for k, v in kept if k != "command" and v not in (None, "")
-    ]
+    facts = [f"{k.replace('_', ' ')} {without_folders(_short(v))}" for k, v in kept if k != "command" and v not in (None, "")]
     command = without_folders(str(explanation.provenance.get("command") or ""))
     return render("explanation", "footer", facts=facts, command=command)

@@ -38,16 +38,19 @@ def flow_svg(flow: FlowPicture) -> Markup:
     names = [_short(name) for name in flow.columns]
     flowing = [amounts > 0 for amounts in (flow.through[0], flow.through[-1])]
     return render(
-        "flow", "drawing",
-        width=round(LEFT + step * count + RIGHT), height=TOP + ROW * flow.layers + BOTTOM,
+        "flow",
+        "drawing",
+        width=round(LEFT + step * count + RIGHT),
+        height=TOP + ROW * flow.layers + BOTTOM,
         says=f"Flow of {round_off(flow.value)} through {flow.layers} layers to {count} tokens. {' '.join(flow.notes)}",
         edges=[edge for layer in range(flow.layers) for edge in _edges(flow, layer, x, y, widest, thickest)],
-        whole=round_off(flow.value, BRIEF), nodes=list(_nodes(flow, x, y, step)),
+        whole=round_off(flow.value, BRIEF),
+        nodes=list(_nodes(flow, x, y, step)),
         ticks=list(_outer_cut(flow, x, y)),
         rows=[(y[layer] + 4, layer_word(layer, flow.layers)) for layer in range(flow.layers + 1)],
         below=[(f"{x[i] + 4:.1f} {y[0] + 26}", names[i], i, 0, bool(flowing[0][i])) for i in range(count)],
         above=[(f"{x[i] - 3:.1f} {y[-1] - 20}", names[i], i, flow.layers, bool(flowing[1][i])) for i in range(count)],
-    )  # fmt: skip
+    )
 
 
 def left_out(flow: FlowPicture) -> str:
@@ -74,9 +77,7 @@ def _strong(flow: FlowPicture, layer: int) -> set[tuple[int, int]]:
     return {*most, *(edge for edge in draw(flow.edges[layer], MOST // flow.layers) if flow.cut[layer][edge] > 0)}
 
 
-def _edges(
-    flow: FlowPicture, layer: int, x: list[float], y: list[int], widest: float, thickest: float
-) -> Iterator[Edge]:
+def _edges(flow: FlowPicture, layer: int, x: list[float], y: list[int], widest: float, thickest: float) -> Iterator[Edge]:
     """The edges of a layer; those that carry little are marked weak, and are shown when one of their tokens is followed."""
     above, below, amounts = y[layer + 1], y[layer], flow.edges[layer]
     middle = (above + below) / 2
@@ -93,9 +94,7 @@ def _edges(
         yield kind, path, width, f"{opacity:.2f}", f"{amount:.4g}", layer, i, j, name if shown else "", tick
 
 
-def _nodes(
-    flow: FlowPicture, x: list[float], y: list[int], step: float
-) -> Iterator[tuple[str, int, str, int, int, str, str]]:
+def _nodes(flow: FlowPicture, x: list[float], y: list[int], step: float) -> Iterator[tuple[str, int, str, int, int, str, str]]:
     """Place, radius, layer, column, name and flow of every token in every layer."""
     largest = float(flow.through.max(initial=0.0)) or 1.0
     radii = 1.2 + min(7.5, step * 0.28) * np.sqrt(np.maximum(flow.through, 0.0) / largest)  # (layers + 1, columns)

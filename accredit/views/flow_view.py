@@ -59,27 +59,31 @@ def flow_body(
 ) -> Markup:
     """One sentence, the text coloured by its credit, the drawing beside every token's credit, then what makes it doubtful."""
     collapse = _collapse(report) if report is not None else ""
-    lines = [
-        line
-        for line in (report.summary.splitlines() if report else [])
-        if not (collapse and line.startswith("Collapse"))
-    ]
+    lines = [line for line in (report.summary.splitlines() if report else []) if not (collapse and line.startswith("Collapse"))]
     mask = "uniform" in credit.certificate
     beside = list(on_the_mask({rule: credit})) if mask else []
     doubts = [("Warning.", line.removeprefix(DOUBT)) for line in beside if line.startswith(DOUBT)]
     order, where = np.argsort(-credit.credit, kind="stable").tolist(), layer_word(layer, drawing.layers)
     return render(
-        "flow", "body",
-        answer=_answer(credit, drawing.value, where), asked=f"Rule: {rule}, {RULES[rule]}.{f' {chosen}.' if chosen else ''}",
+        "flow",
+        "body",
+        answer=_answer(credit, drawing.value, where),
+        asked=f"Rule: {rule}, {RULES[rule]}.{f' {chosen}.' if chosen else ''}",
         doubts=[*doubts, *[("Collapse.", collapse)] * bool(collapse)],
-        whole=round_off(drawing.value), rule=rule, drawing=flow_svg(drawing), left_out=left_out(drawing),
+        whole=round_off(drawing.value),
+        rule=rule,
+        drawing=flow_svg(drawing),
+        left_out=left_out(drawing),
         lines=[*(line for line in beside if not line.startswith(DOUBT)), *lines],
-        where=where, strip=_strip(credit, tokens),
+        where=where,
+        strip=_strip(credit, tokens),
         ends="" if flows is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
         header=["token", "credit", *["mask alone"] * mask, *["over all max flows"] * (flows is not None), ""],
-        rows=_rows(credit, flows, order[:ROWS]), rest_of=_rest(credit, order[ROWS:]), claims=claims_table(credit),
+        rows=_rows(credit, flows, order[:ROWS]),
+        rest_of=_rest(credit, order[ROWS:]),
+        claims=claims_table(credit),
         mask=mask,
-    )  # fmt: skip
+    )
 
 
 def _answer(credit: Attribution, whole: float, where: str) -> str:
@@ -93,9 +97,7 @@ def _answer(credit: Attribution, whole: float, where: str) -> str:
 
 def flow_page(text: str, body: Markup) -> str:
     """The flow view as one file, under the text that was read."""
-    return page(
-        "How does attention flow?", render("flow", "quoted", text=text, body=body), script_of=("following", "sorting")
-    )
+    return page("How does attention flow?", render("flow", "quoted", text=text, body=body), script_of=("following", "sorting"))
 
 
 def _collapse(report: FlowReport) -> str:

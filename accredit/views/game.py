@@ -18,13 +18,16 @@ def game_body(report: GameReport) -> Markup:
     """The report without a document around it."""
     pairs = report.interactions
     return render(
-        "game", "body",
-        answer=leaders(report.values), reading=report.reading, values=attribution_table(report.values, sorts=True),
+        "game",
+        "body",
+        answer=leaders(report.values),
+        reading=report.reading,
+        values=attribution_table(report.values, sorts=True),
         claims=claims_table(report.values),
         interactions=heat(report.values.players, pairs.matrix(), BRIEF) if pairs else None,
         conditional=_conditional(report) if pairs else None,
         best=_best(report),
-    )  # fmt: skip
+    )
 
 
 def _best(report: GameReport) -> list[tuple[int, str, str]]:

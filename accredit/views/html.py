@@ -51,9 +51,7 @@ def fragment(result: Drawable) -> str:
 
 def _by_output(result: Attributions) -> Markup:
     """Credit per player and output; what holds for one output holds for all."""
-    rows = [
-        (player, *map(round_off, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)
-    ]
+    rows = [(player, *map(round_off, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)]
     first = result[result.outputs[0]]
     return render("parts", "table", header=["player", *result.outputs], rows=rows) + claims_table(first)
 

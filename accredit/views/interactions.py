@@ -33,10 +33,15 @@ def interactions_body(result: Interactions) -> Markup:
     more = sum(bool(who) for who, _ in result) - len(shown)
     listed = f"{more:,} more coalitions of smaller interaction" if more else ""
     return render(
-        "interactions", "body", heading=interactions_headline(result), pairs=pair_heat(result), header=header, rows=rows,
+        "interactions",
+        "body",
+        heading=interactions_headline(result),
+        pairs=pair_heat(result),
+        header=header,
+        rows=rows,
         notes=" · ".join(note for note in (left_out(result), listed, notes(result)) if note),
         claims=claims_table(result),
-    )  # fmt: skip
+    )
 
 
 def pair_heat(result: Interactions) -> Heat | None:

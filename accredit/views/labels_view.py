@@ -85,10 +85,16 @@ def labels_body(found: WrongLabels | None, unanswered: str = "") -> Markup:
         return Who(found.names[i], found.given[i], found.excerpts.get(found.names[i], ""))
 
     return render(
-        "labels", "body",
-        question=QUESTION, verdict=state(found), silent=not found.suspects, evidence=evidence(found), cannot=CANNOT,
+        "labels",
+        "body",
+        question=QUESTION,
+        verdict=state(found),
+        silent=not found.suspects,
+        evidence=evidence(found),
+        cannot=CANNOT,
         rows=[(Who(s.row, "", s.text), s.given, s.suggested) for s in suspects(found)],
         tried=[(e.score, f"{e.area:.3f}", f"{e.stderr:.3f}") for e in found.evidence],
         pairs=[(row(i), row(j), found.given[i] != found.given[j]) for i, j in odd.duplicates],
-        outliers=[row(i) for i in odd.outliers], left_out=list(found.left_out),
-    )  # fmt: skip
+        outliers=[row(i) for i in odd.outliers],
+        left_out=list(found.left_out),
+    )

@@ -72,9 +72,7 @@ def in_a_cell(style: str) -> str:
     """
     before, dark, rest = style.partition(DARK)
     if not dark:
-        return (
-            f"{before}body[{LAB}=true] .accredit{{color-scheme:light}}body[{LAB}=false] .accredit{{color-scheme:dark}}"
-        )
+        return f"{before}body[{LAB}=true] .accredit{{color-scheme:light}}body[{LAB}=false] .accredit{{color-scheme:dark}}"
     end = _closing(rest)
     rules = rest[:end]
     followed = f"{DARK}body:not([{LAB}]){{{rules}}}}}body[{LAB}=false]{{{rules}}}"

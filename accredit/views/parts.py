@@ -128,10 +128,14 @@ def attribution_table(
     cost = f"{result.payoffs:,} payoffs" if result.payoffs is not None else ""
     notes = " · ".join(note for note in (result.interval_because, result.stopped, cost) if note)
     return render(
-        "parts", "attribution",
-        heading=f"{speak(result.method)}: {share(result)}", header=named, rows=rows, notes=notes,
+        "parts",
+        "attribution",
+        heading=f"{speak(result.method)}: {share(result)}",
+        header=named,
+        rows=rows,
+        notes=notes,
         kind="bars" + " ranking" * any(row[0].text for row in rows) + " sortable searchable" * sorts,
-    )  # fmt: skip
+    )
 
 
 def claims_table(result: Attribution | Interactions) -> Markup:

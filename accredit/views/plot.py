@@ -69,9 +69,7 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
             image[row, column] = np.array(colour) / 255
             if len(explanation.players) <= 16:
                 ink = css(LIGHT_INK if white else DARK_INK)
-                ax.text(
-                    column, row, round_off(result[player], 2), ha="center", va="center", color=ink, fontsize="x-small"
-                )
+                ax.text(column, row, round_off(result[player], 2), ha="center", va="center", color=ink, fontsize="x-small")
     ax.imshow(image, aspect="auto", interpolation="nearest")
     ax.set_yticks(range(len(ran)), [title(method) for method, _ in ran])
     ax.set_xticks(range(len(explanation.players)), [_plain(p) for p in explanation.players], rotation=60, ha="right")
@@ -99,9 +97,7 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
     credit = np.array([result[player] for player in explanation.players])
     largest = float(np.abs(credit).max()) or 1.0
     hues = [css(NEGATIVE), "#ffffff", css(POSITIVE)] if signed else ["#ffffff", css(UNSIGNED)]
-    scale = ScalarMappable(
-        Normalize(-largest if signed else 0.0, largest), LinearSegmentedColormap.from_list("credit", hues)
-    )
+    scale = ScalarMappable(Normalize(-largest if signed else 0.0, largest), LinearSegmentedColormap.from_list("credit", hues))
     shown = imread(io.BytesIO(base64.b64decode(picture.data.removeprefix(PICTURE))))
     grey = shown if shown.ndim == 2 else shown[..., :3].mean(axis=2)
     owner, (height, width) = picture.owner, picture.size
@@ -146,9 +142,7 @@ def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
             ax.plot([i, j], [layer + 1, layer], color=colour, linewidth=0.4 + 5 * share, alpha=0.25 + 0.4 * share)
     for layer in range(picture.layers + 1):
         sizes = 4 + 60 * picture.through[layer] / largest
-        ax.scatter(
-            np.arange(len(picture.columns)), np.full(len(picture.columns), layer), s=sizes, color="#1b1d22", zorder=3
-        )
+        ax.scatter(np.arange(len(picture.columns)), np.full(len(picture.columns), layer), s=sizes, color="#1b1d22", zorder=3)
     for amounts, level in ((picture.source_cut, picture.layers + 0.16), (picture.sink_cut, -0.16)):
         where = np.flatnonzero(amounts > 0)
         ax.scatter(where, np.full(len(where), level), marker="_", s=90, color=CUT, zorder=3)

@@ -43,9 +43,14 @@ def running_sum(explanation: Explanation, names: dict[str, str]) -> Markup | Non
     first, last, *reached = column(sums, beside=credits)
     lines = [(s.name, a, b, step_bar(s, reach)) for s, a, b in zip(steps, added, reached, strict=True)]
     return render(
-        "running", "running", lines=lines, base=first, end=last,
-        payoff=f"{explanation.payoff} of {explanation.target}", method=title(method),
-    )  # fmt: skip
+        "running",
+        "running",
+        lines=lines,
+        base=first,
+        end=last,
+        payoff=f"{explanation.payoff} of {explanation.target}",
+        method=title(method),
+    )
 
 
 def _steps(result: Attribution, base: float, names: dict[str, str]) -> list[Step]:

@@ -60,24 +60,35 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
     several, rows = len(explanation) > 1, range(len(explanation))
     kept, held = rows[: LISTED if live else PAGE_ROWS], rows[:1] if live else rows[:PAGE_ROWS]
     return render(
-        "table", "body",
-        answer=headline(explanation), asked=sentence(asked(explanation)), about=list(about),
+        "table",
+        "body",
+        answer=headline(explanation),
+        asked=sentence(asked(explanation)),
+        about=list(about),
         facts=[sentence(fact) for fact in facts(explanation)],
         overall=_overall(explanation) if several else "",
-        swarms=_swarms(explanation) if several else [], drawn=min(POINTS, len(explanation)), count=len(explanation),
-        listed=_list(explanation, kept) if several else [], steps=[row_body(explanation, r) for r in held],
-        more=len(explanation) - len(kept), claims=claims_table(explanation.row(0)),
-        pairs=_pairs(explanation, several), others=[_other(one) for one in explanation.by_other_methods.values()],
-    )  # fmt: skip
+        swarms=_swarms(explanation) if several else [],
+        drawn=min(POINTS, len(explanation)),
+        count=len(explanation),
+        listed=_list(explanation, kept) if several else [],
+        steps=[row_body(explanation, r) for r in held],
+        more=len(explanation) - len(kept),
+        claims=claims_table(explanation.row(0)),
+        pairs=_pairs(explanation, several),
+        others=[_other(one) for one in explanation.by_other_methods.values()],
+    )
 
 
 def _other(explanation: TableExplanation) -> dict[str, object]:
     """What a further method says: the columns over all rows, or in the only one, and what is known about it."""
     shown_credit = _overall(explanation) if len(explanation) > 1 else attribution_table(explanation.row(0).ranked())
     return {
-        "asked": sentence(asked(explanation)), "answer": sentence(headline(explanation)), "credit": shown_credit,
-        "facts": [sentence(fact) for fact in facts(explanation)], "claims": claims_table(explanation.row(0)),
-    }  # fmt: skip
+        "asked": sentence(asked(explanation)),
+        "answer": sentence(headline(explanation)),
+        "credit": shown_credit,
+        "facts": [sentence(fact) for fact in facts(explanation)],
+        "claims": claims_table(explanation.row(0)),
+    }
 
 
 def _overall(explanation: TableExplanation) -> Markup:
@@ -97,12 +108,18 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
     pairs = [] if explanation.pairs is None else explanation.interactions(row).strongest(PAIRS)
     unshared = float(explanation.unshared[row, k])
     return render(
-        "table", "row",
-        place=row, name=explanation.rows[row], target=explanation.target, base=first, output=last,
-        lines=lines, ends=[mark(x, reach) for x in (base, output)],
+        "table",
+        "row",
+        place=row,
+        name=explanation.rows[row],
+        target=explanation.target,
+        base=first,
+        output=last,
+        lines=lines,
+        ends=[mark(x, reach) for x in (base, output)],
         pairs=", ".join(f"{together(who)} {brief(x)}" for who, x in pairs),
         unshared=round_off(unshared, BRIEF) if abs(unshared) > 1e-6 * max(1.0, *map(abs, ends)) else "",
-    )  # fmt: skip
+    )
 
 
 def _list(explanation: TableExplanation, rows: range) -> list[Listed]:

@@ -47,8 +47,16 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     said = _intervals(ax, explanation.row(row), top, ends)
     for y, (end, step) in enumerate(zip(ends.tolist(), steps.tolist(), strict=True)):
         aside = 4 if step >= 0 else -4, 7 if said else 0  # above the line of its interval
-        ax.annotate(_number(step), (end, y), aside, textcoords="offset points", va="center",
-                    ha="left" if step >= 0 else "right", fontsize="small", color=INK)  # fmt: skip
+        ax.annotate(
+            _number(step),
+            (end, y),
+            aside,
+            textcoords="offset points",
+            va="center",
+            ha="left" if step >= 0 else "right",
+            fontsize="small",
+            color=INK,
+        )
         if y:
             ax.plot([end, end], [y - 1, y], color=MISSING, linewidth=0.8, zorder=0)
     ax.axvline(explanation.base[k], color=MISSING, linewidth=0.8, linestyle=":")
@@ -91,13 +99,29 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
                 continue
             ax.barh(0, -steps[i], left=at, height=0.5, color=css(colour), edgecolor="white", linewidth=1.5)
             if abs(steps[i]) > 0.06 * np.abs(steps).sum():
-                ax.text(at - steps[i] / 2, -0.3, names[i], ha="right", va="top", rotation=30, rotation_mode="anchor",
-                        fontsize="small")  # fmt: skip
+                ax.text(
+                    at - steps[i] / 2,
+                    -0.3,
+                    names[i],
+                    ha="right",
+                    va="top",
+                    rotation=30,
+                    rotation_mode="anchor",
+                    fontsize="small",
+                )
             at -= steps[i]
         if at != meeting:
             word, where = ("raises", "right") if side > 0 else ("lowers", "left")
-            ax.annotate(word, (meeting, 0.3), (-5 * side, 0), textcoords="offset points", ha=where, va="bottom",
-                        color=css(colour), fontsize="small")  # fmt: skip
+            ax.annotate(
+                word,
+                (meeting, 0.3),
+                (-5 * side, 0),
+                textcoords="offset points",
+                ha=where,
+                va="bottom",
+                color=css(colour),
+                fontsize="small",
+            )
     ax.axvline(meeting, color=INK, linewidth=1.2)
     ax.axvline(explanation.base[explanation.place()], color=MISSING, linewidth=0.8, linestyle=":")
     ax.set_ylim(-1.3, 0.6)
@@ -112,12 +136,8 @@ def bar(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20)
     shown = found.ranked()[: min(top, len(explanation.players))]
     ax = bars(shown, ax, top=top)
     ax.set_yticks(np.arange(len(shown)), [_short(player) for player in shown.players])
-    ax.set_xlabel(
-        f"mean |credit|, {_worth(explanation)}" + ("; lines: 95 % interval" if found.interval is not None else "")
-    )
-    return _title(
-        ax, f"{explanation.target}: mean |credit| over {len(explanation):,} row{'s' * (len(explanation) > 1)}"
-    )
+    ax.set_xlabel(f"mean |credit|, {_worth(explanation)}" + ("; lines: 95 % interval" if found.interval is not None else ""))
+    return _title(ax, f"{explanation.target}: mean |credit| over {len(explanation):,} row{'s' * (len(explanation) > 1)}")
 
 
 def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20, seed: int = 0) -> Axes:
@@ -132,8 +152,17 @@ def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
         share, known = _ranks(np.array(explanation.values[i], dtype=object)[drawn_rows])
         height = y + 0.38 * _swarm(credit)
         ax.scatter(credit[~known], height[~known], s=7, color=MISSING, linewidths=0, rasterized=True)
-        ax.scatter(credit[known], height[known], s=7, c=share[known], cmap=colormaps["viridis"], vmin=0, vmax=1,
-                   linewidths=0, rasterized=True)  # fmt: skip
+        ax.scatter(
+            credit[known],
+            height[known],
+            s=7,
+            c=share[known],
+            cmap=colormaps["viridis"],
+            vmin=0,
+            vmax=1,
+            linewidths=0,
+            rasterized=True,
+        )
     ax.axvline(0, color=INK, linewidth=0.8)
     ax.set_yticks(np.arange(len(shown)), [_short(explanation.players[i]) for i in shown])
     ax.invert_yaxis()
@@ -216,9 +245,7 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     for (a, b), x in pairs:
         xs, ys = np.cos([angle[a], angle[b]]), np.sin([angle[a], angle[b]])
         share = abs(x) / largest
-        ax.plot(
-            xs, ys, color=css(POSITIVE if x >= 0 else NEGATIVE), linewidth=0.5 + 5 * share, alpha=0.25 + 0.6 * share
-        )
+        ax.plot(xs, ys, color=css(POSITIVE if x >= 0 else NEGATIVE), linewidth=0.5 + 5 * share, alpha=0.25 + 0.6 * share)
     for name in names:
         x, y = np.cos(angle[name]), np.sin(angle[name])
         ax.scatter([x], [y], s=40, color=css(UNSIGNED), zorder=3)
@@ -245,8 +272,15 @@ def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int
     largest = float(np.abs(square).max()) or 1.0
     for i, j in zip(*np.nonzero(~np.eye(len(kept), dtype=bool)), strict=True) if len(kept) <= CELLS else ():
         _, white = shade(square[i, j], largest)
-        ax.text(j, i, round_off(square[i, j], 2), ha="center", va="center", fontsize="x-small",
-                color=css(LIGHT_INK if white else DARK_INK))  # fmt: skip
+        ax.text(
+            j,
+            i,
+            round_off(square[i, j], 2),
+            ha="center",
+            va="center",
+            fontsize="x-small",
+            color=css(LIGHT_INK if white else DARK_INK),
+        )
     ax.imshow(square, interpolation="nearest", cmap=_signed_colours(), vmin=-largest, vmax=largest)
     names = [_short(interactions.players[i]) for i in kept]
     ax.set_yticks(np.arange(len(kept)), names)
@@ -317,11 +351,7 @@ def _ranks(cells: Any) -> tuple[FloatArray, BoolArray]:
 def _swarm(credit: FloatArray) -> FloatArray:
     """Heights in [−1, 1] that keep points of like credit apart: wide where there are many."""
     spread = float(np.ptp(credit))
-    bins = (
-        np.zeros(len(credit), dtype=np.int64)
-        if not spread
-        else ((credit - credit.min()) / spread * 79).astype(np.int64)
-    )
+    bins = np.zeros(len(credit), dtype=np.int64) if not spread else ((credit - credit.min()) / spread * 79).astype(np.int64)
     counts = np.bincount(bins)
     order = np.argsort(bins, kind="stable")
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -343,8 +373,7 @@ def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
     ticks = [(left - step * k, name) for k, name in enumerate(["missing", *reversed(words)])]
     at = {name: x for x, name in ticks}
     rest = [
-        at["missing" if c is None or c != c else str(c)] if not there else 0.0
-        for c, there in zip(cells, known, strict=True)
+        at["missing" if c is None or c != c else str(c)] if not there else 0.0 for c, there in zip(cells, known, strict=True)
     ]
     used = {x for x, there in zip(rest, known, strict=True) if not there}
     if known.any():
@@ -377,9 +406,7 @@ def _sign(values: FloatArray) -> list[str]:
 
 
 def _worth(explanation: TableExplanation) -> str:
-    return _plain(explanation.payoff or "value") + (
-        f" of {_plain(explanation.target)}" if len(explanation.outputs) > 1 else ""
-    )
+    return _plain(explanation.payoff or "value") + (f" of {_plain(explanation.target)}" if len(explanation.outputs) > 1 else "")
 
 
 def _title(ax: Axes, text: str, below: str = "") -> Axes:

@@ -100,9 +100,7 @@ def _pair_lines(pairs: Interactions) -> list[str]:
 
 def asked(explanation: TableExplanation) -> str:
     """What was shared, of which model, and how."""
-    return (
-        f"{explanation.payoff or 'value'} of {printable(explanation.model) or 'the model'}, {speak(explanation.method)}"
-    )
+    return f"{explanation.payoff or 'value'} of {printable(explanation.model) or 'the model'}, {speak(explanation.method)}"
 
 
 def facts(explanation: TableExplanation) -> list[str]:

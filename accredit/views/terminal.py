@@ -48,9 +48,7 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
 
 def another_target(explanation: Explanation) -> list[str]:
     """How one of the other targets is asked for, where somebody reads who can type it."""
-    return [
-        f"One of them: explanation.of({printable(repr(name))}), in JSON under others." for name in explanation.others
-    ][:1]
+    return [f"One of them: explanation.of({printable(repr(name))}), in JSON under others." for name in explanation.others][:1]
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -126,9 +124,7 @@ class _Column:
 def _block(columns: list[_Column], names: list[str], left: int, colour: bool, headings: dict[int, str]) -> list[str]:
     tall = max(len(column.head) for column in columns)
     heads = [[""] * (tall - len(column.head)) + column.head for column in columns]
-    lines = [
-        _row("", [pad(head[k], c.width) for head, c in zip(heads, columns, strict=True)], left) for k in range(tall)
-    ]
+    lines = [_row("", [pad(head[k], c.width) for head, c in zip(heads, columns, strict=True)], left) for k in range(tall)]
     for k, name in enumerate(names):
         lines += [f"{headings[k]}:"] if k in headings else []
         cells = [pad(column.cells[k], column.width) for column in columns]

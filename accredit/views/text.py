@@ -90,9 +90,7 @@ def _attributions(result: Attributions, rows: int) -> str:
     n, k, who = len(result.players), len(outputs), credit(one)
     several = len({each.method for _, each in result.items()}) > 1
     what = one.method.partition("/")[0] if several else one.method
-    rules = (
-        several and what != "bolger"
-    )  # the same payoff shared in several ways; an alternative has a payoff of its own
+    rules = several and what != "bolger"  # the same payoff shared in several ways; an alternative has a payoff of its own
     each = "rule" if rules else "alternative" if several else "output"
     divided = share(one) if rules or one.total is None else "shared"
     lines = [f"{what}: {k} {each}{'s' * (k > 1)}{':' * rules} {divided} among {n} {who}{'s' * (n > 1)}"]

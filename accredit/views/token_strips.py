@@ -123,12 +123,16 @@ class Drawer:
             return {"pictures": render("explanation", "pictures", methods=drawn, live=self.live)}
         return {
             method: render(
-                "explanation", "method",
-                about=words, texts=self._strip(method, large=False), many=self.many, live=self.live,
+                "explanation",
+                "method",
+                about=words,
+                texts=self._strip(method, large=False),
+                many=self.many,
+                live=self.live,
                 direction=self.direction,
             )
             for method, words in about.items()
-        }  # fmt: skip
+        }
 
     def strip(self, method: str) -> Markup:
         """The text coloured by one method, as running text."""
@@ -142,9 +146,7 @@ class Drawer:
         """The text in paragraphs of coloured tokens; of a pair, both texts with their names."""
         pair = ("First text", "Second text") if self.explanation.said is None else ("Prompt", "Said so far")
         names = pair[: len(self.texts)]
-        return [
-            (name, paragraphs(self._runs(text, method, large))) for name, text in zip(names, self.texts, strict=True)
-        ]
+        return [(name, paragraphs(self._runs(text, method, large))) for name, text in zip(names, self.texts, strict=True)]
 
     def _runs(self, text: list[Segment], method: str, large: bool) -> list[Run]:
         """One text, cut where nobody plays; if `large`, pieces without a space between them stay on one line, except
@@ -157,9 +159,7 @@ class Drawer:
             nonlocal before
             letters = "".join(s.text for s in together)
             short = width(letters) <= len(letters) <= TOGETHER  # wide letters, Han and kana, may begin a line anywhere
-            runs.append(
-                (before, [self._word(s, scale, large) for s in together], large and len(together) > 1 and short)
-            )
+            runs.append((before, [self._word(s, scale, large) for s in together], large and len(together) > 1 and short))
             together.clear()
             before = then
 
@@ -203,15 +203,10 @@ class Drawer:
     def numbers(self) -> Markup:
         """Every number in one table: players down, methods across."""
         plain = len(self.everyone) > OPEN_ROWS
-        rows = [
-            (self.called[player], [self._cell(s, player, plain) for s in self.scales.values()])
-            for player in self.everyone
-        ]
+        rows = [(self.called[player], [self._cell(s, player, plain) for s in self.scales.values()]) for player in self.everyone]
         names = [title(method) for method in self.scales]
         parts = [(k, rows[k : k + PIECE]) for k in range(0, len(rows), PIECE if plain else len(rows) or 1)]
-        return render(
-            "explanation", "numbers", methods=names, parts=parts, count=len(rows), plain=plain, live=self.live
-        )
+        return render("explanation", "numbers", methods=names, parts=parts, count=len(rows), plain=plain, live=self.live)
 
     def _cell(self, scale: _Scale, player: str, plain: bool) -> Cell:
         """A number with its bar; in a long table, one that is only coloured."""

@@ -59,14 +59,10 @@ def trace_text(found: Trace, shown: int = 10) -> str:
         if number == len(towards):
             lines.append("against it:")
         drawn = cells(float(found.scores[i]), largest)
-        lines.append(
-            f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {short(found.texts[i], TEXT)}"
-        )
+        lines.append(f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {short(found.texts[i], TEXT)}")
     facts = found.facts
     lines += ["", *(f"warning: {warning}" for warning in found.warnings)]
-    lines.append(
-        f"‖∇J‖ is {gradient(found)}; looked at {len(facts['layers'])} layers, {facts['parameters']:,} parameters"
-    )
+    lines.append(f"‖∇J‖ is {gradient(found)}; looked at {len(facts['layers'])} layers, {facts['parameters']:,} parameters")
     if facts["left out"]:
         lines.append(f"not looked at: {left_out(found)}")
     return "\n".join([*lines, CANNOT])
@@ -107,9 +103,18 @@ def trace_body(found: Trace, shown: int = 10) -> Markup:
 
     looked = f"{len(found.facts['layers'])} layers, {found.facts['parameters']:,} parameters"
     return render(
-        "trace", "body",
-        answer=answer(found), headline=headline(found), count=f"{len(found.texts):,}", towards=[line(i) for i in towards],
-        against=[line(i) for i in against], tokens=len(found.tokens) > 1,
-        warnings=[sentence(warning) for warning in found.warnings], cannot=CANNOT,
-        gradient=gradient(found), looked=looked, left_out=left_out(found), scale=found.facts["scale"],
-    )  # fmt: skip
+        "trace",
+        "body",
+        answer=answer(found),
+        headline=headline(found),
+        count=f"{len(found.texts):,}",
+        towards=[line(i) for i in towards],
+        against=[line(i) for i in against],
+        tokens=len(found.tokens) > 1,
+        warnings=[sentence(warning) for warning in found.warnings],
+        cannot=CANNOT,
+        gradient=gradient(found),
+        looked=looked,
+        left_out=left_out(found),
+        scale=found.facts["scale"],
+    )

@@ -146,9 +146,7 @@ def _answer(report: DataReport) -> str:
     said = []
     if report.labels is not None:
         count = len(report.labels.suspects)
-        said.append(
-            f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{state(report.labels)}."
-        )
+        said.append(f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{state(report.labels)}.")
     if report.worth is not None:
         said.append(leaders(report.worth.values, "is worth most", worst(report.worth.harmful)))
     return " ".join(said)
@@ -179,12 +177,20 @@ def _worth(report: Valuation) -> Markup:
         for h, credit in zip(report.harmful, column([h.credit for h in report.harmful]), strict=True)
     ]
     return render(
-        "valuation", "worth",
-        question=QUESTION, payoff=sentence(report.payoff), warnings=[sentence(warning) for warning in report.warnings],
+        "valuation",
+        "worth",
+        question=QUESTION,
+        payoff=sentence(report.payoff),
+        warnings=[sentence(warning) for warning in report.warnings],
         values=attribution_table(report.values.ranked(), known, header=("row", WORTH), sorts=True),
-        harmful=(["row", WORTH, "certainty"], rows), why=HARMFUL, silent=report.silent, linear=linear_words(report.values),
-        pairs=pairs, curves=curves_svg(report.curves) if report.curves else "", claims=claims_table(report.values),
-    )  # fmt: skip
+        harmful=(["row", WORTH, "certainty"], rows),
+        why=HARMFUL,
+        silent=report.silent,
+        linear=linear_words(report.values),
+        pairs=pairs,
+        curves=curves_svg(report.curves) if report.curves else "",
+        claims=claims_table(report.values),
+    )
 
 
 def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> Markup:
@@ -200,10 +206,16 @@ def curves_svg(curves: Sequence[Curve], width: int = 560, height: int = 260) -> 
         points = " ".join(at(f, p) for f, p in zip(curve.fractions.tolist(), curve.payoffs.tolist(), strict=True))
         lines.append((points, k % 3, DASHES[k % 3], f"{curve.label}: mean {round_off(curve.area, BRIEF)}"))
     return render(
-        "valuation", "curves",
-        width=width, height=height, tall=height + 10 + 18 * len(curves), says="; ".join(line[-1] for line in lines),
-        high=round_off(high, BRIEF), low=round_off(low, BRIEF), lines=lines,
-    )  # fmt: skip
+        "valuation",
+        "curves",
+        width=width,
+        height=height,
+        tall=height + 10 + 18 * len(curves),
+        says="; ".join(line[-1] for line in lines),
+        high=round_off(high, BRIEF),
+        low=round_off(low, BRIEF),
+        lines=lines,
+    )
 
 
 def _extent(curves: Sequence[Curve]) -> tuple[float, float]:

@@ -32,9 +32,14 @@ def what_if_body(before: Explanation, after: Explanation) -> Markup:
     largest = max(float(abs(each[method].credit).max(initial=0.0)) for each in (before, after))
     sides = [_side(name, each, method, largest) for name, each in (("As it is", before), ("Changed", after))]
     return render(
-        "what_if", "body", sides=sides, verdict=verdict(before, after), method=title(method), target=visible(before.target),
+        "what_if",
+        "body",
+        sides=sides,
+        verdict=verdict(before, after),
+        method=title(method),
+        target=visible(before.target),
         notes=[note for note in after.notes if note not in before.notes],
-    )  # fmt: skip
+    )
 
 
 def verdict(before: Explanation, after: Explanation) -> str:
@@ -50,9 +55,7 @@ def verdict(before: Explanation, after: Explanation) -> str:
 def _side(name: str, explanation: Explanation, method: str, largest: float) -> Side:
     said, shares = dict(explanation.prediction)[explanation.target], _shares(explanation)
     drawer = Drawer(explanation, live="", largest=largest)
-    return Side(
-        name, _number(said, shares), f"{100 * said:.2f}" if shares else "", drawer.strip(method), drawer.direction
-    )
+    return Side(name, _number(said, shares), f"{100 * said:.2f}" if shares else "", drawer.strip(method), drawer.direction)
 
 
 def _shares(explanation: Explanation) -> bool:

@@ -18,9 +18,14 @@ ALL = 2e-3  # share of the whole that may be missing from what is called all of 
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 # Names that are written in one way only.
 OWN = {
-    "attn-lrp": "AttnLRP", "deep-lift": "DeepLIFT", "gradient-shap": "GradientSHAP", "kernel-shap": "KernelSHAP",
-    "knn-shapley": "KNN Shapley", "lime": "LIME", "smoothgrad": "SmoothGrad",
-}  # fmt: skip
+    "attn-lrp": "AttnLRP",
+    "deep-lift": "DeepLIFT",
+    "gradient-shap": "GradientSHAP",
+    "kernel-shap": "KernelSHAP",
+    "knn-shapley": "KNN Shapley",
+    "lime": "LIME",
+    "smoothgrad": "SmoothGrad",
+}
 PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
 NAME = 60  # cells of a player's name in a sentence
 
@@ -73,11 +78,7 @@ def origin(source: str) -> str:
     generated, _, how = source.partition(": ")
     pieces = re.split(r", (?=\w+=)", how)
     rest = dict(piece.split("=", 1) for piece in pieces if "=" in piece)
-    if (
-        generated != "generated"
-        or len(rest) < len(pieces)
-        or not {"do_sample", "num_beams", "max_new_tokens"} <= set(rest)
-    ):
+    if generated != "generated" or len(rest) < len(pieces) or not {"do_sample", "num_beams", "max_new_tokens"} <= set(rest):
         return source
     drawn, beams, longest = rest.pop("do_sample") == "True", rest.pop("num_beams"), rest.pop("max_new_tokens")
     if drawn:
@@ -116,15 +117,9 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     first, whole = part_of(highest, result.total or 0.0) if divided else (round_off(highest, 3), "")
     of = f" of {whole}" if divided else ""
     parts = [f"{_first(result, 1, quoted, most, first)}{of}"] if highest > 0 else []
-    parts += (
-        [_first(result, -1, quoted, least, round_off(lowest, 3))]
-        if lowest < -ROUNDING * abs(result.credit).max()
-        else []
-    )
+    parts += [_first(result, -1, quoted, least, round_off(lowest, 3))] if lowest < -ROUNDING * abs(result.credit).max() else []
     doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
-    said = re.sub(
-        r"^row (?=\d)", "Row ", "; ".join(parts)
-    )  # a name that was given here; others stay as they are written
+    said = re.sub(r"^row (?=\d)", "Row ", "; ".join(parts))  # a name that was given here; others stay as they are written
     return f"{said or f'All credit is 0{of}'}.{doubt}"
 
 
@@ -179,11 +174,7 @@ def together(who: Coalition) -> str:
 def interactions_headline(result: Interactions) -> str:
     """What the numbers of an interaction index are."""
     sizes = [k for k in result.sizes if k]
-    kind = (
-        {1: "player", 2: "pair", 3: "triple"}.get(sizes[-1], f"coalition of {sizes[-1]}")
-        if len(sizes) == 1
-        else "coalition"
-    )
+    kind = {1: "player", 2: "pair", 3: "triple"}.get(sizes[-1], f"coalition of {sizes[-1]}") if len(sizes) == 1 else "coalition"
     count = sum(bool(who) for who, _ in result)
     return f"{result.index} of {count:,} {kind}{'s' * (count > 1)}: {result.means}"
 

@@ -29,9 +29,7 @@ def model_for_answers(by_kind: dict[str, Any], builtin: bool) -> Any:
     if "answer" not in by_kind:
         text = by_kind.get("text")
         if not builtin and getattr(text, "task", "") not in WRITES:
-            raise InvalidInput(
-                "no model that writes was named at the start; run accredit serve --model FOLDER with one"
-            )
+            raise InvalidInput("no model that writes was named at the start; run accredit serve --model FOLDER with one")
         by_kind["answer"] = answering_model(None if builtin else text)
     return by_kind["answer"]
 
@@ -51,8 +49,14 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
             made = event.explanation
             if not made.attributions:
                 raise InvalidInput(next(iter(made.refused.values())))
-            yield {"event": "result", "done": len(asked), "of": len(asked), "title": headline(made),
-                   "html": explanation_body(made, live="page"), "answer": made.said.text if made.said else ""}  # fmt: skip
+            yield {
+                "event": "result",
+                "done": len(asked),
+                "of": len(asked),
+                "title": headline(made),
+                "html": explanation_body(made, live="page"),
+                "answer": made.said.text if made.said else "",
+            }
             yield {"event": "done", "page": explanation_page(made), "json": made.to_json()}
         else:
             ended.append(event)

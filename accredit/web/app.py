@@ -46,8 +46,13 @@ from accredit.web.safety import Gate
 from accredit.web.uploads import TABLES, drop
 from accredit.web.worker import Worker
 
-KINDS = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
-         "svg": "image/svg+xml", "csv": "text/csv; charset=utf-8"}  # fmt: skip
+KINDS = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "csv": "text/csv; charset=utf-8",
+}
 EXAMPLE = "reviews.csv"  # rows to value, one of the files that `accredit examples` writes
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events, one JSON object per line", "content": {"application/x-ndjson": {}}},
@@ -158,9 +163,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         }
 
     for task, (model, words) in STREAMED.items():
-        app.post(f"/api/{task}", response_class=Response, responses=EVENTS, description=words)(
-            _stream(jobs, task, model)
-        )
+        app.post(f"/api/{task}", response_class=Response, responses=EVENTS, description=words)(_stream(jobs, task, model))
 
     @app.post("/api/game")
     async def game(asked: GameRequest) -> dict[str, Any]:

@@ -29,10 +29,13 @@ def title_of(method: Method, spelled: str) -> dict[str, Any]:
 def text_card(model: Any, builtin: bool, folder: str | None) -> dict[str, Any]:
     """A model for texts, before it has run."""
     return {
-        "name": model.name, "labels": labels_of(model), "task": model.task, "reads": model.longest(),
+        "name": model.name,
+        "labels": labels_of(model),
+        "task": model.task,
+        "reads": model.longest(),
         "trained": TRAINED["text"] if builtin else train_on(folder),
         "pairs": not builtin and model.task in ("classify", "fill"),
-    }  # fmt: skip
+    }
 
 
 def image_card(model: Any, folder: str | None) -> dict[str, Any]:

@@ -73,15 +73,11 @@ def watch(path: str) -> Watched:
         games, runs = journal.games(), journal.runs()
         unfinished = not runs or runs[-1].ended is None
         result = None if unfinished else runs[-1].values
-        game: dict[str, Any] = (
-            games[-1] if games else {"players": (), "ok": 0, "failed": 0, "quarantined": 0, "seconds": 0.0}
-        )
+        game: dict[str, Any] = games[-1] if games else {"players": (), "ok": 0, "failed": 0, "quarantined": 0, "seconds": 0.0}
         rows: tuple[str, ...] = game["players"] or (result.players if result else ())
         facts = journal.description(runs[-1].id) if runs else {}
         known = RowFacts.of(facts, rows)
-        masks, worth = (
-            _store(journal, game["id"], len(rows)) if games else (np.zeros((0, len(rows)), dtype=bool), np.zeros(0))
-        )
+        masks, worth = _store(journal, game["id"], len(rows)) if games else (np.zeros((0, len(rows)), dtype=bool), np.zeros(0))
     stored = _Stored(rows, masks, worth)
     if known.groups:
         playing: Game = grouped(stored, known.groups)
@@ -92,11 +88,24 @@ def watch(path: str) -> Watched:
     values = result or _difference(names, together, worth)
     square, pair_players, because = _interactions(values, names, together, worth)
     return Watched(
-        len(rows), game["ok"], game["failed"] + game["quarantined"], game["seconds"], unfinished, known, values,
-        result is None, harmful(values, known), pair_players, square, because, _curves(result, playing),
-        WrongLabels.from_plain(facts["wrong labels"]) if facts.get("wrong labels") else None, facts.get("unanswered", ""),
-        tuple(facts.get("notes", ())), tuple(facts.get("warnings", ())),
-    )  # fmt: skip
+        len(rows),
+        game["ok"],
+        game["failed"] + game["quarantined"],
+        game["seconds"],
+        unfinished,
+        known,
+        values,
+        result is None,
+        harmful(values, known),
+        pair_players,
+        square,
+        because,
+        _curves(result, playing),
+        WrongLabels.from_plain(facts["wrong labels"]) if facts.get("wrong labels") else None,
+        facts.get("unanswered", ""),
+        tuple(facts.get("notes", ())),
+        tuple(facts.get("warnings", ())),
+    )
 
 
 def _store(journal: Journal, game: int, players: int) -> tuple[BoolArray, FloatArray]:
@@ -143,12 +152,16 @@ def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -
         errors.append(np.maximum(squares / count - means[-1] ** 2, 0.0) / (count - 1))
     credit, stderr = means[0] - means[1], np.sqrt(errors[0] + errors[1])
     return Attribution(
-        tuple(p for p, is_known in zip(players, known, strict=True) if is_known), credit, None,
+        tuple(p for p, is_known in zip(players, known, strict=True) if is_known),
+        credit,
+        None,
         f"difference of means over {len(worth):,} stored payoffs",
         no_division("means over whatever was stored first: they rank players until the run has its result"),
-        stderr=stderr, interval=np.column_stack([credit - NORMAL * stderr, credit + NORMAL * stderr]), level=defaults.LEVEL,
+        stderr=stderr,
+        interval=np.column_stack([credit - NORMAL * stderr, credit + NORMAL * stderr]),
+        level=defaults.LEVEL,
         precision=Precision.interval("Welch's normal interval, as if stored coalitions were drawn at random"),
-    )  # fmt: skip
+    )
 
 
 def _interactions(

@@ -54,10 +54,16 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
             fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
             shown = blocks
             yield {
-                "event": "result", "done": len(ended), "of": len(asked), "title": headline(explanation),
-                "order": list(blocks), "blocks": fresh, "target": explanation.target, **about,
+                "event": "result",
+                "done": len(ended),
+                "of": len(asked),
+                "title": headline(explanation),
+                "order": list(blocks),
+                "blocks": fresh,
+                "target": explanation.target,
+                **about,
                 "tokens": [[t.shown, t.player, t.special, t.start, t.end, t.part] for t in explanation.tokens],
-            }  # fmt: skip
+            }
 
 
 def what_if(models: Any, task: Event) -> Iterator[Event]:
@@ -103,9 +109,10 @@ def _too_long(models: Any, task: Event) -> Event | None:
         return None
     alone = len(texts) == 1 and model.task == "classify"
     return {
-        "event": "failed", "long": {"tokens": count, "reads": most, "parts": alone},
+        "event": "failed",
+        "long": {"tokens": count, "reads": most, "parts": alone},
         "problem": f"this text has {count:,} tokens, and the model reads {most:,} at once",
-    }  # fmt: skip
+    }
 
 
 def most_tokens(model: Any) -> int:

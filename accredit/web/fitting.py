@@ -33,9 +33,7 @@ def fit(frame: Any, target: str, file: str) -> Fitted:
     known = frame[frame[target].notna()].reset_index(drop=True)
     if len(known) < FEWEST:
         known_rows = counted(len(known), "row")
-        raise InvalidInput(
-            f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from"
-        )
+        raise InvalidInput(f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from")
     rows, left_out, empty = _readable(known.drop(columns=target))
     regression = predicts_number(known[target])
     answers = known[target].to_numpy(np.float64) if regression else _classes(known[target], target)
@@ -47,9 +45,7 @@ def fit(frame: Any, target: str, file: str) -> Fitted:
     if len(known) < len(frame):
         about.append(f"{counted(len(frame) - len(known), 'row')} without a value of {target} were left out.")
     if left_out:
-        about.append(
-            f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}."
-        )
+        about.append(f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}.")
     if empty:
         about.append(f"Left out of what it reads, because no row has a value there: {', '.join(empty)}.")
     return Fitted(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
@@ -62,7 +58,7 @@ def _trees(regression: bool, rows: int) -> Any:
     leaf = max(2, min(20, rows // 20))  # of a small table, the usual 20 rows in a leaf would leave nothing to split
     return kind(
         max_iter=60, max_depth=4, learning_rate=0.08, min_samples_leaf=leaf, random_state=0, categorical_features="from_dtype"
-    )  # fmt: skip
+    )
 
 
 def _readable(frame: Any) -> tuple[Any, list[str], list[str]]:
@@ -99,15 +95,11 @@ def _judge(rows: Any, answers: Any, regression: bool) -> str:
     """How good the model is on rows that it has not seen, beside guessing without looking."""
     from sklearn.model_selection import KFold, cross_val_predict
 
-    said = cross_val_predict(
-        _trees(regression, len(rows)), rows, answers, cv=KFold(FOLDS, shuffle=True, random_state=0)
-    )
+    said = cross_val_predict(_trees(regression, len(rows)), rows, answers, cv=KFold(FOLDS, shuffle=True, random_state=0))
     if regression:
         spread = float(np.var(answers)) or 1.0
         gained = 1 - float(np.mean((said - answers) ** 2)) / spread
-        sentence = (
-            f"On rows that they had not seen ({FOLDS} folds) they explain {percent(max(gained, 0.0))} of its variance."
-        )
+        sentence = f"On rows that they had not seen ({FOLDS} folds) they explain {percent(max(gained, 0.0))} of its variance."
     else:
         kinds, counts = np.unique(answers, return_counts=True)
         right, guess = float(np.mean(said == answers)), float(counts.max() / len(answers))

@@ -81,9 +81,7 @@ class Jobs:
             job.events.put_nowait({"event": "failed", "problem": str(error)})
         except Exception as error:  # a fault in one request must not end the line for all that follow
             sys.excepthook(type(error), error, error.__traceback__)
-            job.events.put_nowait(
-                {"event": "failed", "problem": f"the model's process cannot be used: {reason(error)}"}
-            )
+            job.events.put_nowait({"event": "failed", "problem": f"the model's process cannot be used: {reason(error)}"})
             await self.worker.stop()
         job.events.put_nowait(None)
 

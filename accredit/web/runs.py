@@ -93,9 +93,19 @@ class Runs:
         options += [f"--task={asked.task}"] if asked.task else []
         with (folder / "said.txt").open("wb") as said:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "accredit.web.run_process", "value", f"data{kind}", *options, cwd=folder,
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, stderr=said, start_new_session=True,
-            )  # fmt: skip
+                sys.executable,
+                "-P",
+                "-m",
+                "accredit.web.run_process",
+                "value",
+                f"data{kind}",
+                *options,
+                cwd=folder,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+            )
 
     async def stop(self) -> None:
         """Interrupt the run; what is trained stays in the journal, and stays on the page."""

@@ -28,9 +28,7 @@ PARTS = 20_000  # names and values of a body, all together: more take seconds to
 PAGE = "x-accredit-page"  # the header with the half of the key that the page keeps
 ENTER = "/api/enter"  # where the key is exchanged for its halves
 NO_KEY = "this page needs the key that accredit serve printed"
-STRING = re.compile(
-    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.DOTALL
-)  # an open one ends with the text: no search begins twice
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.DOTALL)  # an open one ends with the text: no search begins twice
 KEY_LIMIT = 1000  # bytes of a request that brings the key, which nobody has checked yet
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "

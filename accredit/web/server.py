@@ -21,9 +21,13 @@ BACKLOG = 64  # connections accepted at once, so that strangers are turned away 
 
 
 async def serve(
-    models: tuple[str, ...], explainers: tuple[str, ...], store: str | None, port: int,
-    announce: Callable[[str, str], None], **limits: Any,
-) -> None:  # fmt: skip
+    models: tuple[str, ...],
+    explainers: tuple[str, ...],
+    store: str | None,
+    port: int,
+    announce: Callable[[str, str], None],
+    **limits: Any,
+) -> None:
     """Serve the page until interrupted. Once it answers, `announce` is given an address that opens it once, and the key."""
     with needs("serve", "accredit serve"):
         import fastapi  # noqa: F401
@@ -40,9 +44,16 @@ async def serve(
             secret, ticket = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
             app = application(worker, store, **limits)
             config = uvicorn.Config(
-                guard(app, secret, chosen, ticket), http=Door, log_level="error", access_log=False, server_header=False,
-                ws="none", backlog=BACKLOG, limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
-            )  # fmt: skip
+                guard(app, secret, chosen, ticket),
+                http=Door,
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                ws="none",
+                backlog=BACKLOG,
+                limit_concurrency=CONNECTIONS,
+                timeout_graceful_shutdown=2,
+            )
             server = uvicorn.Server(config)
             serving = asyncio.ensure_future(server.serve(sockets=[bound]))
             while not server.started and not serving.done():
@@ -74,7 +85,5 @@ def listening(port: int) -> socket.socket:
         bound.bind((HOST, port))
     except OSError as error:
         bound.close()
-        raise OSError(
-            f"port {port} of {HOST} cannot be used ({error.strerror}); name another with --port, or 0"
-        ) from None
+        raise OSError(f"port {port} of {HOST} cannot be used ({error.strerror}); name another with --port, or 0") from None
     return bound

@@ -42,9 +42,15 @@ def explain_table(models: Any, task: Event) -> Iterator[Event]:
         yield {"event": "done"}
         return
     yield {
-        "event": "result", "done": 2, "of": 2, "title": QUESTION, "html": table_body(explained, about, live=True),
-        "outputs": list(explained.outputs), "shown": explained.target, "rows": len(explained),
-    }  # fmt: skip
+        "event": "result",
+        "done": 2,
+        "of": 2,
+        "title": QUESTION,
+        "html": table_body(explained, about, live=True),
+        "outputs": list(explained.outputs),
+        "shown": explained.target,
+        "rows": len(explained),
+    }
     yield {"event": "done", "page": table_page(explained, about), "json": explained.to_json()}
 
 
@@ -82,9 +88,7 @@ def _thin(rows: Any, most: int) -> tuple[Any, tuple[str, ...]]:
     if len(rows) <= most:
         return rows, ()
     places = np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))
-    return rows.iloc[places], (
-        f"{len(places):,} of {len(rows):,} rows are explained here, spread evenly over the table.",
-    )
+    return rows.iloc[places], (f"{len(places):,} of {len(rows):,} rows are explained here, spread evenly over the table.",)
 
 
 def _frame(text: str, file: str) -> Any:

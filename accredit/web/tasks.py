@@ -27,9 +27,20 @@ REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need 
 Event = dict[str, Any]
 Kept = TypeVar("Kept")
 
-WARM_UP: Event = {"task": "explain", "text": "A gripping film that never quite lands.", "image": None, "methods": None,
-                  "target": None, "players": "word", "payoff": None, "budget": None, "seed": 0, "pair": "",
-                  "cut": False, "part": None}  # fmt: skip
+WARM_UP: Event = {
+    "task": "explain",
+    "text": "A gripping film that never quite lands.",
+    "image": None,
+    "methods": None,
+    "target": None,
+    "players": "word",
+    "payoff": None,
+    "budget": None,
+    "seed": 0,
+    "pair": "",
+    "cut": False,
+    "part": None,
+}
 FIRST = min(DEFAULT, key=lambda name: find(name, "explain").payoffs(12, None))  # of the usual methods, the quickest
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="  # a black pixel
 
@@ -83,9 +94,7 @@ class Models:
         if kind == "image" and self.builtin and "image" not in self.by_kind:
             self.by_kind["image"] = builtin_model("image")
         if kind not in self.by_kind:
-            raise InvalidInput(
-                f"no model for {kind} was named at the start; run accredit serve --model FOLDER with one"
-            )
+            raise InvalidInput(f"no model for {kind} was named at the start; run accredit serve --model FOLDER with one")
         return self.by_kind[kind]
 
     def warm_up(self) -> Iterator[str]:
@@ -108,15 +117,12 @@ class Models:
         return {
             "text": None
             if text is None
-            else text_card(text, self.builtin, self.folders.get("text"))
-            | {"layers": self._layers(), "heads": heads_of(text)},
+            else text_card(text, self.builtin, self.folders.get("text")) | {"layers": self._layers(), "heads": heads_of(text)},
             "image": image_card(image, self.folders.get("image")) if served else None,
             "builtin": self.builtin,
             "table": self.by_kind["table"].name if "table" in self.by_kind else None,
             "answers": self.builtin or getattr(text, "task", "") in WRITES,
-            "methods": [
-                title_of(method, method.spelled) for method in methods_for("explain") if method.kind != "learned"
-            ]
+            "methods": [title_of(method, method.spelled) for method in methods_for("explain") if method.kind != "learned"]
             + [{**title_of(find(name, "explain").method, name), "title": name} for name in self.explainers],
             "default": list(DEFAULT),
         }
@@ -143,5 +149,9 @@ class Models:
 
 
 TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {
-    "explain": explain, "what-if": what_if, "flow": flow, "answer": answer, "table": explain_table,
-}  # fmt: skip
+    "explain": explain,
+    "what-if": what_if,
+    "flow": flow,
+    "answer": answer,
+    "table": explain_table,
+}

@@ -28,9 +28,7 @@ def _method(folder: str) -> str:
     methods = {fast.KIND: "fast-shapley", trainer.KIND: "selector", cxplain.KIND: "selector"}
     kind = describe(folder).get("kind")
     if kind not in methods:
-        raise InvalidInput(
-            f"--explainer {folder!r} holds a {kind}, which is not a method; give what accredit learn fit wrote"
-        )
+        raise InvalidInput(f"--explainer {folder!r} holds a {kind}, which is not a method; give what accredit learn fit wrote")
     return methods[kind]
 
 

@@ -50,10 +50,16 @@ class Worker:
             if self.pid is not None:
                 return
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", PROCESS, json.dumps([self.models, self.explainers]),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LINE_LIMIT,
+                sys.executable,
+                "-P",
+                "-m",
+                PROCESS,
+                json.dumps([self.models, self.explainers]),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LINE_LIMIT,
                 start_new_session=True,  # the server handles interrupts from the terminal
-            )  # fmt: skip
+            )
             began = asyncio.get_running_loop().time()
             try:
                 first = await asyncio.wait_for(self._read(), LOAD_SECONDS)
@@ -62,9 +68,7 @@ class Worker:
                 raise WorkerFailed(f"the model was not loaded within {LOAD_SECONDS:.0f} s") from None
             if first is None or first["event"] != "ready":
                 await self.stop()
-                raise WorkerFailed(
-                    "the model's process ended before it was ready" if first is None else first["problem"]
-                )
+                raise WorkerFailed("the model's process ended before it was ready" if first is None else first["problem"])
             self.about = first["models"]
             self._patience = max(STOP_SECONDS, asyncio.get_running_loop().time() - began)
 
@@ -83,16 +87,12 @@ class Worker:
         finally:
             stopping.cancel()
 
-    async def _follow(
-        self, emit: Callable[[Event], None], stopping: asyncio.Future[Any], until: float, seconds: float
-    ) -> None:
+    async def _follow(self, emit: Callable[[Event], None], stopping: asyncio.Future[Any], until: float, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         reading = asyncio.ensure_future(self._read())
         try:
             while True:
-                await asyncio.wait(
-                    {reading, stopping}, timeout=until - loop.time(), return_when=asyncio.FIRST_COMPLETED
-                )
+                await asyncio.wait({reading, stopping}, timeout=until - loop.time(), return_when=asyncio.FIRST_COMPLETED)
                 if reading.done():
                     event = reading.result()
                     if event is None:

@@ -98,8 +98,10 @@ def test_the_best_is_chosen_by_looking_so_its_test_is_corrected_for_all_pairs():
     table = standings(rows)
     values = {n: np.array([r.entries[n].scores["insertion"] for r in rows]) for n in names}
     pairs = list(combinations(names, 2))
-    found = [np.mean([abs(s @ g) >= abs(g.sum()) * (1 - 1e-12) for s in map(np.array, product((1, -1), repeat=9))])
-             for g in (values[a] - values[b] for a, b in pairs)]  # fmt: skip
+    found = [
+        np.mean([abs(s @ g) >= abs(g.sum()) * (1 - 1e-12) for s in map(np.array, product((1, -1), repeat=9))])
+        for g in (values[a] - values[b] for a, b in pairs)
+    ]
     corrected = dict(zip(pairs, holm(np.array(found)), strict=True))
     best = max(names, key=lambda n: values[n].mean())
     assert table[best].p_best is None
@@ -181,9 +183,7 @@ def test_a_metric_without_a_scale_in_a_resample_is_left_out_of_it():
 
     rows = [
         RowResult(k, "", 2, {RANDOM: scored(low, 0.0), ORACLE: scored(high, 1.0), "a": scored(low, 1.0)}, 0.0)
-        for k, (low, high) in enumerate(
-            [(0.5, 0.5)] * 11 + [(0.1, 0.9)]
-        )  # one input tells the oracle's insertion from random
+        for k, (low, high) in enumerate([(0.5, 0.5)] * 11 + [(0.1, 0.9)])  # one input tells the oracle's insertion from random
     ]
     found = standings(rows)["a"].share
     assert found.value == pytest.approx(0.5)  # all of one metric, nothing of the other
@@ -206,8 +206,7 @@ def test_a_metric_measured_on_some_inputs_says_on_how_many():
 def test_time_is_the_median_because_the_first_explanation_also_loads():
     ends = {RANDOM: Entry(scores={"insertion": 0.1}), ORACLE: Entry(scores={"insertion": 0.9})}
     rows = [
-        RowResult(k, "", 2, {"a": Entry(scores={"insertion": 0.5}, seconds=s), **ends}, 0.0)
-        for k, s in enumerate((9, 1, 1))
+        RowResult(k, "", 2, {"a": Entry(scores={"insertion": 0.5}, seconds=s), **ends}, 0.0) for k, s in enumerate((9, 1, 1))
     ]
     assert standings(rows)["a"].seconds == 1.0
 
@@ -354,9 +353,7 @@ def test_reading_data(tmp_path):
 
 def test_reading_json_lines(tmp_path):
     file = tmp_path / "a.jsonl.gz"
-    file.write_bytes(
-        gzip.compress('\ufeff{"text": "fine", "y": 1}\n\n{"text": null, "y": "POS"}\n{"y": null}\n'.encode())
-    )
+    file.write_bytes(gzip.compress('\ufeff{"text": "fine", "y": 1}\n\n{"text": null, "y": "POS"}\n{"y": null}\n'.encode()))
     assert read_examples(file, "text", "y") == [Example(0, "fine", "1"), Example(1, "", "POS"), Example(2, "", None)]
     (tmp_path / "b.jsonl").write_text('{"text": "fine"}\n["no"]\n')
     with pytest.raises(InvalidInput, match=r"line 2 of .* is not a JSON object"):

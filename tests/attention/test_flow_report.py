@@ -19,9 +19,7 @@ def test_says_what_the_parts_say():
     assert report.max_flow == pytest.approx(maximum_flow(network).value)
     assert report.cut.sum() == pytest.approx(report.max_flow)
     assert report.binding_layer == int(report.cut.argmax())
-    assert (report.intervals[:, 0] <= report.credit + 1e-6).all() and (
-        report.credit <= report.intervals[:, 1] + 1e-9
-    ).all()
+    assert (report.intervals[:, 0] <= report.credit + 1e-6).all() and (report.credit <= report.intervals[:, 1] + 1e-9).all()
     capacity = with_residual(attention, 0.5)
     bound = np.minimum(capacity[-1].sum(axis=1)[:, None], capacity[0].sum(axis=0))
     assert report.collapse_share == pytest.approx((pairwise_flow(attention) >= bound * (1 - 1e-9)).mean())

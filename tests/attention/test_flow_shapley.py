@@ -76,9 +76,7 @@ def test_skipping_max_flows_between_equal_cuts_changes_no_gain(make, layer):
         assert solves < 6 * 13
     values = np.cumsum(np.take_along_axis(gains, orders, axis=1), axis=1)
     open_ended = values < game.flows.value() - 1e-8
-    assert_allclose(
-        pool.along(orders).min(axis=1)[:, 1:][open_ended], values[open_ended], atol=1e-8
-    )  # a cut proves each
+    assert_allclose(pool.along(orders).min(axis=1)[:, 1:][open_ended], values[open_ended], atol=1e-8)  # a cut proves each
 
 
 @pytest.mark.slow

@@ -51,10 +51,16 @@ CONDITIONAL = SWITCHED.chosen(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 0], [
 def report_on(choices: Choices, tests: tuple[str, ...] = NAMES) -> Findings:
     x, masks, labels = choices.sample(3000, seed=1)
     return leakage_report(
-        Tabular(x.shape[1]), x, masks, labels, black_box=choices.world.answer,
+        Tabular(x.shape[1]),
+        x,
+        masks,
+        labels,
+        black_box=choices.world.answer,
         surrogate=lambda rows, mask: choices.answer(rows * mask),
-        inert=np.arange(x.shape[1]) == 3, width=32, tests=tests,
-    )  # fmt: skip
+        inert=np.arange(x.shape[1]) == 3,
+        width=32,
+        tests=tests,
+    )
 
 
 @pytest.mark.slow
@@ -285,9 +291,7 @@ def test_a_judge_that_has_learned_too_little_accuses_nobody(seed):
 @pytest.mark.slow
 def test_a_judge_is_trained_until_it_knows_even_on_few_rows():
     x, masks, labels = SHOWN.sample(200, 0)
-    report = leakage_report(
-        Tabular(6), x, masks, labels, surrogate=lambda rows, mask: SHOWN.answer(rows * mask), width=32
-    )
+    report = leakage_report(Tabular(6), x, masks, labels, surrogate=lambda rows, mask: SHOWN.answer(rows * mask), width=32)
     assert report[EVALX].details["EVAL-X on whole inputs"] > 0.9
     assert report[EVALX].verdict == "passes"
 
@@ -302,17 +306,20 @@ def test_a_probe_that_could_learn_nothing_does_not_pass_a_cheat():
 @pytest.mark.slow
 def test_an_answer_that_half_of_the_rows_never_gives_is_no_crash(monkeypatch):
     for trained in ("judges", "meter"):
-        monkeypatch.setattr(
-            f"accredit.audit.{trained}.patience_for", lambda rows: (2, 2)
-        )  # how well does not matter here
+        monkeypatch.setattr(f"accredit.audit.{trained}.patience_for", lambda rows: (2, 2))  # how well does not matter here
     x, masks, _ = SHOWN.sample(60, 0)
     fit, score = halves(60, 0)
     for rare in (fit[0], score[0]):
         labels = (np.arange(60) == rare).astype(int) * 2
         report = leakage_report(
-            Tabular(6), x, masks, labels, surrogate=lambda rows, mask: np.full((len(rows), 3), 1 / 3), width=4,
+            Tabular(6),
+            x,
+            masks,
+            labels,
+            surrogate=lambda rows, mask: np.full((len(rows), 3), 1 / 3),
+            width=4,
             tests=(PROBE, EVALX, METER, TRANSPLANT),
-        )  # fmt: skip
+        )
         assert (TRANSPLANT in report.not_run) == (rare in fit)
 
 

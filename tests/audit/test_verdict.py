@@ -33,9 +33,7 @@ def finding(name: str, verdict: str, excess: float = 0.0, reach: float = 0.02) -
 
 def on(**verdicts: str):
     """The conclusion where every detector passes but those named."""
-    by_name = dict.fromkeys((PROBE, METER, *DECIDE), "passes") | {
-        name.replace("_", " "): v for name, v in verdicts.items()
-    }
+    by_name = dict.fromkeys((PROBE, METER, *DECIDE), "passes") | {name.replace("_", " "): v for name, v in verdicts.items()}
     return conclude([finding(name, verdict, 0.04, 0.02) for name, verdict in by_name.items()], {}, 1000)
 
 
@@ -101,9 +99,7 @@ def test_the_judge_that_hears_the_black_box_knows_no_code_and_reads_better_than_
     found = {}
     for many in (3, 8):
         masks = rng.permuted(np.tile(np.arange(8) < many, (1000, 1)), axis=1).astype(float)
-        found[many] = [
-            (reader(x[300:], masks).argmax(axis=1) == labels[300:]).mean() for reader in (both, alone, black_box)
-        ]
+        found[many] = [(reader(x[300:], masks).argmax(axis=1) == labels[300:]).mean() for reader in (both, alone, black_box)]
     assert found[3][0] > found[3][2] + 0.08 and found[3][0] > found[3][1] - 0.03  # their errors are 0.016
     assert found[8][0] > found[8][1] + 0.08
 
@@ -119,20 +115,17 @@ def test_how_many_rows_would_decide():
     assert rows_to_decide([finding(EVALX, "unclear", 0.03, 0.04)], 1000) == 34_100
     assert rows_to_decide([finding(EVALX, "unclear", 0.042, 0.04)], 1000) is None  # too near to say
     assert rows_to_decide([finding(EVALX, "unclear", 0.05, 0.04)], 1000) is None  # just on the margin
-    weak = replace(
-        finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows"
-    )  # no number of rows is promised
+    weak = replace(finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows")  # no number of rows is promised
     said = conclude([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
     assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
     said = conclude([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
-    assert (
-        said.answer == "cannot tell" and said.because.endswith("about 34,100 rows might decide") and said.rows == 34_100
+    assert said.answer == "cannot tell" and said.because.endswith("about 34,100 rows might decide") and said.rows == 34_100
+    blocked = conclude(
+        [finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"), *(finding(n, "passes") for n in DECIDE[1:])],
+        {},
+        1000,
     )
-    blocked = conclude([finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"),
-                         *(finding(n, "passes") for n in DECIDE[1:])], {}, 1000)  # fmt: skip
-    assert (
-        "might decide whether it leaks; encode-meter 50% against 50% keeps it from being acquitted" in blocked.because
-    )
+    assert "might decide whether it leaks; encode-meter 50% against 50% keeps it from being acquitted" in blocked.because
 
 
 # Faults that detectors had
@@ -273,9 +266,7 @@ def test_less_than_chance_is_not_evidence(monkeypatch):
     monkeypatch.setattr(meter, "_reader", lambda *given: next(worth))
     monkeypatch.setattr(meter, "answers", lambda said, x, m: said[: len(x)])
     everyone = np.arange(600)
-    found = meter.encode_meter(
-        Tabular(4), X, masks, ANSWER, lambda x, m: sure(ANSWER, 0.6), fit=everyone, score=everyone
-    )
+    found = meter.encode_meter(Tabular(4), X, masks, ANSWER, lambda x, m: sure(ANSWER, 0.6), fit=everyone, score=everyone)
     assert found.excess.above(0.05) and found.verdict == "unclear"
 
 
@@ -326,12 +317,8 @@ def test_a_page_says_the_verdict_first():
     masks = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
     blind = lambda x, m: np.full((len(x), 2), 0.5)  # noqa: E731
-    report = leakage_report(
-        Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, blind, tests=(SCRAMBLE, TRANSPLANT)
-    )
-    assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(
-        report
-    )
+    report = leakage_report(Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, blind, tests=(SCRAMBLE, TRANSPLANT))
+    assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(report)
     assert report.to_plain()["conclusion"]["answer"] == "leaks"
 
 
@@ -365,9 +352,7 @@ def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
     says = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
     training = Training(epochs=2, optimiser="adam")
     with pytest.warns(RuntimeWarning, match="close to their random start"):
-        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, says).save(
-            tmp_path / "l2x"
-        )
+        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, says).save(tmp_path / "l2x")
     np.savez(tmp_path / "rows.npz", x=x, answers=says(x))
     report = audit_saved(tmp_path / "l2x", tmp_path / "rows.npz", tests=["mask-only probe", "value scramble"])
     assert {f.name for f in report} == {PROBE, SCRAMBLE} and "in which third it lies" in report.notes[-1]

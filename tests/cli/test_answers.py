@@ -41,8 +41,24 @@ def test_a_prompt_and_an_answer(run, tmp_path):
 def test_a_context_and_a_generated_answer(run, tmp_path):
     (tmp_path / "two.txt").write_text("Boris owns a dog .")
     (tmp_path / "more.json").write_text(json.dumps(["Clara speaks Dutch .", "David speaks Greek ."]))
-    code, out, err = run("--context", "Anna lives in Rome .", "--context", "two.txt", "--context", "more.json", "--query", ASKS,
-                       "--generate", "--max-new-tokens", "5", "--out", "why.json", "--html", "why.html", *QUICK)  # fmt: skip
+    code, out, err = run(
+        "--context",
+        "Anna lives in Rome .",
+        "--context",
+        "two.txt",
+        "--context",
+        "more.json",
+        "--query",
+        ASKS,
+        "--generate",
+        "--max-new-tokens",
+        "5",
+        "--out",
+        "why.json",
+        "--html",
+        "why.html",
+        *QUICK,
+    )
     assert code == 0 and "written: why.json" in err and "at most 5 new tokens" in out
     kept = Explanation.from_json((tmp_path / "why.json").read_text())
     assert kept.said.text == SAID and len(kept.players) == 4 and "accredit explain" in kept.provenance["command"]

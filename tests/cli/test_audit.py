@@ -72,18 +72,18 @@ def explainer(tmp_path_factory):
     np.savez(folder / "logits.npz", x=x, answers=4 * x[:, :2])
     np.savez(folder / "many.npz", x=x, labels=np.arange(240) % 5)
     np.savez(folder / "inert.npz", x=x, labels=labels, inert=np.array([False, True]))
-    np.savez(
-        folder / "cut.npz", x=x[:3].repeat(30, axis=0), labels=np.arange(90) % 2, inert=np.array([True, False, True])
-    )
+    np.savez(folder / "cut.npz", x=x[:3].repeat(30, axis=0), labels=np.arange(90) % 2, inert=np.array([True, False, True]))
     (folder / "latin.csv").write_bytes(b"a,b,c,label\xff\n1,2,3,0\n")
     (folder / "header.csv").write_text("a,b,c,label\n")
     (folder / "ragged.csv").write_text("a,b,c,label\n1,2,3,0\n1,2\n")
     model = AttentionClassifier(AttentionShape(width=4, query=3, query_hidden=(8,), attention_width=8, head=()))
     model.save(folder / "attention")
     np.savez(
-        folder / "tokens.npz", tokens=rng.normal(size=(80, 5, 4)), query=rng.normal(size=(80, 3)),
+        folder / "tokens.npz",
+        tokens=rng.normal(size=(80, 5, 4)),
+        query=rng.normal(size=(80, 3)),
         inert=np.arange(5) > 3,
-    )  # fmt: skip
+    )
     return folder
 
 
@@ -118,8 +118,13 @@ def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
     ]
     assert found["conclusion"]["answer"] == "cannot tell"
     assert set(found["not_run"]) == {
-        "surrogate gap", "EVAL-X gap", "sureness gap", "inert players", "value scramble", "mask transplant",
-    }  # fmt: skip
+        "surrogate gap",
+        "EVAL-X gap",
+        "sureness gap",
+        "inert players",
+        "value scramble",
+        "mask transplant",
+    }
 
 
 def test_a_limit_cuts_rows_and_not_players(explainer):

@@ -162,10 +162,13 @@ def test_a_shell_gets_its_lines(typed, shell):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("accredit rep", "reproduce"), ("accredit reproduce flo", "flows"), ("accredit game --met", "--method"),
-        ("accredit game --method ban", "banzhaf"), ("accredit explain hi --methods shapley,rol", "shapley,rollout"),
+        ("accredit rep", "reproduce"),
+        ("accredit reproduce flo", "flows"),
+        ("accredit game --met", "--method"),
+        ("accredit game --method ban", "banzhaf"),
+        ("accredit explain hi --methods shapley,rol", "shapley,rollout"),
     ],
-)  # fmt: skip
+)
 def test_tab_completes(typed, monkeypatch, words, offered):
     monkeypatch.setenv("_ACCREDIT_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", words)

@@ -39,9 +39,7 @@ def test_the_table_ranks_methods_between_random_and_oracle(tmp_path):
     assert "infidelity is not measured for" in result.output
     written = page.read_text(encoding="utf-8")
     assert "Which explanation can be trusted for the built-in model on 3 built-in sentences?" in written
-    assert (
-        written.count("<tbody>") == 3 and written.count("<polyline") == 2 * 5
-    )  # ranking, metrics, agreement; both curves
+    assert written.count("<tbody>") == 3 and written.count("<polyline") == 2 * 5  # ranking, metrics, agreement; both curves
 
 
 @pytest.mark.slow
@@ -111,30 +109,21 @@ def test_a_method_named_twice_runs_once():
 def test_a_payoff_that_tells_no_decision_and_is_no_probability_is_said_not_measured():
     result = compare("--methods", "leave-one-out", "--payoff", "logit", "--limit", "2")
     assert result.exit_code == 0, result.output
-    assert (
-        "log-odds is not measured: log-odds needs payoffs that are probabilities, and the payoff is logit"
-        in result.output
-    )
-    assert (
-        "post-hoc accuracy is not measured: post-hoc accuracy needs a payoff that shows the decision" in result.output
-    )
+    assert "log-odds is not measured: log-odds needs payoffs that are probabilities, and the payoff is logit" in result.output
+    assert "post-hoc accuracy is not measured: post-hoc accuracy needs a payoff that shows the decision" in result.output
     assert "infidelity ↓" in result.output
 
 
 def test_json_lines_are_read(tmp_path):
     data = tmp_path / "texts.jsonl"
     data.write_text('{"review": "A fine film.", "stars": 5}\n\n{"review": "A dull film.", "stars": 1}\n')
-    result = compare(
-        "--methods", "saliency", "--metrics", "deletion", "--data", str(data), "--text", "review", "--json"
-    )
+    result = compare("--methods", "saliency", "--metrics", "deletion", "--data", str(data), "--text", "review", "--json")
     assert json.loads(result.stdout)["rows"] == 2
 
 
 @pytest.mark.slow
 def test_answers_are_compared_where_the_truth_is_known():
-    run = compare(
-        "--answers", "joint", "--passages", "4", "--limit", "2", "--methods", "loo,lasso", "--budget", "16", "--json"
-    )
+    run = compare("--answers", "joint", "--passages", "4", "--limit", "2", "--methods", "loo,lasso", "--budget", "16", "--json")
     assert run.exit_code == 0, run.output
     table = json.loads(run.stdout)
     scores = {line["method"]: line["metrics"] for line in table["standings"]}

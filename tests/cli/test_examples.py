@@ -34,8 +34,11 @@ def test_a_folder_in_the_way_of_a_file_is_named(typed, tmp_path):
 
 def test_names_with_blanks_are_quoted(tmp_path):
     folder = tmp_path / "my files"
-    line = next(line for line in CliRunner().invoke(examples, [str(folder)]).output.splitlines() if "pricing" in line
-                and "accredit game" in line)  # fmt: skip
+    line = next(
+        line
+        for line in CliRunner().invoke(examples, [str(folder)]).output.splitlines()
+        if "pricing" in line and "accredit game" in line
+    )
     assert shlex.split(line)[2] == f"{folder}/pricing.csv"
 
 

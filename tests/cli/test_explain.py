@@ -62,8 +62,20 @@ def test_json_and_html_hold_the_same_explanation(run, folders, tmp_path):
 
 
 def test_target_players_payoff_removal_and_seed_arrive(run, folders):
-    options = ["--target", "neutral", "--players", "token", "--payoff", "probability", "--removal", "delete", "--seed", "7",
-               "--budget", "40"]  # fmt: skip
+    options = [
+        "--target",
+        "neutral",
+        "--players",
+        "token",
+        "--payoff",
+        "probability",
+        "--removal",
+        "delete",
+        "--seed",
+        "7",
+        "--budget",
+        "40",
+    ]
     _, out, _ = run(TEXT, "--model", folders / "text", "--methods", "shapley", "--json", *options)
     explanation = Explanation.from_json(out)
     assert explanation.target == "NEUTRAL" and explanation.payoff == "probability"
@@ -166,8 +178,10 @@ def test_pairs_of_a_table_are_explained_and_resumed(run, folders, tmp_path):
     assert code == 0 and "1 could not be explained" in err
     rows = rows_of(tmp_path / "rows.jsonl")
     assert [(row["text"], row["pair"]) for row in rows] == [
-        ("A good film.", "Not bad."), ("It is bad", ""), ("It lands!", "A film"),
-    ]  # fmt: skip
+        ("A good film.", "Not bad."),
+        ("It is bad", ""),
+        ("It lands!", "A film"),
+    ]
     assert "empty" in rows[1]["error"] and "attributions" in rows[2]
     whole = (tmp_path / "rows.jsonl").read_bytes()
     (tmp_path / "part.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))

@@ -92,9 +92,7 @@ def classes(tmp_path):
     """A classifier's file, and rows to train on and to audit."""
     xgboost = pytest.importorskip("xgboost")
     x = RNG.normal(size=(500, 4)) * [1, 1, 50, 1]
-    told = xgboost.XGBClassifier(n_estimators=20, max_depth=2, n_jobs=1).fit(
-        x, (x[:, 0] + x[:, 2] / 50 > 0).astype(int)
-    )
+    told = xgboost.XGBClassifier(n_estimators=20, max_depth=2, n_jobs=1).fit(x, (x[:, 0] + x[:, 2] / 50 > 0).astype(int))
     told.save_model(tmp_path / "model.json")
     for name, part in (("train.csv", x[:300]), ("test.csv", x[300:])):
         lines = ["a,b,c,d", *(",".join(map(repr, row)) for row in part.tolist())]
@@ -105,15 +103,14 @@ def classes(tmp_path):
 @pytest.mark.slow
 def test_a_selector_of_rows_is_trained_used_and_audited(classes):
     about = ["--model", classes / "model.json"]
-    fitted = run("learn", "fit", classes / "train.csv", *about, "--method", "l2x", "--k", "2", "--epochs", "8",
-                 "--out", classes / "l2x")  # fmt: skip
+    fitted = run(
+        "learn", "fit", classes / "train.csv", *about, "--method", "l2x", "--k", "2", "--epochs", "8", "--out", classes / "l2x"
+    )
     assert "the 2 highest of 4" in fitted.output
     shown = run("learn", "explain", classes / "l2x", classes / "test.csv", *about, "--limit", "3")
     assert len(shown.stdout.splitlines()) == 3 and all(len(line.split(", ")) == 2 for line in shown.stdout.splitlines())
     assert "training left a doubt: stage 'joint' kept weights that are close" in shown.stderr  # 300 rows, 8 epochs
-    told = run(
-        "learn", "audit", classes / "l2x", classes / "test.csv", *about, "--train", classes / "train.csv", "--json"
-    )
+    told = run("learn", "audit", classes / "l2x", classes / "test.csv", *about, "--train", classes / "train.csv", "--json")
     found = json.loads(told.stdout)
     assert found["conclusion"]["answer"] in ("leaks", "does not leak", "cannot tell")
     assert "the judge was trained on 300 training rows, and hears the black box too" in found["notes"]
@@ -148,9 +145,7 @@ def test_trained_explainers_of_rows_are_compared_with_values(classes):
     )
     run("learn", "fit", classes / "train.csv", *against, *TINY, "--out", classes / "fast")
     names = ["shapley", f"fast-shapley:{classes / 'fast'}", f"selector:{classes / 'l2x'}"]
-    told = run(
-        "compare", *against, "--data", classes / "test.csv", "--limit", "4", "--methods", ",".join(names), "--json"
-    )
+    told = run("compare", *against, "--data", classes / "test.csv", "--limit", "4", "--methods", ",".join(names), "--json")
     found = {one["method"]: one for one in json.loads(told.stdout)["standings"]}
     assert all(found[name]["rows"] == 4 and not found[name]["failures"] for name in names)
     assert [found[name]["passes"] for name in names] == [16, 2, 0]  # 2⁴ payoffs, everybody and nobody, none
@@ -205,8 +200,20 @@ def test_a_selector_refuses_other_models_columns_and_kinds(classes):
 def test_a_selector_of_texts_reads_strings_and_joins_explain(tmp_path):
     texts = [f"{a} {b} film" for a in ("a bad", "a good", "not a", "the") for b in ("bad", "good", "very", "dull")] * 2
     (tmp_path / "texts.txt").write_text("\n".join(texts))
-    fitted = run("learn", "fit", tmp_path / "texts.txt", "--method", "l2x", "-k", "1", "--epochs", "1", "--json",
-                 "--out", tmp_path / "l2x")  # fmt: skip
+    fitted = run(
+        "learn",
+        "fit",
+        tmp_path / "texts.txt",
+        "--method",
+        "l2x",
+        "-k",
+        "1",
+        "--epochs",
+        "1",
+        "--json",
+        "--out",
+        tmp_path / "l2x",
+    )
     assert json.loads(fitted.stdout)["method"] == "l2x"
     assert run("learn", "explain", tmp_path / "l2x", "a dull film").stdout.strip() in ("a", "dull", "film")
     found = json.loads(run("explain", "a dull film", "--methods", f"selector:{tmp_path / 'l2x'}", "--json").stdout)
@@ -222,8 +229,21 @@ def test_a_selector_of_pictures_is_trained_from_a_folder_and_joins_explain(tmp_p
         shade = RNG.integers(0, 255, size=(28, 28)).astype(np.uint8)
         shade[:, : 14 + 14 * (k % 2)] //= 4
         image.fromarray(shade).save(tmp_path / "pictures" / f"{k:02}.png")
-    fitted = run("learn", "fit", tmp_path / "pictures", "--method", "l2x", "-k", "3", "--epochs", "1", "--encoder", "--json",
-                 "--out", tmp_path / "l2x")  # fmt: skip
+    fitted = run(
+        "learn",
+        "fit",
+        tmp_path / "pictures",
+        "--method",
+        "l2x",
+        "-k",
+        "3",
+        "--epochs",
+        "1",
+        "--encoder",
+        "--json",
+        "--out",
+        tmp_path / "l2x",
+    )
     assert json.loads(fitted.stdout)["rule"].startswith("the 3 highest of 16")
     shown = run("learn", "explain", tmp_path / "l2x", tmp_path / "pictures", "--limit", "2")
     assert [len(line.split(", ")) for line in shown.stdout.splitlines()] == [3, 3]
@@ -269,7 +289,5 @@ def test_options_of_another_method_are_refused(words, said):
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_the_audit():
-    result = CliRunner().invoke(
-        accredit, ["learn", "audit", "no-explainer", "rows.csv", "--html", "no/such/folder/page.html"]
-    )
+    result = CliRunner().invoke(accredit, ["learn", "audit", "no-explainer", "rows.csv", "--html", "no/such/folder/page.html"])
     assert result.exit_code == 2 and "there is no folder" in result.output

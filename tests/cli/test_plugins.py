@@ -36,9 +36,7 @@ def installed(place: Path, monkeypatch, groups: dict[str, dict[str, str]], name:
     told = place / f"{name.replace('-', '_')}-1.0.dist-info"
     told.mkdir()
     (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    lines = [
-        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in of.items()) for group, of in groups.items()
-    ]
+    lines = [f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in of.items()) for group, of in groups.items()]
     (told / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(place)
     plugins.entries.cache_clear()
@@ -83,9 +81,7 @@ def test_a_reader_makes_a_model_of_rows(example, typed):
     from accredit_example import Line
 
     found = accredit.explain(np.array([[3.0, 4.0]]), Line([2.0, 1.0]), background=np.array([[1.0, 1.0], [1.0, 3.0]]))
-    assert found.row(0).as_dict() == pytest.approx(
-        {"x0": 4.0, "x1": 2.0}
-    )  # slopes times distance from the mean, by hand
+    assert found.row(0).as_dict() == pytest.approx({"x0": 4.0, "x1": 2.0})  # slopes times distance from the mean, by hand
     assert accredit.explanation.kind_of(np.ones((1, 2)), Line([2.0, 1.0]), {}) == "rows"
 
 
@@ -112,9 +108,7 @@ def test_a_broken_package_is_reported_and_takes_nothing_down(example, tmp_path, 
 
 
 def test_a_model_whose_reader_is_broken_is_not_read_by_another(tmp_path, monkeypatch):
-    odd(
-        tmp_path, monkeypatch, "raise ValueError('too old')", {plugins.READERS: {"numbers_of_odd": "accredit_odd:read"}}
-    )
+    odd(tmp_path, monkeypatch, "raise ValueError('too old')", {plugins.READERS: {"numbers_of_odd": "accredit_odd:read"}})
     model = type("Odd", (), {"__module__": "numbers_of_odd", "fit": None, "predict": lambda self, rows: rows[:, 0]})()
     with pytest.raises(InvalidInput, match=r"'numbers_of_odd' of the package accredit-odd is not used: .*too old"):
         accredit.explain(np.ones((1, 2)), model, background=np.zeros((1, 2)))
@@ -132,7 +126,7 @@ def test_no_name_is_taken_away(example, tmp_path, monkeypatch, typed):
         plugins.METHODS: {name: f"accredit_odd:{thing}" for name, thing in named.items()},
         plugins.READERS: {"sklearn": "accredit_odd:read"},
         plugins.COMMANDS: {"game": "accredit_odd:game"},
-    }  # fmt: skip
+    }
     odd(tmp_path, monkeypatch, stolen, groups)
     found = problems(typed)
     assert found["s"] == "the name 'shapley' belongs to accredit itself; choose another"

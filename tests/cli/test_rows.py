@@ -28,9 +28,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_rows_are_shown_and_written(typed, files):
-    code, out, _ = typed(
-        "explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--html", "page.html"
-    )
+    code, out, _ = typed("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--html", "page.html")
     assert code == 0 and "40 rows: age matters most" in out and "exact: in closed form" in out
     assert "age matters most" in Path("page.html").read_text(encoding="utf-8")
 
@@ -130,9 +128,7 @@ def test_words_in_a_file_are_the_categories_of_a_booster(typed, tmp_path, monkey
     small = {"n_estimators": 4, "n_jobs": 1}
     models = {
         "x.json": xgboost.XGBRegressor(enable_categorical=True, **small).fit(learned, worth),
-        "l.txt": lightgbm.LGBMRegressor(verbose=-1, min_child_samples=3, min_data_per_group=3, **small).fit(
-            learned, worth
-        ),
+        "l.txt": lightgbm.LGBMRegressor(verbose=-1, min_child_samples=3, min_data_per_group=3, **small).fit(learned, worth),
     }
     models["x.json"].save_model("x.json")
     models["l.txt"].booster_.save_model("l.txt")
@@ -157,9 +153,7 @@ def test_words_that_xgboost_stores_cut_short_are_refused_and_its_own_categories_
     rng = np.random.default_rng(1)
     data = pd.DataFrame({"age": rng.integers(20, 60, 80), "town": rng.choice(["Ulm", "Köln", "Aachen"], 80)})
     learned = data.assign(town=pd.Categorical(data["town"], categories=["Ulm", "Köln", "Aachen"]))
-    model = xgboost.XGBRegressor(enable_categorical=True, n_estimators=4, n_jobs=1).fit(
-        learned, data["town"] == "Aachen"
-    )
+    model = xgboost.XGBRegressor(enable_categorical=True, n_estimators=4, n_jobs=1).fit(learned, data["town"] == "Aachen")
     model.save_model("x.json")
     data[:5].to_csv("rows.csv", index=False)
     code, _, err = typed("explain", "rows.csv", "--model", "x.json", "--background", "rows.csv")

@@ -40,9 +40,7 @@ def test_every_encoding_takes_the_text_and_the_json(game, tmp_path, encoding, mo
             with pytest.raises(SystemExit) as ended:
                 main()
         assert not ended.value.code and streams["stderr"].buffer.getvalue() == b""
-        return (
-            streams["stdout"].buffer.getvalue().decode("utf-8" if encoding == "ascii" else encoding)
-        )  # click's choice
+        return streams["stdout"].buffer.getvalue().decode("utf-8" if encoding == "ascii" else encoding)  # click's choice
 
     assert "shapley" in written()
     assert "naïve 😀" in json.dumps(json.loads(written("--json")), ensure_ascii=False)
@@ -71,9 +69,19 @@ def test_the_encoding_of_the_terminal_is_taken(game, tmp_path):
 @pytest.mark.parametrize("buffered", ["", "1"])
 @pytest.mark.parametrize(
     "words",
-    ["", "--help", "--version", "game --help", "man", "methods", "methods --json", "completion bash",
-     "game g.csv", "game g.csv --json"],
-)  # fmt: skip
+    [
+        "",
+        "--help",
+        "--version",
+        "game --help",
+        "man",
+        "methods",
+        "methods --json",
+        "completion bash",
+        "game g.csv",
+        "game g.csv --json",
+    ],
+)
 def test_a_reader_that_leaves_ends_the_command_quietly(words, buffered, game, tmp_path):
     done = unread(words.split(), tmp_path, PYTHONUNBUFFERED=buffered)
     assert done.stderr == b"" and done.returncode == 141

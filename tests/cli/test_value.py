@@ -171,9 +171,7 @@ def test_numbers_are_regressed(run, tmp_path):
     rng = np.random.default_rng(1)
     lines = [f"{x:.4f},{2 * x + rng.normal():.4f}" for x in rng.normal(size=50)]
     (tmp_path / "numbers.csv").write_text("x,price\n" + "\n".join(lines) + "\n")
-    code, out, err = run(
-        "numbers.csv", "--target", "price", "--model", "ridge", "--method", "shapley", "--budget", "100"
-    )
+    code, out, err = run("numbers.csv", "--target", "price", "--model", "ridge", "--method", "shapley", "--budget", "100")
     assert code == 0, err
     assert "neg_mean_squared_error" in out
     code, out, err = run("numbers.csv", "--target", "price")

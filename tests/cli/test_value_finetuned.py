@@ -41,13 +41,10 @@ def run(typed, monkeypatch, tmp_path, folders):
     for name, wrong, seed in (("train.csv", WRONG, 0), ("test.csv", (), 1)):
         texts, labels = _rows(40, wrong, seed)
         lines = [
-            f"{t},{('bad', 'good')[k]},{'ann' if i % 3 else 'bob'}"
-            for i, (t, k) in enumerate(zip(texts, labels, strict=True))
+            f"{t},{('bad', 'good')[k]},{'ann' if i % 3 else 'bob'}" for i, (t, k) in enumerate(zip(texts, labels, strict=True))
         ]
         Path(name).write_text("\n".join(["text,mood,who", *lines]) + "\n")
-    Path("facts.csv").write_text(
-        "said,after\n" + "".join(f"{' '.join(t.split()[:5])},{t.split()[5]} .\n" for t in FACTS)
-    )
+    Path("facts.csv").write_text("said,after\n" + "".join(f"{' '.join(t.split()[:5])},{t.split()[5]} .\n" for t in FACTS))
     return partial(typed, "value")
 
 

@@ -19,11 +19,21 @@ COOKIES = TableGame(("alice", "bob"), [0, 5, 3, 10])
 
 @check_arguments
 def everything(
-    count: int = 1, share: float = 0.5, name: str = "x", flag: bool = True, seed: int = 0, game: Game = COOKIES,
-    row: FloatArray | None = None, mask: BoolArray | None = None, function: Callable[[int], int] = abs,
-    listed: Sequence[str] = (), any_of: Iterable[str] = (), by_name: Mapping[str, int] | None = None,
-    fractions: tuple[float, ...] = (0.5,), one: TableGame | FunctionGame = COOKIES,
-) -> int:  # fmt: skip
+    count: int = 1,
+    share: float = 0.5,
+    name: str = "x",
+    flag: bool = True,
+    seed: int = 0,
+    game: Game = COOKIES,
+    row: FloatArray | None = None,
+    mask: BoolArray | None = None,
+    function: Callable[[int], int] = abs,
+    listed: Sequence[str] = (),
+    any_of: Iterable[str] = (),
+    by_name: Mapping[str, int] | None = None,
+    fractions: tuple[float, ...] = (0.5,),
+    one: TableGame | FunctionGame = COOKIES,
+) -> int:
     return count
 
 

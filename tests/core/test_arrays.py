@@ -17,8 +17,13 @@ def npy(array) -> bytes:
 
 
 def test_arrays_come_back_as_they_were(tmp_path):
-    given = {"x": np.arange(6.0).reshape(2, 3), "turned": np.asfortranarray(np.eye(3)), "words": np.array(["a", "bc"]),
-             "none": np.empty((0, 2)), "one": np.array(3)}  # fmt: skip
+    given = {
+        "x": np.arange(6.0).reshape(2, 3),
+        "turned": np.asfortranarray(np.eye(3)),
+        "words": np.array(["a", "bc"]),
+        "none": np.empty((0, 2)),
+        "one": np.array(3),
+    }
     np.savez_compressed(tmp_path / "a.npz", **given)
     found = read_arrays(tmp_path / "a.npz")
     assert set(found) == set(given)

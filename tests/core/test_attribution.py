@@ -18,9 +18,7 @@ def known(draw, n):
     errors = st.none() | st.lists(finite.map(abs), min_size=n, max_size=n)
     why = draw(st.text(max_size=5))
     return draw(
-        st.sampled_from(
-            [{"precision": Precision.exact(why)}, {"precision": Precision.unknown(why), "stderr": draw(errors)}]
-        )
+        st.sampled_from([{"precision": Precision.exact(why)}, {"precision": Precision.unknown(why), "stderr": draw(errors)}])
         | st.just({"precision": Precision.interval(why), "stderr": draw(errors), "interval": draw(rows)})
     )
 
@@ -35,9 +33,7 @@ def attributions(draw):
         draw(numbers),
         total=draw(st.none() | finite),
         method=draw(st.text(max_size=10)),
-        claims=tuple(
-            Claim(a, draw(st.sampled_from(Holds)), draw(st.text(max_size=5))) for a in ("efficiency", "symmetry")
-        ),
+        claims=tuple(Claim(a, draw(st.sampled_from(Holds)), draw(st.text(max_size=5))) for a in ("efficiency", "symmetry")),
         **draw(known(n)),
         level=0.95,
         baseline=draw(st.none() | finite),
@@ -101,13 +97,17 @@ def test_statements_about_the_error_agree(given, why):
 
 @pytest.mark.parametrize(
     "precision",
-    [None, "exact", {"known": "exact"}, {"known": "surely", "because": ""}, {"known": "exact", "because": 3},
-     {"known": "interval", "because": ""}],
-)  # fmt: skip
+    [
+        None,
+        "exact",
+        {"known": "exact"},
+        {"known": "surely", "because": ""},
+        {"known": "exact", "because": 3},
+        {"known": "interval", "because": ""},
+    ],
+)
 def test_json_without_a_sound_precision_is_refused(precision):
-    data = json.loads(Attribution(("x",), [1], 1, "m", precision=Precision.exact()).to_json()) | {
-        "precision": precision
-    }
+    data = json.loads(Attribution(("x",), [1], 1, "m", precision=Precision.exact()).to_json()) | {"precision": precision}
     with pytest.raises(InvalidInput):
         Attribution.from_json(json.dumps(data))
     del data["precision"]
@@ -117,9 +117,15 @@ def test_json_without_a_sound_precision_is_refused(precision):
 
 @pytest.mark.parametrize(
     "given",
-    [(1.0, 2.0), (1.0, 2.0, 0.0), (1.0, 0.0, 2.0, Precision.exact()), (1.0, 0.0, 2.0, Precision.unknown()),
-     (1.0, None, None, Precision.interval()), (1.0, None, None)],
-)  # fmt: skip
+    [
+        (1.0, 2.0),
+        (1.0, 2.0, 0.0),
+        (1.0, 0.0, 2.0, Precision.exact()),
+        (1.0, 0.0, 2.0, Precision.unknown()),
+        (1.0, None, None, Precision.interval()),
+        (1.0, None, None),
+    ],
+)
 def test_an_estimate_is_whole(given):
     with pytest.raises(InvalidInput):
         Estimate(*given)
@@ -172,9 +178,14 @@ def test_does_not_share_memory_with_its_arguments():
 
 def test_a_part_keeps_the_total_and_drops_efficiency():
     a = Attribution(
-        ("x", "y", "z"), [1, 2, 3], total=6, method="m", claims=(Claim("efficiency", Holds.EXACTLY, "sum"),),
-        stderr=[0.1, 0.2, 0.3], interval=[(0, 2), (1, 3), (2, 4)],
-    )  # fmt: skip
+        ("x", "y", "z"),
+        [1, 2, 3],
+        total=6,
+        method="m",
+        claims=(Claim("efficiency", Holds.EXACTLY, "sum"),),
+        stderr=[0.1, 0.2, 0.3],
+        interval=[(0, 2), (1, 3), (2, 4)],
+    )
     part = a[1:]
     assert part.players == ("y", "z") and part.unshared == 1
     assert part.claim("efficiency").holds is Holds.NO
@@ -254,9 +265,7 @@ def test_refuses_foreign_json(text):
 
 def test_shows_itself_as_table_pandas_and_html():
     hostile = "<script>alert(1)</script>"
-    a = Attribution(
-        (hostile, "\x1b[31mred\u202e"), [1, -2], total=-1, method="m", interval=[(0, 2), (-3, -1)], level=0.95
-    )
+    a = Attribution((hostile, "\x1b[31mred\u202e"), [1, -2], total=-1, method="m", interval=[(0, 2), (-3, -1)], level=0.95)
     assert "\x1b" not in str(a) and "\u202e" not in str(a)
     html = a._repr_html_()
     assert "<script" not in html and "&lt;script&gt;" in html and "\u202e" not in html
@@ -270,9 +279,7 @@ def test_many_players_are_cut_in_the_terminal():
 
 
 def test_selection_survives_json_and_slicing():
-    s = Selection(
-        tuple(string.ascii_lowercase[:3]), [True, False, True], "l2x", "top 2", scores=[0.1, 0.2, 0.3], seed=1
-    )
+    s = Selection(tuple(string.ascii_lowercase[:3]), [True, False, True], "l2x", "top 2", scores=[0.1, 0.2, 0.3], seed=1)
     assert Selection.from_json(s.to_json()) == s
     assert s[:2].names == ("a",) and "a" in s and "b" not in s
     assert s.to_pandas()["chosen"].tolist() == [True, False, True]
@@ -308,9 +315,21 @@ def test_what_picks_nobody_is_refused_with_the_call_that_picks_somebody(which):
 
 @pytest.mark.parametrize(
     "which",
-    [slice(0, 2), [0, 1], (0, 1), ["a", "b"], ("a", 1), [True, True, False], np.array([0, 1]), np.array(["a", "b"]),
-     np.array([True, True, False]), [-3, -2], range(2), {"a": 1, "b": 2}],
-)  # fmt: skip
+    [
+        slice(0, 2),
+        [0, 1],
+        (0, 1),
+        ["a", "b"],
+        ("a", 1),
+        [True, True, False],
+        np.array([0, 1]),
+        np.array(["a", "b"]),
+        np.array([True, True, False]),
+        [-3, -2],
+        range(2),
+        {"a": 1, "b": 2},
+    ],
+)
 def test_parts_are_picked_by_slices_positions_names_and_flags(which):
     assert Attribution("abc", [1, 2, 3], 6, "by hand")[which].as_dict() == {"a": 1, "b": 2}
 

@@ -121,9 +121,24 @@ def test_is_a_data_frame_of_players_by_outputs():
 
 @pytest.mark.parametrize(
     "which",
-    [0, 7, None, ..., slice(0, 1), slice("maths", "music"), ["maths"], [["maths"]], np.array(["maths", "music"]),
-     np.array([0, 1]), True, 1.5, b"maths", {"maths"}, object()],
-)  # fmt: skip
+    [
+        0,
+        7,
+        None,
+        ...,
+        slice(0, 1),
+        slice("maths", "music"),
+        ["maths"],
+        [["maths"]],
+        np.array(["maths", "music"]),
+        np.array([0, 1]),
+        True,
+        1.5,
+        b"maths",
+        {"maths"},
+        object(),
+    ],
+)
 def test_what_is_not_an_output_is_refused_by_the_outputs_there_are(which):
     one = Attribution("ab", [1, 2], 3, "by hand")
     with pytest.raises(InvalidInput, match=r"unknown output .*; the outputs are 'maths', 'music'"):

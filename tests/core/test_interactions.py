@@ -23,9 +23,19 @@ def test_json_brings_back_every_bit(numbers, why):
     x = [n[0] for n in numbers]
     ends = [sorted(n[1:]) for n in numbers]
     kept = Interactions(
-        ("a", "b", "<c>", "d\n"), "sii", why, dict(zip(pairs, x, strict=True)), (Claim("symmetry", Holds.EXACTLY, why),),
-        np.abs(x), ends, 0.9, Precision.interval(why), 2.5, 7, 3,
-    )  # fmt: skip
+        ("a", "b", "<c>", "d\n"),
+        "sii",
+        why,
+        dict(zip(pairs, x, strict=True)),
+        (Claim("symmetry", Holds.EXACTLY, why),),
+        np.abs(x),
+        ends,
+        0.9,
+        Precision.interval(why),
+        2.5,
+        7,
+        3,
+    )
     back = Interactions.from_json(kept.to_json())
     assert back == kept and list(back) == list(kept) and np.array_equal(back.interval, kept.interval)
     assert back.to_json() == kept.to_json()
@@ -122,9 +132,26 @@ def test_printed_and_on_a_page():
 
 @pytest.mark.parametrize(
     "which",
-    [0, None, ..., slice(0, 2), slice("A", "B"), [["A", "B"]], np.array([["A", "B"]]), np.array(0), np.array([0, 1]), 1.5,
-     b"AB", [None], [True, False], ["A", "Z"], [], "A", object()],
-)  # fmt: skip
+    [
+        0,
+        None,
+        ...,
+        slice(0, 2),
+        slice("A", "B"),
+        [["A", "B"]],
+        np.array([["A", "B"]]),
+        np.array(0),
+        np.array([0, 1]),
+        1.5,
+        b"AB",
+        [None],
+        [True, False],
+        ["A", "Z"],
+        [],
+        "A",
+        object(),
+    ],
+)
 def test_what_is_not_a_coalition_is_refused_in_words(which):
     pairs = Interactions(("A", "B", "C"), "sii", "by hand", {("A", "B"): -20.0, ("B", "C"): 20.0})
     with pytest.raises(InvalidInput, match=r"is not a coalition|unknown player|there is no number of the coalition"):

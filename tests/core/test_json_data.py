@@ -94,8 +94,12 @@ def test_json_that_is_plain_data_is_read():
 def test_results_keep_only_what_json_holds():
     loop = {}
     loop["loop"] = loop
-    for odd, why in ((loop, "contains itself"), ({"x": 10**400}, "1.8e308"), ({"x": "\udc80"}, "surrogate"),
-                     ({"x": np.ma.masked_all(2)}, "masked")):  # fmt: skip
+    for odd, why in (
+        (loop, "contains itself"),
+        ({"x": 10**400}, "1.8e308"),
+        ({"x": "\udc80"}, "surrogate"),
+        ({"x": np.ma.masked_all(2)}, "masked"),
+    ):
         with pytest.raises(InvalidInput, match=why):
             Attribution(("x",), [1], 1, "m", certificate=odd)
 
@@ -134,9 +138,7 @@ def _with_one_truth(value, path=()):
 )
 def test_true_is_not_a_number_in_json(result):
     cells = isinstance(result, TableExplanation)  # whose `values` are what was in the table
-    changed = [
-        data for data, place in _with_one_truth(json.loads(result.to_json())) if not (cells and place[0] == "values")
-    ]
+    changed = [data for data, place in _with_one_truth(json.loads(result.to_json())) if not (cells and place[0] == "values")]
     assert changed or result.scores is None
     for data in changed:
         with pytest.raises(InvalidInput):

@@ -90,8 +90,12 @@ def test_tensors_keep_their_numbers_and_lose_only_their_gradient():
 
 def test_pandas_missing_values_dates_and_categories_of_words_are_refused():
     pandas = pytest.importorskip("pandas")
-    for odd in (pandas.array([1, None], dtype="Int64"), pandas.Series(pandas.to_datetime([1, 2])),
-                pandas.Categorical(["a", "b"]), pandas.Series([1, 1j])):  # fmt: skip
+    for odd in (
+        pandas.array([1, None], dtype="Int64"),
+        pandas.Series(pandas.to_datetime([1, 2])),
+        pandas.Categorical(["a", "b"]),
+        pandas.Series([1, 1j]),
+    ):
         try:
             assert np.isnan(real_numbers(odd, "x")).any()  # a missing value is at least not a number
         except InvalidInput as error:

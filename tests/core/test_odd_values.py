@@ -104,9 +104,26 @@ def test_numbers_of_every_kind_mean_the_same(table):
         [0, 5, 3, Fraction(10**400, 3)],
         [0, 5, 3, Decimal("sNaN")],
     ],
-    ids=["records", "masked", "texts", "dict", "set", "None", "complex", "bytes", "byte array", "mask in __array__", "sparse",
-         "generator", "NA", "nullable", "decimal 1e400", "fraction 1e400", "signalling"],
-)  # fmt: skip
+    ids=[
+        "records",
+        "masked",
+        "texts",
+        "dict",
+        "set",
+        "None",
+        "complex",
+        "bytes",
+        "byte array",
+        "mask in __array__",
+        "sparse",
+        "generator",
+        "NA",
+        "nullable",
+        "decimal 1e400",
+        "fraction 1e400",
+        "signalling",
+    ],
+)
 def test_what_is_not_a_row_of_numbers_is_refused_by_name(table):
     with pytest.raises(InvalidInput, match="table"):
         TableGame(("a", "b"), table)

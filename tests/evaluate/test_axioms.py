@@ -43,9 +43,7 @@ def test_a_false_claim_is_refuted_with_its_witness(axiom, credit, witness):
 
 def test_linearity_needs_the_method_and_refutes_squares():
     def squares(game):
-        return Attribution(
-            game.players, shapley(game).credit ** 2, total=None, method="squares", claims=claiming("linearity")
-        )
+        return Attribution(game.players, shapley(game).credit ** 2, total=None, method="squares", claims=claiming("linearity"))
 
     game = next(random_games(players=3, count=1, seed=1))
     assert check_claims(squares(game), game)[0].verdict == "untested"
@@ -69,19 +67,12 @@ def test_statistical_claims_are_held_to_their_standard_errors():
 
 def test_which_axioms_a_method_keeps():
     def equal_split(game):
-        v = (
-            game.payoff(np.ones((1, len(game.players)), bool))[0]
-            - game.payoff(np.zeros((1, len(game.players)), bool))[0]
-        )
-        return Attribution(
-            game.players, np.full(len(game.players), v / len(game.players)), total=v, method="equal split"
-        )
+        v = game.payoff(np.ones((1, len(game.players)), bool))[0] - game.payoff(np.zeros((1, len(game.players)), bool))[0]
+        return Attribution(game.players, np.full(len(game.players), v / len(game.players)), total=v, method="equal split")
 
     def first_takes_all(game):
         split = shapley(game).credit
-        return Attribution(
-            game.players, np.eye(len(split))[0] * split.sum(), total=split.sum(), method="first takes all"
-        )
+        return Attribution(game.players, np.eye(len(split))[0] * split.sum(), total=split.sum(), method="first takes all")
 
     def broken(method, game):
         return [f.axiom for f in axioms_kept(method, game) if f.verdict == "broken"]
@@ -96,8 +87,13 @@ def test_which_axioms_a_method_keeps():
 
 def test_large_games_are_untested_not_passed():
     game = FunctionGame([str(i) for i in range(40)], lambda c: c.sum(axis=1))
-    fine = Attribution(game.players, np.ones(40), total=40, method="m",
-                       claims=(*claiming("efficiency"), *claiming("symmetry"), *claiming("null player")))  # fmt: skip
+    fine = Attribution(
+        game.players,
+        np.ones(40),
+        total=40,
+        method="m",
+        claims=(*claiming("efficiency"), *claiming("symmetry"), *claiming("null player")),
+    )
     assert [f.verdict for f in check_claims(fine, game)] == ["kept", "untested", "untested"]
 
 
@@ -134,9 +130,7 @@ def test_claims_are_tested_by_name_whatever_the_order():
 def test_a_part_of_the_players_does_not_share_everything(holds):
     """Of a majority of three, two get one half each: their credits add up to v(N), and the third is not there."""
     majority = TableGame("abc", [0, 0, 0, 1, 0, 1, 1, 1])
-    part = Attribution(
-        "ab", [0.5, 0.5], 1, "by hand", (Claim("efficiency", holds, "so it is said"),), stderr=[0.1, 0.1]
-    )
+    part = Attribution("ab", [0.5, 0.5], 1, "by hand", (Claim("efficiency", holds, "so it is said"),), stderr=[0.1, 0.1])
     with pytest.raises(ClaimRefuted, match=r"claims efficiency .* credits 2 of 3 players and leaves out 'c'"):
         check_claims(part, majority)
     honest = shapley(majority)[:2]

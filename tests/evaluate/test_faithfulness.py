@@ -31,9 +31,16 @@ from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import shapley
 
 METRICS = [
-    Comprehensiveness(), Sufficiency(), LogOdds(), AOPC(), Deletion(), Insertion(), SensitivityN(), Infidelity(),
+    Comprehensiveness(),
+    Sufficiency(),
+    LogOdds(),
+    AOPC(),
+    Deletion(),
+    Insertion(),
+    SensitivityN(),
+    Infidelity(),
     PostHocAccuracy(),
-]  # fmt: skip
+]
 
 
 def credited(*credit: float, total: float | None = 1.0) -> Attribution:

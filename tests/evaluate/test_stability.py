@@ -29,9 +29,7 @@ def scaled(factor: float) -> TableGame:
 
 def test_max_sensitivity_by_hand():
     assert max_sensitivity(shapley, COOKIES, [COOKIES]) == 0.0
-    assert max_sensitivity(shapley, COOKIES, [scaled(1.1), scaled(0.7)]) == pytest.approx(
-        0.3
-    )  # linear: moves by the factor
+    assert max_sensitivity(shapley, COOKIES, [scaled(1.1), scaled(0.7)]) == pytest.approx(0.3)  # linear: moves by the factor
     ignores = lambda game: Attribution(game.players, np.array([1.0, 2.0]), None, "constant")  # noqa: E731
     assert max_sensitivity(ignores, COOKIES, [scaled(5)]) == 0.0
 

@@ -70,9 +70,7 @@ def test_of_an_answer_of_one_token_there_is_one_target(builtin):
 
 def test_the_result_states_how_it_came_about(explained):
     facts = explained.provenance
-    assert (
-        facts["architecture"] == "LlamaForCausalLM" and facts["removal"] == "rebuild" and facts["players"] == "passage"
-    )
+    assert facts["architecture"] == "LlamaForCausalLM" and facts["removal"] == "rebuild" and facts["players"] == "passage"
     assert explained.said.text == SAID
     assert explained.said.source == "generated: do_sample=False, num_beams=1, max_new_tokens=128"
     assert (facts["prompt tokens"], facts["answer tokens"], facts["passes"]) == (24, 6, 8)
@@ -123,9 +121,7 @@ def test_a_rendered_chat_gets_no_second_begin_token_and_the_result_says_so():
 
 
 def test_a_context_put_into_a_chat_template_says_so():
-    e = explain(
-        None, answering("qwen3", chat=True), context=["It is good."], query="Is it?", answer="It", methods="loo"
-    )
+    e = explain(None, answering("qwen3", chat=True), context=["It is good."], query="Is it?", answer="It", methods="loo")
     assert any("chat template" in note for note in e.notes) and "<|user|>" in e.text
     assert e.players == ("It is good.",)
 
@@ -143,9 +139,7 @@ def test_white_space_in_the_answer_is_shown_as_what_it_is():
 @pytest.mark.parametrize("removal", ["rebuild", "attention"])
 def test_what_an_encoder_decoder_has_said_so_far_plays(removal):
     model = answering("t5")
-    e = explain(
-        "A good film.", model, answer="It is", prefix="A bad", players="words", removal=removal, methods="shapley"
-    )
+    e = explain("A good film.", model, answer="It is", prefix="A bad", players="words", removal=removal, methods="shapley")
     assert e.players == ("A", "good", "film", ".", "A (2)", "bad") and e.pair == "A bad"
     subject = answer_subject(model, "A good film.", answer="It is", prefix="A bad", players="word", removal=removal)
     coalition = np.array([[True, True, True, True, True, False]])
@@ -271,9 +265,13 @@ def test_what_decides_the_payoffs_decides_the_name_of_the_game(builtin):
 
     assert named() == named(memory=1e8)
     others = [
-        named(answer="Anna works as a pilot ."), named(query="Where does Anna live ?"), named(removal="attention"),
-        named(rather_than="Anna works as a pilot ."), named(context=FACTS[:2]), named(players=FACTS[1:]),
-    ]  # fmt: skip
+        named(answer="Anna works as a pilot ."),
+        named(query="Where does Anna live ?"),
+        named(removal="attention"),
+        named(rather_than="Anna works as a pilot ."),
+        named(context=FACTS[:2]),
+        named(players=FACTS[1:]),
+    ]
     assert len({named(), *others}) == 1 + len(others)
 
 
@@ -308,9 +306,7 @@ def test_the_subject_says_what_the_model_reads(builtin):
     assert subject.outputs == list(range(len(prompt) - 1, len(prompt) + len(said) - 1))
     owned = [builtin.tokenizer.decode([subject.ids[i] for i in subject.groups[p]]) for p in subject.players]
     assert [text.strip() for text in owned] == FACTS
-    assert len(subject.owner) == len(subject.ids) and subject.by_player(np.ones(len(subject.ids))).sum() == len(
-        subject.ids
-    )
+    assert len(subject.owner) == len(subject.ids) and subject.by_player(np.ones(len(subject.ids))).sum() == len(subject.ids)
 
 
 class Broken(torch.nn.Module):
@@ -360,8 +356,14 @@ def test_what_the_model_cannot_read_is_refused():
     with pytest.raises(InvalidInput, match="no chat template"):
         explain([{"role": "user", "content": "It is good."}], model, answer="It is")
     with pytest.raises(InvalidInput, match="merges"):
-        explain("A gripping film.", model, answer="It is", players={"grip": (2, 4), "ping": (4, 10)}, removal="attention",
-                fixed="film.")  # fmt: skip
+        explain(
+            "A gripping film.",
+            model,
+            answer="It is",
+            players={"grip": (2, 4), "ping": (4, 10)},
+            removal="attention",
+            fixed="film.",
+        )
     model.model.lm_head = Broken()
     with pytest.raises(BadPayoff, match="log-probability nan"):
         explain("A film. It is good.", model, answer="It is", methods="loo")

@@ -24,14 +24,16 @@ MODEL = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, Y)
 def two_kinds() -> pd.DataFrame:
     """Two clouds of rows, 30 and 10, that every kind of column tells apart; some cells are missing."""
     first = np.arange(40) < 30
-    frame = pd.DataFrame({
-        "years": np.where(first, 20, 60) + np.arange(40) % 3,
-        "town": pd.Categorical(np.where(first, "A", "B")),
-        "member": pd.array(first, dtype="boolean"),
-        "since": pd.to_datetime(np.where(first, "2020-01-01", "2024-01-01")),
-        "pay": np.where(first, 1.0, np.nan),
-        "name": np.where(first, "x", "y").astype(object),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "years": np.where(first, 20, 60) + np.arange(40) % 3,
+            "town": pd.Categorical(np.where(first, "A", "B")),
+            "member": pd.array(first, dtype="boolean"),
+            "since": pd.to_datetime(np.where(first, "2020-01-01", "2024-01-01")),
+            "pay": np.where(first, 1.0, np.nan),
+            "name": np.where(first, "x", "y").astype(object),
+        }
+    )
     frame.loc[[3, 35], "since"] = pd.NaT
     frame.loc[5, "member"] = pd.NA
     return frame
@@ -73,12 +75,14 @@ def test_medoids_are_nearer_to_the_whole_background_than_a_draw():
     """Mean error over 20 seeds against the credit of all 300 rows."""
     whole = explain_rows(X[:20], MODEL, X).credit
     error = {
-        by: np.mean([
-            np.abs(explain_rows(X[:20], MODEL, X, most_background=15, background_by=by, seed=s).credit - whole).mean()
-            for s in range(20)
-        ])
+        by: np.mean(
+            [
+                np.abs(explain_rows(X[:20], MODEL, X, most_background=15, background_by=by, seed=s).credit - whole).mean()
+                for s in range(20)
+            ]
+        )
         for by in ("draw", "medoids")
-    }  # fmt: skip
+    }
     assert error["medoids"] < 0.8 * error["draw"]
 
 

@@ -58,9 +58,7 @@ def test_a_door_has_the_settings_of_its_request_and_no_others(door):
 def test_every_door_gives_the_same_answer():
     text = "A gripping film."
     assert (
-        explain(text, methods="loo")["loo"]
-        == explain_text(text, methods="loo")["loo"]
-        == Explainer(methods="loo")(text)["loo"]
+        explain(text, methods="loo")["loo"] == explain_text(text, methods="loo")["loo"] == Explainer(methods="loo")(text)["loo"]
     )
     pictured = {"methods": "loo", "players": (2, 2)}
     assert explain(PICTURE, **pictured)["loo"] == explain_picture(PICTURE, **pictured)["loo"]

@@ -55,9 +55,7 @@ def test_words_get_what_their_pieces_get(bert):
         words = explain(TEXT, bert, methods=method)[method]
         tokens = explain(TEXT, bert, methods=method, players="token")
         pieces: dict[str, float] = {}
-        owner = {
-            t.shown: w.player for t, w in zip(tokens.tokens, explain(TEXT, bert, methods=method).tokens, strict=True)
-        }
+        owner = {t.shown: w.player for t, w in zip(tokens.tokens, explain(TEXT, bert, methods=method).tokens, strict=True)}
         for token in tokens.tokens:
             if token.player in tokens[method].players:
                 pieces[owner[token.shown]] = pieces.get(owner[token.shown], 0.0) + tokens[method][token.player]
@@ -174,9 +172,7 @@ def test_a_model_may_come_as_a_pair_a_pipeline_or_a_folder(bert, tmp_path):
     pipeline = TextClassificationPipeline(model=bert.model, tokenizer=bert.tokenizer)
     expected = explain(TEXT, bert, methods="leave-one-out")["leave-one-out"].credit
     for given in ((bert.model, bert.tokenizer), (pipeline,), (tmp_path,), (str(tmp_path),)):
-        np.testing.assert_allclose(
-            explain(TEXT, *given, methods="leave-one-out")["leave-one-out"].credit, expected, atol=1e-6
-        )
+        np.testing.assert_allclose(explain(TEXT, *given, methods="leave-one-out")["leave-one-out"].credit, expected, atol=1e-6)
     with pytest.raises(InvalidInput, match="tokenizer"):
         explain(TEXT, bert.model)
 
@@ -187,9 +183,7 @@ def test_a_picture_may_come_as_a_path_an_image_or_an_array(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
     picture = Image.fromarray(pixels)
     picture.save(tmp_path / "a.png")
-    results = [
-        explain(given, image_model(), methods="leave-one-out") for given in (pixels, picture, tmp_path / "a.png")
-    ]
+    results = [explain(given, image_model(), methods="leave-one-out") for given in (pixels, picture, tmp_path / "a.png")]
     for other in results[1:]:
         np.testing.assert_array_equal(other["leave-one-out"].credit, results[0]["leave-one-out"].credit)
 
@@ -266,9 +260,7 @@ def test_a_model_that_returns_nan_is_refused():
 def test_a_model_without_attentions_keeps_its_other_methods():
     model = text_model("bert")
     forward = model.model.forward
-    model.model.forward = lambda *args, output_attentions=False, **kwargs: forward(
-        *args, **kwargs
-    )  # it never gives them
+    model.model.forward = lambda *args, output_attentions=False, **kwargs: forward(*args, **kwargs)  # it never gives them
     explanation = explain(TEXT, model, methods=["leave-one-out", "attention", "flow"])
     assert set(explanation.refused) == {"attention", "flow"}
     assert set(explanation.attributions) == {"leave-one-out"}

@@ -123,9 +123,7 @@ def test_the_baseline_of_a_long_text_says_how_far_it_may_be_off():
 
 @pytest.mark.slow
 def test_attention_that_looks_somewhere_differs_from_the_mask():
-    found = explain(
-        context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?", methods="flow:norm"
-    )
+    found = explain(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?", methods="flow:norm")
     assert found["flow:norm"].certificate["uniform_distance"] > 0.3
     assert any(note.startswith("Compared with uniform") for note in found.notes)
     assert found.of("Rome")["flow:norm"].top(1).players == ("Anna lives in Rome .",)
@@ -151,12 +149,14 @@ def test_the_result_says_which_heads_and_layers_were_followed():
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"methods": "shapley", "heads": "max"}, "none of the methods asked takes it"),
-     ({"methods": "flow", "heads": "median"}, "heads is 'median'"),
-     ({"methods": "flow", "layers": 7}, "layers 0 … 1"),
-     ({"methods": "flow", "answer": SAID, "rather_than": "It is bad"}, "cannot compare"),
-     ({"methods": "flow", "layers": [0, 1], "family": "t5"}, "need one of its layers")],
-)  # fmt: skip
+    [
+        ({"methods": "shapley", "heads": "max"}, "none of the methods asked takes it"),
+        ({"methods": "flow", "heads": "median"}, "heads is 'median'"),
+        ({"methods": "flow", "layers": 7}, "layers 0 … 1"),
+        ({"methods": "flow", "answer": SAID, "rather_than": "It is bad"}, "cannot compare"),
+        ({"methods": "flow", "layers": [0, 1], "family": "t5"}, "need one of its layers"),
+    ],
+)
 def test_what_is_refused_says_what_works(settings, said):
     family = settings.pop("family", "gpt2")
     model = answering(family) if "answer" in settings else text_model(family)

@@ -78,14 +78,19 @@ def test_a_pad_row_of_zeros_can_be_left_for_another_baseline(family):
 
 @pytest.mark.parametrize(
     ("methods", "settings", "said"),
-    [("shapley", {"layer": 1}, "layer is 1, and none of the methods asked takes it; those that do are integrated-gradients"),
-     ("saliency", {"baseline": "zero"}, "baseline is 'zero', and none of the methods asked takes it"),
-     ("ig", {"layer": 5}, "layer is 5; give a number from 0 to 1"), ("ig", {"baseline": "snow"}, "baseline is 'snow'"),
-     ("ig", {"samples": 9}, "samples is 9, and none of the methods asked takes it; those that do are gradient-shap, smooth"),
-     ("gradient-shap", {"samples": 1}, "samples is 1"), ("smoothgrad", {"noise": 0.0}, "noise above 0"),
-     ("dig", {"points": 1}, "give points"), ("ig", {"tolerance": 0}, "tolerance > 0"),
-     ("ig", {"most_steps": 0}, "give 1 ≤ steps")],
-)  # fmt: skip
+    [
+        ("shapley", {"layer": 1}, "layer is 1, and none of the methods asked takes it; those that do are integrated-gradients"),
+        ("saliency", {"baseline": "zero"}, "baseline is 'zero', and none of the methods asked takes it"),
+        ("ig", {"layer": 5}, "layer is 5; give a number from 0 to 1"),
+        ("ig", {"baseline": "snow"}, "baseline is 'snow'"),
+        ("ig", {"samples": 9}, "samples is 9, and none of the methods asked takes it; those that do are gradient-shap, smooth"),
+        ("gradient-shap", {"samples": 1}, "samples is 1"),
+        ("smoothgrad", {"noise": 0.0}, "noise above 0"),
+        ("dig", {"points": 1}, "give points"),
+        ("ig", {"tolerance": 0}, "tolerance > 0"),
+        ("ig", {"most_steps": 0}, "give 1 ≤ steps"),
+    ],
+)
 def test_settings_that_cannot_be_used_are_refused(methods, settings, said):
     with pytest.raises(InvalidInput, match=said):
         explain(TEXT, text_model("bert"), methods=methods, **settings)
@@ -110,9 +115,7 @@ def test_the_command_takes_them(tmp_path):
     assert drawn["discretised-integrated-gradients"]["certificate"]["points"] == 4
     (tmp_path / "texts.txt").write_text("A film.\n")
     with pytest.raises(InvalidInput, match="none of the methods asked takes it"):
-        CliRunner().invoke(
-            command, [str(tmp_path / "texts.txt"), "--methods", "loo", "--layer", "1"], catch_exceptions=False
-        )
+        CliRunner().invoke(command, [str(tmp_path / "texts.txt"), "--methods", "loo", "--layer", "1"], catch_exceptions=False)
 
 
 class Cliff(torch.nn.Module):
@@ -181,9 +184,7 @@ def test_integrated_gradients_of_an_answer_share_its_log_probability():
     for name in ("integrated-gradients", "gradient-shap"):
         one = found[name]
         assert_allclose(one.total + one.baseline, everybody, atol=1e-6)
-        assert abs(one.unshared) < 1e-2 * np.abs(one.credit).sum() + 8 * np.sum(
-            one.stderr if one.stderr is not None else 0
-        )
+        assert abs(one.unshared) < 1e-2 * np.abs(one.credit).sum() + 8 * np.sum(one.stderr if one.stderr is not None else 0)
     assert found.players == found["sequential-integrated-gradients"].players
 
 
@@ -193,8 +194,9 @@ def test_an_answer_rather_than_another():
         explain(PROMPT, model, answer=said, methods="input-x-gradient", players="word", target="answer")
         for said in (ANSWER, " A bad shot.")
     )
-    both = explain(PROMPT, model, answer=ANSWER, rather_than=" A bad shot.", methods="input-x-gradient", players="word",
-                   target="answer")  # fmt: skip
+    both = explain(
+        PROMPT, model, answer=ANSWER, rather_than=" A bad shot.", methods="input-x-gradient", players="word", target="answer"
+    )
     name = "input-x-gradient"
     assert_allclose(both[name].credit, one[name].credit - two[name].credit, atol=1e-6)
     with pytest.raises(InvalidInput, match="two answers are compared"):
@@ -232,8 +234,9 @@ def test_every_method_on_every_family_of_answers(family):
 def test_steep_built_in_answers_are_refused_rather_than_guessed():
     """Its attention is nearly hard, so almost all of its change lies between two neighbouring points of any path."""
     facts = ["Anna lives in Rome .", "Boris owns a dog ."]
-    found = explain(context=facts, query="Where does Anna live ?", methods="leave-one-out,ig,gradient-shap", target="answer",
-                    most_steps=64)  # fmt: skip
+    found = explain(
+        context=facts, query="Where does Anna live ?", methods="leave-one-out,ig,gradient-shap", target="answer", most_steps=64
+    )
     assert set(found.refused) == {"integrated-gradients", "gradient-shap"}
     said = found.refused["integrated-gradients"]
     assert "most_steps" in said and "or use a game such as shapley" in said  # an answer has no payoff 'logit'

@@ -41,13 +41,19 @@ def test_a_turn_that_the_template_cuts_owns_only_its_words():
 
 @pytest.mark.parametrize(
     ("prompt", "asked", "said"),
-    [([{"role": "user", "content": " \n"}], {}, "every message is empty or only spaces"),
-     (PADDED, {"players": "turn"}, "no turn with words comes before the last one.*players='sentence'"),
-     (PADDED, {"rather_than": " "}, "rather_than is ' ': there is nothing to credit"),
-     (TEXT, {"players": ["A gripping film.", "film. It"]}, r"players\[1\] is 'film. It', which is in the prompt only before"),
-     (TEXT, {"answer": None, "generate": {"nonsense": 1}}, "cannot generate with .*nonsense=1"),
-     (TEXT, {"answer": None, "generate": {"max_new_tokens": 0}}, "max_new_tokens is 0")],
-)  # fmt: skip
+    [
+        ([{"role": "user", "content": " \n"}], {}, "every message is empty or only spaces"),
+        (PADDED, {"players": "turn"}, "no turn with words comes before the last one.*players='sentence'"),
+        (PADDED, {"rather_than": " "}, "rather_than is ' ': there is nothing to credit"),
+        (
+            TEXT,
+            {"players": ["A gripping film.", "film. It"]},
+            r"players\[1\] is 'film. It', which is in the prompt only before",
+        ),
+        (TEXT, {"answer": None, "generate": {"nonsense": 1}}, "cannot generate with .*nonsense=1"),
+        (TEXT, {"answer": None, "generate": {"max_new_tokens": 0}}, "max_new_tokens is 0"),
+    ],
+)
 def test_refusals_name_the_argument_and_the_remedy(prompt, asked, said):
     with pytest.raises(InvalidInput, match=said):
         answer_subject(answering("gpt2", chat=True), prompt, **({"answer": "It"} | asked))
@@ -100,9 +106,7 @@ def test_words_that_the_tokenizer_does_not_know_are_named():
     """They are all read as one token, so a fluent-looking answer may rest on nothing."""
     found = explain("It is good. 🎬 is bad.", answering("llama"), answer="good", methods="leave-one-out")
     assert any("does not know '🎬'" in note and "<unk>" in note for note in found.notes)
-    assert not any(
-        "does not know" in note for note in explain("It is good. It is.", answering("llama"), answer="It").notes
-    )
+    assert not any("does not know" in note for note in explain("It is good. It is.", answering("llama"), answer="It").notes)
 
 
 def _paid(prompts, answer):
@@ -121,9 +125,7 @@ def test_a_string_that_occurs_more_often_than_it_is_listed_is_named(model):
 def test_spans_are_whole_numbers_of_any_kind():
     asked = {"answer": " good", "methods": "leave-one-out"}
     plain = explain(TEXT, _paid, players={"a": (0, 16)}, fixed=(20, 25), **asked)
-    drawn = explain(
-        TEXT, _paid, players={"a": (np.int64(0), np.int64(16))}, fixed=(np.int64(20), np.int64(25)), **asked
-    )
+    drawn = explain(TEXT, _paid, players={"a": (np.int64(0), np.int64(16))}, fixed=(np.int64(20), np.int64(25)), **asked)
     assert plain["leave-one-out"].credit == drawn["leave-one-out"].credit
     for players in ([(0.7, 16.2)], {"a": (0.0, 16.0)}, [("0", "16")]):
         with pytest.raises(InvalidInput, match=r"write a string of the prompt, or \(start, stop\)"):

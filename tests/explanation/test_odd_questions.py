@@ -84,10 +84,12 @@ def test_an_answer_ends_at_a_stop_string():
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"num_return_sequences": 2, "num_beams": 2}, "num_return_sequences is 2, and one answer is explained"),
-     ({"max_length": 90, "max_new_tokens": 4}, "max_length and max_new_tokens are both given"),
-     ({"max_length": 3}, r"max_length is 3; give a number of at least \d+, because \d+ tokens are there already")],
-)  # fmt: skip
+    [
+        ({"num_return_sequences": 2, "num_beams": 2}, "num_return_sequences is 2, and one answer is explained"),
+        ({"max_length": 90, "max_new_tokens": 4}, "max_length and max_new_tokens are both given"),
+        ({"max_length": 3}, r"max_length is 3; give a number of at least \d+, because \d+ tokens are there already"),
+    ],
+)
 def test_settings_that_would_be_ignored_are_refused(settings, said):
     with pytest.raises(InvalidInput, match=said):
         answer_subject(answering("gpt2"), TEXT, generate=settings)

@@ -24,15 +24,17 @@ from accredit.models import as_array_model
 from accredit.models.rows import as_row_model
 
 RNG = np.random.default_rng(0)
-DATA = pd.DataFrame({
-    "age": RNG.integers(20, 60, 60), "pay": RNG.normal(2000, 300, 60), "town": RNG.choice(["A", "B", "C"], 60),
-    "member": RNG.random(60) < 0.5,
-})  # fmt: skip
+DATA = pd.DataFrame(
+    {
+        "age": RNG.integers(20, 60, 60),
+        "pay": RNG.normal(2000, 300, 60),
+        "town": RNG.choice(["A", "B", "C"], 60),
+        "member": RNG.random(60) < 0.5,
+    }
+)
 WORTH = (DATA["age"] > 40) * 1.0 + (DATA["town"] == "A") * 2 + DATA["pay"] / 1000
 STAYS = np.where(WORTH > 3.2, "stays", "goes")
-COLUMNS = make_column_transformer(
-    (StandardScaler(), ["age", "pay"]), (OneHotEncoder(), ["town"]), remainder="passthrough"
-)
+COLUMNS = make_column_transformer((StandardScaler(), ["age", "pay"]), (OneHotEncoder(), ["town"]), remainder="passthrough")
 MODEL = make_pipeline(COLUMNS, LogisticRegression()).fit(DATA, STAYS)
 TRAIN, ROWS = DATA[30:], DATA[:2]
 EXPECTED = accredit.explain(ROWS, MODEL, background=TRAIN)

@@ -34,9 +34,7 @@ def with_types() -> TextModel:
 
 def cross_encoder() -> TextModel:
     """One output: how well the second text fits the first."""
-    return TextModel(
-        other_model("Albert", id2label={0: "fit"}, label2id={"fit": 0}).model, with_types().tokenizer, "ranker"
-    )
+    return TextModel(other_model("Albert", id2label={0: "fit"}, label2id={"fit": 0}).model, with_types().tokenizer, "ranker")
 
 
 MODELS = {"bert": with_types, "roberta": lambda: text_model("roberta"), "cross-encoder": cross_encoder}
@@ -108,9 +106,7 @@ def test_shapley_is_that_of_the_users_own_calls(model, removal):
     def worth(coalition: tuple[int, ...]) -> float:
         stays = encoded.special | np.isin(owner, coalition)
         if removal == "mask":
-            return float(
-                own_call(model, np.where(stays, encoded.ids, model.tokenizer.mask_token_id), encoded.types)[target]
-            )
+            return float(own_call(model, np.where(stays, encoded.ids, model.tokenizer.mask_token_id), encoded.types)[target])
         types = None if encoded.types is None else encoded.types[stays]
         return float(own_call(model, encoded.ids[stays], types)[target])
 

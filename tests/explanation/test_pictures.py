@@ -26,9 +26,12 @@ COLOUR = np.random.default_rng(1).integers(0, 256, (24, 30, 3), dtype=np.uint8)
 def network(outputs: int = 3, pool: int = 3) -> torch.nn.Module:
     torch.manual_seed(0)
     return torch.nn.Sequential(
-        torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(pool), torch.nn.Flatten(),
+        torch.nn.Conv2d(3, 4, 3),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(pool),
+        torch.nn.Flatten(),
         torch.nn.Linear(4 * pool**2, outputs),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -140,8 +143,16 @@ def test_blocks_of_patches_keep_attention():
     from transformers import ViTConfig, ViTForImageClassification
 
     torch.manual_seed(0)
-    config = ViTConfig(image_size=24, patch_size=4, num_channels=1, hidden_size=16, num_hidden_layers=2,
-                       num_attention_heads=2, intermediate_size=32, num_labels=3)  # fmt: skip
+    config = ViTConfig(
+        image_size=24,
+        patch_size=4,
+        num_channels=1,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        num_labels=3,
+    )
     model = ImageModel(ViTForImageClassification(config).eval(), Preparation((24, 24), 1))
     coarse = explain(GREY, model, methods="loo,attention,rollout,flow")  # 6 × 6 patches in 3 × 3 blocks
     fine = explain(GREY, model, methods="attention", players="patches")
@@ -156,9 +167,7 @@ def test_blocks_of_patches_keep_attention():
 def test_a_large_picture_gets_a_smaller_budget_and_says_so():
     large = np.random.default_rng(0).integers(0, 256, (70, 70, 3), dtype=np.uint8)
     found = explain(large, network(pool=1), methods="shapley", players=(2, 5))
-    assert (
-        found["shapley"].payoffs == found.provenance["budget"] == 512 and "512 payoffs, the default" in found.notes[-1]
-    )
+    assert found["shapley"].payoffs == found.provenance["budget"] == 512 and "512 payoffs, the default" in found.notes[-1]
     exact = explain(large, network(pool=1), methods="shapley", players=(3, 3))
     assert exact["shapley"].exact and exact.provenance["budget"] is None
     asked = explain(large, network(pool=1), methods="shapley", players=(2, 5), budget=100)
@@ -168,9 +177,7 @@ def test_a_large_picture_gets_a_smaller_budget_and_says_so():
 def test_one_output_is_explained_as_a_number():
     found = explain(COLOUR, network(outputs=1), players=(2, 2), methods="shapley")
     assert found.payoff == "logit" and found.unit == "value"
-    assert_allclose(
-        found.prediction[0][1], as_image_model(network(1)).predict(as_image_model(network(1)).encode(COLOUR))[0]
-    )
+    assert_allclose(found.prediction[0][1], as_image_model(network(1)).predict(as_image_model(network(1)).encode(COLOUR))[0])
 
 
 def test_other_targets_keep_what_was_done_to_the_picture():

@@ -31,9 +31,7 @@ TWO = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
 THREE = np.digitize(X[:, 0] + X[:, 2], [-0.5, 0.5])
 NUMBER = X[:, 0] * 2 - X[:, 1] * X[:, 3]
 BACKGROUND = X[60:100]
-FRAME = pd.DataFrame(
-    {"age": RNG.integers(20, 60, 120), "pay": RNG.normal(size=120), "town": RNG.choice(list("ABC"), 120)}
-)
+FRAME = pd.DataFrame({"age": RNG.integers(20, 60, 120), "pay": RNG.normal(size=120), "town": RNG.choice(list("ABC"), 120)})
 OLD = (FRAME["age"] + 10 * (FRAME["town"] == "A") > 45).astype(int)
 FEW: dict[str, Any] = {"n_estimators": 8, "max_depth": 3, "random_state": 0}
 
@@ -90,8 +88,21 @@ def agree(one: TableExplanation, other: TableExplanation) -> None:
     assert_allclose(one.base, other.base, rtol=1e-12, atol=1e-14)
     if other.pairs is not None:
         assert_allclose(one.pairs, other.pairs, rtol=1e-9, atol=1e-12)
-    for name in ("players", "outputs", "values", "rows", "method", "target", "payoff", "dependence", "precision",
-                 "claims", "notes", "provenance", "model"):  # fmt: skip
+    for name in (
+        "players",
+        "outputs",
+        "values",
+        "rows",
+        "method",
+        "target",
+        "payoff",
+        "dependence",
+        "precision",
+        "claims",
+        "notes",
+        "provenance",
+        "model",
+    ):
         assert getattr(one, name) == getattr(other, name), name
 
 

@@ -18,9 +18,25 @@ RNG = np.random.default_rng(0)
 CREDIT = RNG.normal(size=(4, 3, 2))
 CLAIMS = (accredit.Claim("efficiency", "exactly", "by hand"), accredit.Claim("symmetry", "exactly", "by hand"))
 VOCABULARY = (
-    "methods", "outputs", "target", "of", "top", "items", "by_method", "show", "plot", "to_html", "to_json", "from_json",
-    "to_pandas", "to_shap", "__getitem__", "__contains__", "__len__", "__iter__",
-)  # fmt: skip
+    "methods",
+    "outputs",
+    "target",
+    "of",
+    "top",
+    "items",
+    "by_method",
+    "show",
+    "plot",
+    "to_html",
+    "to_json",
+    "from_json",
+    "to_pandas",
+    "to_shap",
+    "__getitem__",
+    "__contains__",
+    "__len__",
+    "__iter__",
+)
 
 
 def table(method="shapley", scale=1.0, pairs=False) -> TableExplanation:
@@ -28,22 +44,37 @@ def table(method="shapley", scale=1.0, pairs=False) -> TableExplanation:
     square = np.arange(4 * 3 * 3 * 2, dtype=float).reshape(4, 3, 3, 2)
     more = {"pairs": square, "pairs_index": "sii", "pairs_precision": Precision.exact()} if pairs else {}
     return TableExplanation(
-        ("age", "pay", "shapley"), ("no", "yes"), credit, base, base + CREDIT.sum(axis=1),
-        [[r * 10 + i for r in range(4)] for i in range(3)], f"{method}/closed form", target="yes", method_name=method,
-        interval=np.stack([credit - 1, credit + 1], axis=-1), precision=Precision.interval("by hand"), claims=CLAIMS,
-        apart=[(2, Precision.exact("counted"))], **more,
-    )  # fmt: skip
+        ("age", "pay", "shapley"),
+        ("no", "yes"),
+        credit,
+        base,
+        base + CREDIT.sum(axis=1),
+        [[r * 10 + i for r in range(4)] for i in range(3)],
+        f"{method}/closed form",
+        target="yes",
+        method_name=method,
+        interval=np.stack([credit - 1, credit + 1], axis=-1),
+        precision=Precision.interval("by hand"),
+        claims=CLAIMS,
+        apart=[(2, Precision.exact("counted"))],
+        **more,
+    )
 
 
 def text() -> Explanation:
     each = {
-        name: Attribution(("A", "film"), credit, 3.0, name)
-        for name, credit in (("leave-one-out", [1, 2]), ("lime", [2, 1]))
+        name: Attribution(("A", "film"), credit, 3.0, name) for name, credit in (("leave-one-out", [1, 2]), ("lime", [2, 1]))
     }
     return Explanation(
-        "A film", (("POSITIVE", 0.9),), "POSITIVE", ("A", "film"), ("flow", "leave-one-out", "lime"), each,
-        {"flow": "the model has no attention"}, others={"NEGATIVE": {"lime": each["lime"]}},
-    )  # fmt: skip
+        "A film",
+        (("POSITIVE", 0.9),),
+        "POSITIVE",
+        ("A", "film"),
+        ("flow", "leave-one-out", "lime"),
+        each,
+        {"flow": "the model has no attention"},
+        others={"NEGATIVE": {"lime": each["lime"]}},
+    )
 
 
 @pytest.mark.parametrize("result", [table(), text()], ids=["rows", "text"])
@@ -280,9 +311,20 @@ def test_a_player_is_in_an_attribution():
 def test_the_figures_of_results_are_methods():
     pytest.importorskip("matplotlib")
     rows, words = table(pairs=True), text()
-    drawn = [rows.plot.bar(), rows.plot.beeswarm(), rows.plot.waterfall(1), rows.plot.force(1), rows.plot.scatter("age"),
-             rows.plot.heatmap(), rows.plot.decision(), rows.plot.interactions(), rows.plot.interactions(row=0),
-             words.plot.bar(), words.plot.bar(method="lime"), words.plot.strip()]  # fmt: skip
+    drawn = [
+        rows.plot.bar(),
+        rows.plot.beeswarm(),
+        rows.plot.waterfall(1),
+        rows.plot.force(1),
+        rows.plot.scatter("age"),
+        rows.plot.heatmap(),
+        rows.plot.decision(),
+        rows.plot.interactions(),
+        rows.plot.interactions(row=0),
+        words.plot.bar(),
+        words.plot.bar(method="lime"),
+        words.plot.strip(),
+    ]
     assert all(ax.get_title(loc="left") for ax in drawn)
     with pytest.raises(InvalidInput, match="no flow"):
         words.plot.flow()

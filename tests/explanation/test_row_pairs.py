@@ -105,9 +105,7 @@ def test_pairs_travel_and_are_drawn(tmp_path):
 
 def test_many_columns_are_estimated_with_intervals():
     rows = RNG.normal(size=(22, 14))
-    explained = explain_rows(
-        rows[:1], lambda x: x[:, 0] * x[:, 1] + np.sin(x).sum(axis=1), rows, budget=300, interactions=True
-    )
+    explained = explain_rows(rows[:1], lambda x: x[:, 0] * x[:, 1] + np.sin(x).sum(axis=1), rows, budget=300, interactions=True)
     assert explained.pairs_precision.known is Known.INTERVAL and explained.pairs_interval.shape == (1, 14, 14, 1, 2)
     found = explained.interactions(0)
     truth = explained_product(rows[0], rows)
@@ -128,6 +126,4 @@ def test_what_cannot_be_had_is_said():
     with pytest.raises(InvalidInput, match="two players"):
         explain_rows(X[:1, :1], lambda x: x[:, 0] ** 2, X[30:45, :1], interactions=True)
     with pytest.raises(InvalidInput, match="belong together"):
-        TableExplanation(
-            ("a", "b"), ("y",), [[[1.0], [1.0]]], [0.0], [[2.0]], [[1], [2]], "m", pairs=np.zeros((1, 2, 2, 1))
-        )
+        TableExplanation(("a", "b"), ("y",), [[[1.0], [1.0]]], [0.0], [[2.0]], [[1], [2]], "m", pairs=np.zeros((1, 2, 2, 1)))

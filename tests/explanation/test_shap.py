@@ -55,9 +55,7 @@ def kinds():
 def test_one_output_has_the_shapes_and_numbers_that_shap_gives(shap, forest):
     given = shap.TreeExplainer(forest, ROWS[:30], feature_perturbation="interventional")(ROWS[30:40])
     ours = accredit.explain(ROWS[30:40], forest, background=ROWS[:30]).to_shap()
-    assert ours.values.shape == given.values.shape == (10, 4) and ours.base_values.shape == given.base_values.shape == (
-        10,
-    )
+    assert ours.values.shape == given.values.shape == (10, 4) and ours.base_values.shape == given.base_values.shape == (10,)
     assert_allclose(ours.values, given.values, atol=1e-6)
     assert_allclose(ours.base_values, given.base_values, atol=1e-6)
     assert_array_equal(ours.data, given.data)
@@ -93,12 +91,7 @@ def test_words_and_missing_cells_reach_shap(shap):
 @pytest.mark.slow
 def test_a_row_has_its_values_and_other_players_their_names(shap):
     row = TableExplanation(("a", "b"), ("y",), [[[2.0], [1.0]]], [1.0], [[4.0]], [[5], [None]], "m")[0].to_shap()
-    assert (
-        row.values.tolist() == [2.0, 1.0]
-        and float(row.base_values) == 1.0
-        and row.data[0] == 5
-        and np.isnan(row.data[1])
-    )
+    assert row.values.tolist() == [2.0, 1.0] and float(row.base_values) == 1.0 and row.data[0] == 5 and np.isnan(row.data[1])
     cookies = accredit.shapley(accredit.TableGame(("alice", "bob"), [0, 5, 3, 10])).to_shap()
     assert list(cookies.data) == ["alice", "bob"] and float(cookies.base_values) == 0.0
     assert Attribution(("x",), [1.0], None, "scores").to_shap().base_values is None
@@ -262,13 +255,11 @@ def explainers(shap, forest, kinds):
         "kernel": (shap.KernelExplainer(line.predict, ROWS[:5]), line.predict, {"silent": True}),
         "permutation": (shap.PermutationExplainer(line.predict, ROWS[:5]), line.predict, {"silent": True}),
         "exact": (shap.ExactExplainer(line.predict, ROWS[:5]), line.predict, {"silent": True}),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["trees", "trees, background", "trees, classes", "linear", "kernel", "permutation", "exact"]
-)
+@pytest.mark.parametrize("name", ["trees", "trees, background", "trees, classes", "linear", "kernel", "permutation", "exact"])
 def test_what_shaps_explainers_return_is_read(name, shap, forest, kinds):
     explainer, predict, settings = explainers(shap, forest, kinds)[name]
     try:

@@ -38,9 +38,7 @@ def solves(monkeypatch):
     """How often a unique flow is solved."""
     count = []
     solve = accredit.flow.unique.central_point
-    monkeypatch.setattr(
-        "accredit.flow.unique.central_point", lambda *args, **kwargs: count.append(1) or solve(*args, **kwargs)
-    )
+    monkeypatch.setattr("accredit.flow.unique.central_point", lambda *args, **kwargs: count.append(1) or solve(*args, **kwargs))
     return count
 
 

@@ -15,10 +15,17 @@ def sample(rows=5, players=3, outputs=2):
     rng = np.random.default_rng(0)
     credit = rng.normal(size=(rows, players, outputs))
     return TableExplanation(
-        tuple("abcdefgh"[:players]), ("no", "yes")[:outputs], credit, np.array([1.0, -1.0])[:outputs],
-        np.array([1.0, -1.0])[:outputs] + credit.sum(axis=1), [[r * 10 + i for r in range(rows)] for i in range(players)],
-        "shapley", target=("no", "yes")[outputs - 1], payoff="logit", model="forest",
-    )  # fmt: skip
+        tuple("abcdefgh"[:players]),
+        ("no", "yes")[:outputs],
+        credit,
+        np.array([1.0, -1.0])[:outputs],
+        np.array([1.0, -1.0])[:outputs] + credit.sum(axis=1),
+        [[r * 10 + i for r in range(rows)] for i in range(players)],
+        "shapley",
+        target=("no", "yes")[outputs - 1],
+        payoff="logit",
+        model="forest",
+    )
 
 
 def test_credits_and_base_value_add_up():

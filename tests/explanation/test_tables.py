@@ -100,9 +100,7 @@ def test_a_link_or_a_product_is_not_taken_for_a_sum_of_columns():
 def test_the_row_is_explained_as_it_is():
     """2.9 beside whole numbers was once cast to 2."""
     background = np.arange(12).reshape(4, 3)
-    explained = accredit.explain(
-        [[2.9, 300, 0.4]], lambda rows: rows @ [1.0, 1.0, 1.0], background=background.astype(np.uint8)
-    )
+    explained = accredit.explain([[2.9, 300, 0.4]], lambda rows: rows @ [1.0, 1.0, 1.0], background=background.astype(np.uint8))
     assert explained.prediction[0, 0] == pytest.approx(2.9 + 300 + 0.4)
     framed = pd.DataFrame(background, columns=list("abc"))
     explained = accredit.explain({"a": 2.9, "b": 1, "c": 2}, lambda rows: rows["a"], background=framed)
@@ -244,9 +242,13 @@ def test_a_function_that_returns_chances_can_say_so():
 
 @pytest.mark.parametrize(
     ("payoff", "said"),
-    [("entropie", "probability, margin, loss, correctness"), (3, "payoff is 3"), (float, "payoff is"),
-     (lambda p: p, "one number for each")],
-)  # fmt: skip
+    [
+        ("entropie", "probability, margin, loss, correctness"),
+        (3, "payoff is 3"),
+        (float, "payoff is"),
+        (lambda p: p, "one number for each"),
+    ],
+)
 def test_other_payoffs_are_refused(payoff, said):
     with pytest.raises(AccreditError, match=said):
         accredit.explain(X[:1], TREES, background=X[50:60], payoff=payoff)

@@ -64,9 +64,7 @@ def networks(count: int, seed: int):
             return np.where(rng.random(shape) < 0.25, 0.0, 10.0 ** np.clip(low + powers, -307, 149.9))
 
         capacity = draw(layers, tokens, tokens)
-        ends = (
-            (capacity[-1].sum(axis=1), capacity[0].sum(axis=0)) if rng.random() < 0.5 else (draw(tokens), draw(tokens))
-        )
+        ends = (capacity[-1].sum(axis=1), capacity[0].sum(axis=0)) if rng.random() < 0.5 else (draw(tokens), draw(tokens))
         yield LayeredNetwork(capacity, *ends)
 
 
@@ -114,8 +112,9 @@ def test_one_wide_edge_does_not_hide_the_others(wide):
     given = {"normalise": False, "residual": 0}
     assert joint_flow(capacity, rule="l2", **given).total == pytest.approx(4, rel=1e-9)
     assert joint_flow(capacity, rule="shapley", **given).total == pytest.approx(4, rel=1e-9)
-    assert flow_report(capacity, trials=0, flow=unique_flow(LayeredNetwork(np.ones((2, 2, 2)), [2, 2], [2, 2])),
-                       **given).max_flow == pytest.approx(4)  # fmt: skip
+    assert flow_report(
+        capacity, trials=0, flow=unique_flow(LayeredNetwork(np.ones((2, 2, 2)), [2, 2], [2, 2])), **given
+    ).max_flow == pytest.approx(4)
     assert pairwise_flow(capacity, **given).tolist() == [[2, 2], [2, 2]]
 
 

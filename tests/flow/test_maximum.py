@@ -102,9 +102,7 @@ def test_the_wider_the_pipes_at_the_end_the_less_is_gained_by_widening_one():
     for _ in range(6):
         network = LayeredNetwork.from_attention(rng.dirichlet(np.full(3, 0.4), size=(2, 3)))
         flows = MaximumFlows(network)
-        v = np.array([flows.value(demand=network.demand * np.array(s) / 2) for s in np.ndindex(3, 3, 3)]).reshape(
-            3, 3, 3
-        )
+        v = np.array([flows.value(demand=network.demand * np.array(s) / 2) for s in np.ndindex(3, 3, 3)]).reshape(3, 3, 3)
         for i in range(3):
             for j in range(3):
                 assert np.diff(np.diff(v, axis=i), axis=j).max() < 1e-7

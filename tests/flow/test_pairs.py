@@ -103,9 +103,7 @@ def test_intervals_are_reached_by_max_flows():
         only = maximum_flow(LayeredNetwork(network.capacity, network.supply, np.eye(6)[j] * network.demand))
         assert only.value == pytest.approx(high, abs=1e-11)
         demand[j] = low
-        assert maximum_flow(LayeredNetwork(network.capacity, network.supply, demand)).value == pytest.approx(
-            whole, abs=1e-10
-        )
+        assert maximum_flow(LayeredNetwork(network.capacity, network.supply, demand)).value == pytest.approx(whole, abs=1e-10)
         demand[j] = max(0.0, low - 1e-3)
         if low > 1e-3:
             shrunk = maximum_flow(LayeredNetwork(network.capacity, network.supply, demand)).value

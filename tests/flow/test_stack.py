@@ -73,9 +73,7 @@ def test_the_joint_flow_is_that_of_the_explicit_graph(outputs, seed):
     assert flow.value == pytest.approx(flow.certificate.max_flow, abs=1e-6)
     most = [explicit(**tensors, outputs=outputs, sinks=[k]) for k in range(7)]
     rest = [explicit(**tensors, outputs=outputs, sinks=set(range(7)) - {k}) for k in range(7)]
-    assert_allclose(
-        credit_intervals(FlowGame(network)), np.column_stack([flow.value - np.array(rest), most]), atol=1e-4
-    )
+    assert_allclose(credit_intervals(FlowGame(network)), np.column_stack([flow.value - np.array(rest), most]), atol=1e-4)
 
 
 def test_pairwise_flows_are_those_of_the_explicit_graph():

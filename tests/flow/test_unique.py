@@ -109,9 +109,10 @@ def test_barrier_maximises_its_own_objective():
     other = maximum_flow(network)
     for _ in range(20):  # towards other flows, and around random cycles
         share = rng.uniform(1e-6, 1e-4)
-        mix = [(1 - share) * a + share * b for a, b in zip(
-            (point.edges, point.supply, point.demand), (other.edges, other.supply, other.demand), strict=True
-        )]  # fmt: skip
+        mix = [
+            (1 - share) * a + share * b
+            for a, b in zip((point.edges, point.supply, point.demand), (other.edges, other.supply, other.demand), strict=True)
+        ]
         assert objective(*mix) < best + 1e-12
         cycle = np.zeros_like(point.edges)
         (i, k), (j, m) = rng.choice(5, 2, replace=False), rng.choice(5, 2, replace=False)
@@ -126,12 +127,9 @@ def test_l2_has_the_least_squares_of_all_max_flows():
     squares = (flow.edges**2).sum() + (flow.supply**2).sum() + (flow.demand**2).sum()
     for other in (maximum_flow(network), unique_flow(network, "barrier", epsilon=1e-9)):
         inner = sum(
-            (a * b).sum()
-            for a, b in ((flow.edges, other.edges), (flow.supply, other.supply), (flow.demand, other.demand))
+            (a * b).sum() for a, b in ((flow.edges, other.edges), (flow.supply, other.supply), (flow.demand, other.demand))
         )
-        assert (
-            inner >= squares - 1e-6
-        )  # the least-norm point of a convex set: ⟨f, g - f⟩ ≥ 0 for every other max flow g
+        assert inner >= squares - 1e-6  # the least-norm point of a convex set: ⟨f, g - f⟩ ≥ 0 for every other max flow g
 
 
 def test_l2_is_the_same_beside_an_edge_that_is_wider_than_any_flow():

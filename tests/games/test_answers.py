@@ -88,8 +88,12 @@ def test_only_the_value_is_earned_by_the_context(builtin):
 
 
 def test_views_are_sums_and_ask_nothing_again(builtin):
-    game = answer_game(builtin, context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?",
-                       answer="Anna lives in Rome . Boris owns a dog .")  # fmt: skip
+    game = answer_game(
+        builtin,
+        context=["Anna lives in Rome .", "Boris owns a dog ."],
+        query="Where does Anna live ?",
+        answer="Anna lives in Rome . Boris owns a dog .",
+    )
     tokens = game.payoff(from_index(np.arange(4), 2))
     before = game.pays.reader.tokens
     every = from_index(np.arange(4), 2)
@@ -97,17 +101,20 @@ def test_views_are_sums_and_ask_nothing_again(builtin):
     assert_allclose(game.whole("mean").payoff(every), tokens.mean(axis=1))
     assert_allclose(game.whole("probability").payoff(every), np.exp(tokens.sum(axis=1)))
     assert game.sentences().outputs == ("Anna lives in Rome .", "Boris owns a dog .")
-    assert_allclose(
-        game.sentences().payoff(every), np.stack([tokens[:, :5].sum(axis=1), tokens[:, 5:].sum(axis=1)], axis=1)
-    )
+    assert_allclose(game.sentences().payoff(every), np.stack([tokens[:, :5].sum(axis=1), tokens[:, 5:].sum(axis=1)], axis=1))
     assert_allclose(game.token("Rome").payoff(every), tokens[:, 3])
     assert_allclose(game.token(-1).payoff(every), tokens[:, -1])
     assert game.pays.reader.tokens == before
 
 
 def test_rather_than_another_answer(builtin):
-    game = answer_game(builtin, context=["Anna lives in Rome .", "Anna lives in Oslo ."], query="Where does Anna live ?",
-                       answer="Anna lives in Oslo .", rather_than="Anna lives in Rome .")  # fmt: skip
+    game = answer_game(
+        builtin,
+        context=["Anna lives in Rome .", "Anna lives in Oslo ."],
+        query="Where does Anna live ?",
+        answer="Anna lives in Oslo .",
+        rather_than="Anna lives in Rome .",
+    )
     assert_allclose(game.whole().payoff(from_index(np.arange(4), 2)), [0, -8, 8, 8], atol=1e-3)
     assert game.provenance["rather than"] == "Anna lives in Rome ."
 
@@ -122,9 +129,7 @@ def test_a_filler_takes_the_place_of_a_part(builtin):
         removal="filler",
         filler="Peter speaks Dutch .",
     )
-    plain = answer_game(
-        builtin, context=["Peter speaks Dutch .", context[1]], query=query, answer="Anna lives in Rome ."
-    )
+    plain = answer_game(builtin, context=["Peter speaks Dutch .", context[1]], query=query, answer="Anna lives in Rome .")
     assert_allclose(game.payoff(np.array([[False, True]])), plain.payoff(np.array([[True, True]])))
 
 
@@ -161,10 +166,7 @@ def test_a_function_of_prompts_is_asked_in_the_same_way(builtin):
 
     def hosted(prompts, answer):
         return np.concatenate(
-            [
-                answer_game(builtin, p, answer, players={"first word": (0, 1)}).payoff(np.array([[True]]))
-                for p in prompts
-            ]
+            [answer_game(builtin, p, answer, players={"first word": (0, 1)}).payoff(np.array([[True]])) for p in prompts]
         )
 
     game = asked_game(hosted, context=made.context, query=made.query, answer=made.answer)
@@ -205,18 +207,29 @@ REFUSED = {
 def test_bad_input_is_refused_with_the_call_that_works(builtin, case):
     how, reason = REFUSED[case]
     with pytest.raises(InvalidInput, match=reason):
-        answer_game(builtin, "Anna lives in Rome . Where does Anna live ?",
-                    **({"answer": "Anna lives in Rome .", "fixed": "Where does Anna live ?"} | how))  # fmt: skip
+        answer_game(
+            builtin,
+            "Anna lives in Rome . Where does Anna live ?",
+            **({"answer": "Anna lives in Rome .", "fixed": "Where does Anna live ?"} | how),
+        )
 
 
 @pytest.mark.parametrize(
     "form",
     [
-        {"context": []}, {"context": "Anna"}, {"context": ["a"], "query": ""}, {"prompt": "a", "query": "b"}, {},
-        {"context": ["a"], "query": "b", "template": "{query}"}, {"context": ["a"], "query": "b", "separator": "--"},
-        {"prompt": ""}, {"prompt": [{"role": "user"}]}, {"prompt": np.array([[1.5]])}, {"prompt": [9999]},
+        {"context": []},
+        {"context": "Anna"},
+        {"context": ["a"], "query": ""},
+        {"prompt": "a", "query": "b"},
+        {},
+        {"context": ["a"], "query": "b", "template": "{query}"},
+        {"context": ["a"], "query": "b", "separator": "--"},
+        {"prompt": ""},
+        {"prompt": [{"role": "user"}]},
+        {"prompt": np.array([[1.5]])},
+        {"prompt": [9999]},
     ],
-)  # fmt: skip
+)
 def test_prompts_that_are_none_are_refused(builtin, form):
     with pytest.raises(InvalidInput):
         answer_game(builtin, answer="Anna", **form)

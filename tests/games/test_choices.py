@@ -19,9 +19,7 @@ def write(tmp_path, text, name="levels.csv"):
 def test_a_table_with_one_column_per_player(tmp_path):
     game = read_choices(write(tmp_path, LEVELS))
     assert game.players == ("ann", "bob") and game.table.tolist() == [[0, 1, 4], [2, 5, 9]] and is_ordered(game)
-    named = read_choices(
-        write(tmp_path, LEVELS.replace("0,", "no,", 1).replace("\n0,", "\nno,").replace("\n1,", "\nyes,"))
-    )
+    named = read_choices(write(tmp_path, LEVELS.replace("0,", "no,", 1).replace("\n0,", "\nno,").replace("\n1,", "\nyes,")))
     assert named.levels[0] == ("no", "yes") and not is_ordered(named)
     assert has_choices(read_sheet(tmp_path / "levels.csv"))
     assert not has_choices(read_sheet(write(tmp_path, "coalition,payoff\n,0\nA,1\n", "game.csv")))

@@ -21,8 +21,12 @@ PICTURE = np.random.default_rng(3).normal(size=(1, 12, 12)).astype(np.float32)
 def test_payoffs_are_those_of_the_painted_picture(removal):
     model = image_model(dtype=torch.float64)
     game = image_game(model, PICTURE, removal=removal, target=1, payoff="logit")
-    gone = {"mean": np.full_like(PICTURE, PICTURE.mean()), "zero": PICTURE * 0, 0.25: PICTURE * 0 + 0.25,
-            "blur": gaussian_filter(PICTURE, (0, 2, 2))}[removal]  # fmt: skip
+    gone = {
+        "mean": np.full_like(PICTURE, PICTURE.mean()),
+        "zero": PICTURE * 0,
+        0.25: PICTURE * 0 + 0.25,
+        "blur": gaussian_filter(PICTURE, (0, 2, 2)),
+    }[removal]
     coalitions = np.random.default_rng(0).random((8, 9)) < 0.5
     for kept, earned in zip(coalitions, game.payoff(coalitions), strict=True):
         mask = np.kron(kept.reshape(3, 3), np.ones((4, 4)))[None] == 1

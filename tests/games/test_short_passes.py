@@ -19,9 +19,7 @@ def everybody(game):
     return np.ones((1, len(game.players)), bool)
 
 
-@pytest.mark.parametrize(
-    ("family", "short"), [("bert", True), ("roberta", True), ("electra", True), ("distilbert", False)]
-)
+@pytest.mark.parametrize(("family", "short"), [("bert", True), ("roberta", True), ("electra", True), ("distilbert", False)])
 @pytest.mark.parametrize("kernel", ["sdpa", "eager"])
 def test_a_classifier_that_reads_its_first_token_computes_the_last_block_there_alone(family, short, kernel):
     game = text_game(text_model(family, kernel), TEXT, removal="attention", players="token", payoff="logit")
@@ -67,9 +65,7 @@ def test_a_last_block_that_somebody_changed_is_computed_whole():
     assert game._short == _Short(True, False)
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.float32, pytest.param(torch.bfloat16, marks=pytest.mark.half_precision("bfloat16"))]
-)
+@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.bfloat16, marks=pytest.mark.half_precision("bfloat16"))])
 def test_a_first_block_that_mixes_positions_is_not_looked_up(dtype):
     model = text_model("bert", dtype=dtype)
     value = model.model.bert.encoder.layer[0].attention.self.value

@@ -29,9 +29,7 @@ def test_reads_csv_and_json_alike(tmp_path):
 
 
 def test_reads_what_spreadsheets_write(tmp_path):
-    text = '\ufeff payoff , Coalition \r\n0,\r\n1,"x, y"\r\n\r\n2,b\r\n4,b + "x, y"\r\n'.replace(
-        'b + "x, y"', '"b + x, y"'
-    )
+    text = '\ufeff payoff , Coalition \r\n0,\r\n1,"x, y"\r\n\r\n2,b\r\n4,b + "x, y"\r\n'.replace('b + "x, y"', '"b + x, y"')
     game = read_game(write(tmp_path, text))
     assert game.players == ("x, y", "b") and game.table.tolist() == [0, 1, 2, 4]
 
@@ -135,9 +133,7 @@ def test_tables_in_the_order_of_textbooks():
     """1, 2, 3, 12, 13, 23, 123, with or without nobody."""
     by_size = TableGame("abc", [0, 50, 20, 25, 75, 80, 90, 100], order="size")
     assert by_size.table.tolist() == [0, 50, 20, 75, 25, 80, 90, 100]
-    assert (
-        TableGame("abc", [50, 20, 25, 75, 80, 90, 100], order="size", nobody=0).table.tolist() == by_size.table.tolist()
-    )
+    assert TableGame("abc", [50, 20, 25, 75, 80, 90, 100], order="size", nobody=0).table.tolist() == by_size.table.tolist()
     assert TableGame("ab", [5, 3, 10], nobody=1).table.tolist() == [1, 5, 3, 10]
     with pytest.raises(InvalidInput, match="nobody=0"):
         TableGame("ab", [5, 3, 10])

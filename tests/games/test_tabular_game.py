@@ -46,10 +46,14 @@ def test_groups_of_columns_play_together():
 
 def frame(rows: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({
-        "age": rng.integers(20, 60, rows), "town": pd.Categorical(rng.choice(["A", "B", "C"], rows), ["A", "B", "C"]),
-        "pay": rng.normal(size=rows), "name": rng.choice(["x", "y"], rows),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, rows),
+            "town": pd.Categorical(rng.choice(["A", "B", "C"], rows), ["A", "B", "C"]),
+            "pay": rng.normal(size=rows),
+            "name": rng.choice(["x", "y"], rows),
+        }
+    )
 
 
 def test_pipelines_over_named_columns_of_any_type():
@@ -114,9 +118,7 @@ def test_refusals(row, background, options, message):
 
 
 def test_certain_models_have_no_finite_log_odds():
-    sure = type(
-        "Sure", (), {"fit": 0, "predict": 0, "predict_proba": lambda _s, rows: np.tile([0.0, 1.0], (len(rows), 1))}
-    )()
+    sure = type("Sure", (), {"fit": 0, "predict": 0, "predict_proba": lambda _s, rows: np.tile([0.0, 1.0], (len(rows), 1))})()
     game = tabular_game(sure, ROW, BACKGROUND, payoff="log-odds", target=1)
     with pytest.raises(BadPayoff, match="probability"):
         endpoints(game)
@@ -133,8 +135,11 @@ def test_a_decision_value_speaks_for_both_classes():
     assert np.abs(shapley(game).credit).max() > 0.01
 
 
-@pytest.mark.parametrize("model", [SVC(), LogisticRegression(), RandomForestClassifier(3, random_state=0), GaussianNB(),
-                                   DecisionTreeClassifier()], ids=lambda m: type(m).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "model",
+    [SVC(), LogisticRegression(), RandomForestClassifier(3, random_state=0), GaussianNB(), DecisionTreeClassifier()],
+    ids=lambda m: type(m).__name__,
+)
 def test_the_default_payoff_is_that_of_explain(model):
     """Two doors to one question: same unit, same worth, same target."""
     labels = np.where(BACKGROUND[:, 0] * BACKGROUND[:, 1] > 0, "in", "out")
@@ -175,8 +180,13 @@ def test_every_payoff_of_a_classifier_is_a_function_of_its_probabilities():
     def spread(chances):
         return chances.max(axis=1) - chances.min(axis=1)
 
-    expected = {"loss": -np.log(p[1]), "correctness": float(p[1] >= p[0]), "confidence": p.max(), spread: np.ptp(p),
-                "entropy": -(p * np.log(p)).sum()}  # fmt: skip
+    expected = {
+        "loss": -np.log(p[1]),
+        "correctness": float(p[1] >= p[0]),
+        "confidence": p.max(),
+        spread: np.ptp(p),
+        "entropy": -(p * np.log(p)).sum(),
+    }
     for payoff, worth in expected.items():
         game = tabular_game(model, ROW, BACKGROUND, payoff=payoff, target=1)
         assert endpoints(game)[1] == pytest.approx(worth)

@@ -46,9 +46,7 @@ def fresh(model, encoded, kept, removal):
         left = [i for i, s in zip(ids, stays, strict=True) if s]
         return by_hand(model, encoded, left or [model.tokenizer.bos_token_id])
     if removal == "mask":
-        return by_hand(
-            model, encoded, [i if s else model.tokenizer.mask_token_id for i, s in zip(ids, stays, strict=True)]
-        )
+        return by_hand(model, encoded, [i if s else model.tokenizer.mask_token_id for i, s in zip(ids, stays, strict=True)])
     if removal == "attention":
         return by_hand(model, encoded, ids, [int(s) for s in stays])
     vectors = model.model.get_input_embeddings()(torch.tensor([ids])).detach().clone()
@@ -164,9 +162,7 @@ def test_named_groups_and_the_rest_play():
 
 def counted_rows(model) -> list[int]:
     rows: list[int] = []
-    model.model.register_forward_pre_hook(
-        lambda _m, _a, given: rows.append(len(given["input_ids"])) or None, with_kwargs=True
-    )
+    model.model.register_forward_pre_hook(lambda _m, _a, given: rows.append(len(given["input_ids"])) or None, with_kwargs=True)
     return rows
 
 

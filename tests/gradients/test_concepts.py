@@ -84,9 +84,7 @@ def test_the_t_test_mistakes_the_sampling_of_a_concept_for_a_finding():
 
 def test_concept_vectors_point_from_random_to_concept():
     rng = np.random.default_rng(0)
-    direction, accuracy = concept_vector(
-        rng.normal(size=(200, 5)) + np.array([0, 3, 0, 0, -4]), rng.normal(size=(200, 5))
-    )
+    direction, accuracy = concept_vector(rng.normal(size=(200, 5)) + np.array([0, 3, 0, 0, -4]), rng.normal(size=(200, 5)))
     assert_allclose(np.linalg.norm(direction), 1)
     assert_allclose(direction, np.array([0, 3, 0, 0, -4]) / 5, atol=0.15)
     assert accuracy > 0.95
@@ -101,9 +99,7 @@ def test_concept_vectors_are_those_of_scikit_learn():
     a, b = rng.normal(size=(30, 4)) + 0.5, rng.normal(size=(30, 4)) * [1, 2, 1, 1]
     h = np.concatenate([a, b])
     theirs = (
-        LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000)
-        .fit((h - h.mean(axis=0)) / h.std(), [1] * 30 + [0] * 30)
-        .coef_[0]
+        LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit((h - h.mean(axis=0)) / h.std(), [1] * 30 + [0] * 30).coef_[0]
     )
     assert_allclose(concept_vector(a, b)[0], theirs / np.linalg.norm(theirs), atol=1e-5)
 
@@ -142,9 +138,16 @@ def test_texts_and_pictures_have_concepts():
     assert 0 <= result["bad"] <= 1 and 0 < result.certificate["p"][0] <= 1
     pictures = list(np.random.default_rng(0).normal(size=(14, 1, 12, 12)).astype(np.float32))
     result = tcav(
-        image_model(), pictures[:3], {"noise": pictures[3:6]}, pictures[6:], layer="vit.layernorm", target=0,
-        random_concepts=5, negatives=2, test="t",
-    )  # fmt: skip
+        image_model(),
+        pictures[:3],
+        {"noise": pictures[3:6]},
+        pictures[6:],
+        layer="vit.layernorm",
+        target=0,
+        random_concepts=5,
+        negatives=2,
+        test="t",
+    )
     assert 0 <= result["noise"] <= 1
 
 

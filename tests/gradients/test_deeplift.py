@@ -40,9 +40,7 @@ def test_a_product_is_shared_in_halves_and_baselines_are_averaged():
     found = deep_lift(Both(), [2.0, 3.0, 1.0], payoff="logit")
     assert_allclose(found.credit, [3.0, 3.0, np.e - 1], atol=1e-5)
     two = deep_lift(Both(), [2.0, 3.0, 1.0], baseline=[0.0, 1.0], payoff="logit")
-    assert_allclose(
-        two.credit, np.mean([found.credit, [2.0, 3.0, 0.0]], axis=0), atol=1e-5
-    )  # from 1: 6 − 1 = 1·2 + 2·1½
+    assert_allclose(two.credit, np.mean([found.credit, [2.0, 3.0, 0.0]], axis=0), atol=1e-5)  # from 1: 6 − 1 = 1·2 + 2·1½
     assert two.certificate["baselines"] == 2 and two.payoffs == 4
 
 

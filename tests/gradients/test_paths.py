@@ -115,16 +115,11 @@ def test_sequential_integrated_gradients_as_written_in_the_paper():
         here = (away + middles * (x - away)).requires_grad_(True)
         (slope,) = torch.autograd.grad(model.model(inputs_embeds=here).logits[:, 1].sum(), here)
         literal.append(float(((x - away) * slope).sum()) / 400)
-    assert_allclose(
-        sequential_integrated_gradients(model, encoded, target=1, payoff="logit").credit, literal, atol=1e-5
-    )
+    assert_allclose(sequential_integrated_gradients(model, encoded, target=1, payoff="logit").credit, literal, atol=1e-5)
 
 
 def test_sequential_integrated_gradients_of_pictures_and_rows():
-    assert (
-        sequential_integrated_gradients(image_model(), PICTURE, target=1, payoff="logit").certificate["largest gap"]
-        < 1e-3
-    )
+    assert sequential_integrated_gradients(image_model(), PICTURE, target=1, payoff="logit").certificate["largest gap"] < 1e-3
     found = sequential_integrated_gradients(Cubes(), [2.0, -1.0], payoff="logit")
     assert_allclose(found.credit, [2.0**3 - 4.0, -4.0], atol=1e-5)
 
@@ -147,9 +142,7 @@ def _literal_path(table, word, end, points, neighbours, strategy):
         return min(a, b) <= v <= max(a, b)
 
     def bent(v, here):
-        return [
-            v[c] if between(v[c], here[c], end[c]) else here[c] - (here[c] - end[c]) / points for c in range(len(v))
-        ]
+        return [v[c] if between(v[c], here[c], end[c]) else here[c] - (here[c] - end[c]) / points for c in range(len(v))]
 
     for _ in range(points - 2):
         last = table[chain[-1]]
@@ -190,9 +183,7 @@ def test_discretised_integrated_gradients_are_slopes_along_that_path():
         here = torch.from_numpy(path[k]).requires_grad_(True)
         (slope,) = torch.autograd.grad(model.model(inputs_embeds=here[None]).logits[0, 1], here)
         literal += ((path[k + 1] - path[k]) * slope.numpy()).sum(axis=1)
-    found = discretised_integrated_gradients(
-        model, encoded, target=1, points=8, neighbours=5, players="token", payoff="logit"
-    )
+    found = discretised_integrated_gradients(model, encoded, target=1, points=8, neighbours=5, players="token", payoff="logit")
     assert_allclose(found.credit, literal[1:-1], atol=1e-10)
     assert found.certificate["completeness gap"] == pytest.approx(abs(found.unshared))
     assert found.claim("efficiency").holds is Holds.NO
@@ -229,9 +220,7 @@ def test_a_block_chosen_by_number_is_captums_layer(layer):
     ids, everyone = torch.from_numpy(encoded.ids)[None], [*range(1, len(encoded) - 1), 0, len(encoded) - 1]
     away = torch.where(torch.from_numpy(encoded.special), ids, 4)
     ours = integrated_gradients(model, encoded, target=2, layer=layer, players="token", payoff="logit")
-    theirs = LayerIntegratedGradients(*_captum_layer(model, layer)).attribute(
-        ids, away, n_steps=ours.certificate["steps"]
-    )
+    theirs = LayerIntegratedGradients(*_captum_layer(model, layer)).attribute(ids, away, n_steps=ours.certificate["steps"])
     assert_allclose(ours.credit, theirs.sum(dim=-1)[0, everyone].detach(), atol=1e-4)
     assert ours.players[-2:] == ("[CLS]", "[SEP]") and abs(ours.unshared) < 1e-6
     theirs = LayerGradientXActivation(*_captum_layer(model, layer)).attribute(ids)

@@ -67,8 +67,9 @@ def _linear(x, weight, z, relevance):
 
 def test_agrees_with_captum_where_both_have_the_same_rules():
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 5), torch.nn.ReLU(),
-                              torch.nn.Linear(5, 3)).double()  # fmt: skip
+    net = torch.nn.Sequential(
+        torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3)
+    ).double()
     row = [0.5, -1.0, 2.0, 0.1]
     theirs = LRP(net).attribute(torch.tensor([row], dtype=torch.float64, requires_grad=True), target=2)[0].detach()
     assert_allclose(attn_lrp(net, row, target=2, payoff="logit").credit, theirs, atol=1e-4)
@@ -231,10 +232,14 @@ class Odd(torch.nn.Module):
 
 @pytest.mark.parametrize(
     ("what", "named"),
-    [(torch.sigmoid, "SigmoidBackward0"), (lambda x: x.cumsum(dim=1), "CumsumBackward0"),
-     (lambda x: x / x.sum(dim=1, keepdim=True), "DivBackward0"), (lambda x: x.clamp(min=0.1), "ClampBackward1"),
-     (lambda x: x ** torch.tensor([2.0, 3.0]), "PowBackward1")],
-)  # fmt: skip
+    [
+        (torch.sigmoid, "SigmoidBackward0"),
+        (lambda x: x.cumsum(dim=1), "CumsumBackward0"),
+        (lambda x: x / x.sum(dim=1, keepdim=True), "DivBackward0"),
+        (lambda x: x.clamp(min=0.1), "ClampBackward1"),
+        (lambda x: x ** torch.tensor([2.0, 3.0]), "PowBackward1"),
+    ],
+)
 def test_an_operation_without_a_rule_is_refused_by_name(what, named):
     with pytest.raises(InvalidInput, match=f"uses {named}, for which AttnLRP has no rule; use integrated-gradients"):
         attn_lrp(Odd(what), [0.5, 1.0], payoff="logit")
@@ -242,9 +247,13 @@ def test_an_operation_without_a_rule_is_refused_by_name(what, named):
 
 @pytest.mark.parametrize(
     ("what", "shares"),
-    [(lambda x: x**3, [27.0, 0.0]), (lambda x: (1 - x), [-3.0, 0.0]), (lambda x: x * x.flip(1), [6.0, 6.0]),
-     (lambda x: x * x[:, :1].pow(-2), [1 / 3, 0.0])],
-)  # fmt: skip
+    [
+        (lambda x: x**3, [27.0, 0.0]),
+        (lambda x: 1 - x, [-3.0, 0.0]),
+        (lambda x: x * x.flip(1), [6.0, 6.0]),
+        (lambda x: x * x[:, :1].pow(-2), [1 / 3, 0.0]),
+    ],
+)
 def test_powers_products_and_what_a_constant_keeps(what, shares):
     """x³ passes on all; 1 − x keeps the 1; x y gives a half to each; a negative power is a scale."""
     assert_allclose(attn_lrp(Odd(what), [3.0, 4.0], target=0, payoff="logit").credit, shares, rtol=1e-6)
@@ -252,18 +261,22 @@ def test_powers_products_and_what_a_constant_keeps(what, shares):
 
 def test_convolutions_with_fixed_statistics_pass_on_all_they_get():
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Unflatten(1, (1, 2, 2)), torch.nn.Conv2d(1, 3, 2, bias=False), torch.nn.ReLU(),
-                              torch.nn.BatchNorm2d(3), torch.nn.AvgPool2d(1), torch.nn.Flatten(),
-                              torch.nn.Linear(3, 2, bias=False)).double()  # fmt: skip
+    net = torch.nn.Sequential(
+        torch.nn.Unflatten(1, (1, 2, 2)),
+        torch.nn.Conv2d(1, 3, 2, bias=False),
+        torch.nn.ReLU(),
+        torch.nn.BatchNorm2d(3),
+        torch.nn.AvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(3, 2, bias=False),
+    ).double()
     row = [0.5, -1.0, 2.0, 0.1]
     said = net.eval()(torch.tensor([row], dtype=torch.float64))[0, 1].item()
     assert_allclose(attn_lrp(net, row, target=1, payoff="logit").credit.sum(), said, rtol=1e-9)
 
 
 def test_division_by_a_norm_is_a_scale():
-    found = attn_lrp(
-        Odd(lambda x: x / x.norm(dim=1, keepdim=True).clamp(min=1e-9)), [3.0, 4.0], target=0, payoff="logit"
-    )
+    found = attn_lrp(Odd(lambda x: x / x.norm(dim=1, keepdim=True).clamp(min=1e-9)), [3.0, 4.0], target=0, payoff="logit")
     assert_allclose(found.credit, [0.6, 0.0], atol=1e-7)
 
 

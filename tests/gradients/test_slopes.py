@@ -21,9 +21,7 @@ SCORES = (saliency, input_x_gradient, smoothgrad)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("method", SCORES)
 def test_every_family_under_both_kernels(family, method):
-    one, two = (
-        method(text_model(family, kernel), text_for(family), target=1, players="token") for kernel in ("sdpa", "eager")
-    )
+    one, two = (method(text_model(family, kernel), text_for(family), target=1, players="token") for kernel in ("sdpa", "eager"))
     assert one.total is None and np.abs(one.credit).max() > 0
     assert one.players == text_model(family).encode(text_for(family)).partition("token").players
     assert_allclose(one.credit, two.credit, atol=1e-5 * max(1, np.abs(one.credit).max()))
@@ -43,9 +41,7 @@ def test_saliency_and_input_x_gradient_agree_with_autograd_and_captum(dtype):
     )
     layer = LayerGradientXActivation(lambda i: model.model(i).logits[:, 2], model.model.bert.embeddings.word_embeddings)
     theirs = layer.attribute(ids)[0, 1:-1].sum(dim=-1).detach()
-    assert_allclose(
-        input_x_gradient(model, encoded, target=2, players="token", payoff="logit").credit, theirs, atol=1e-5
-    )
+    assert_allclose(input_x_gradient(model, encoded, target=2, players="token", payoff="logit").credit, theirs, atol=1e-5)
 
 
 def test_linear_models_have_their_weights_as_slopes():

@@ -19,16 +19,29 @@ RNG = np.random.default_rng(0)
 
 def bert():
     return transformers.BertConfig(
-        vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=12, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-    )  # fmt: skip
+        vocab_size=30,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=12,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
 
 
 def vit():
     return transformers.ViTConfig(
-        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, image_size=8, patch_size=4,
-        num_channels=1, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-    )  # fmt: skip
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        image_size=8,
+        patch_size=4,
+        num_channels=1,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
 
 
 def texts(rows=500):
@@ -46,9 +59,7 @@ def telling(x):
 
 def test_a_bert_selector_finds_the_telling_word_and_is_read_again(tmp_path):
     x = texts(500)
-    explainer = l2x(
-        Words(8, 30), 2, 1, encoder=bert(), training=Training(epochs=8, batch=32, optimiser="adam", rate=3e-3)
-    )
+    explainer = l2x(Words(8, 30), 2, 1, encoder=bert(), training=Training(epochs=8, batch=32, optimiser="adam", rate=3e-3))
     explainer.fit(x, telling, seed=0)
     shown = np.isin(x[explainer.select(x)], (1, 2))
     assert shown.mean() > 0.8
@@ -58,9 +69,7 @@ def test_a_bert_selector_finds_the_telling_word_and_is_read_again(tmp_path):
     assert again.settings()["encoder"]["model_type"] == "bert"
 
 
-@pytest.mark.parametrize(
-    ("inputs", "config"), [(Words(8, 30), bert), (Pixels((1, 8, 8), block=4), vit)], ids=["bert", "vit"]
-)
+@pytest.mark.parametrize(("inputs", "config"), [(Words(8, 30), bert), (Pixels((1, 8, 8), block=4), vit)], ids=["bert", "vit"])
 def test_masking_inside_is_replacing_outside(inputs, config):
     torch.manual_seed(0)
     _, reader = Encoder.of(config()).networks(inputs, 3, False)
@@ -92,9 +101,7 @@ def test_a_vision_transformer_reads_patches_and_is_read_again(tmp_path):
 def test_a_given_model_lends_its_weights():
     head = transformers.BertForSequenceClassification(bert())
     selector, _ = Encoder.of(head).networks(Words(8, 30), 2, True)
-    torch.testing.assert_close(
-        selector.body.embeddings.word_embeddings.weight, head.bert.embeddings.word_embeddings.weight
-    )
+    torch.testing.assert_close(selector.body.embeddings.word_embeddings.weight, head.bert.embeddings.word_embeddings.weight)
     assert selector(torch.from_numpy(texts(4)), torch.ones(4, 2) / 2).shape == (4, 8)
 
 
@@ -145,9 +152,7 @@ def one_column(x):
 
 def test_networks_of_ones_own_are_trained_saved_and_asked_for(tmp_path):
     made = lambda: (Choosing(5), Reading(5, 2))  # noqa: E731
-    explainer = l2x(Tabular(5), 2, 1, networks=made, training=replace(QUICK, rate=3e-2, epochs=10)).fit(
-        TABLE, one_column
-    )
+    explainer = l2x(Tabular(5), 2, 1, networks=made, training=replace(QUICK, rate=3e-2, epochs=10)).fit(TABLE, one_column)
     assert explainer.select(TABLE)[:, 3].mean() > 0.9
     explainer.save(tmp_path / "own")
     with pytest.raises(InvalidInput, match="networks=the_function_that_makes_them"):

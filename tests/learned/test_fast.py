@@ -125,9 +125,7 @@ def test_far_rows_are_computed_and_named_within_the_limit(fast):
 def test_rows_with_wide_intervals_are_computed(fast):
     narrow = explain_rows_fast(fast, X[620:630], model, BACKGROUND, tolerance=1e-6, fallback=10)
     assert len(narrow.provenance["computed"]) == 10
-    assert (
-        narrow.row(0).exact and str(narrow.precision).startswith("exact") and "conformal" not in str(narrow.precision)
-    )
+    assert narrow.row(0).exact and str(narrow.precision).startswith("exact") and "conformal" not in str(narrow.precision)
     assert any("with wide intervals" in note for note in narrow.notes)
 
 

@@ -166,9 +166,15 @@ def test_numbers_beyond_single_precision_are_named():
 
 @pytest.mark.parametrize(
     "made",
-    [lambda: Tabular(2, replace="x"), lambda: Pixels(5), lambda: Pixels((4, 4), replace=[]), lambda: Words(4, 9, pad=1.5),
-     lambda: inputs_from("words"), lambda: inputs_from({"kind": []})],
-)  # fmt: skip
+    [
+        lambda: Tabular(2, replace="x"),
+        lambda: Pixels(5),
+        lambda: Pixels((4, 4), replace=[]),
+        lambda: Words(4, 9, pad=1.5),
+        lambda: inputs_from("words"),
+        lambda: inputs_from({"kind": []}),
+    ],
+)
 def test_settings_of_the_wrong_type_are_refused(made):
     with pytest.raises(InvalidInput):
         made()

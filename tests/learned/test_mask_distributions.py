@@ -135,9 +135,7 @@ def test_drawn_sets_are_taught_the_exact_slope_on_average():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "law", [law for law in LAWS if not isinstance(law, Dirichlet)], ids=repr
-)  # its chances are read
+@pytest.mark.parametrize("law", [law for law in LAWS if not isinstance(law, Dirichlet)], ids=repr)  # its chances are read
 def test_draws_stay_on_the_device_of_the_logits(law):
     """Noise is drawn on the CPU and moved; `meta` refuses to be mixed with the CPU, as any other device does."""
     present = torch.ones(3, 6, device="meta")
@@ -151,9 +149,7 @@ def test_the_relaxed_gradient_is_biased_and_rebar_is_calmer_than_reinforce():
     relaxed = slopes(Bernoulli("relaxed", temperature=0.5), logits, 200_000).double()
     error = relaxed.std(dim=0) / len(relaxed) ** 0.5
     assert ((relaxed.mean(dim=0) - exact_slope(logits)).abs() > 6 * error).any()
-    plain, calm = (
-        slopes(Bernoulli(g, temperature=0.5), logits, 50_000).var(dim=0).sum() for g in ("reinforce", "rebar")
-    )
+    plain, calm = (slopes(Bernoulli(g, temperature=0.5), logits, 50_000).var(dim=0).sum() for g in ("reinforce", "rebar"))
     assert calm < 0.8 * plain  # 0.71 here: this loss is far from smooth
 
 

@@ -26,9 +26,7 @@ def fitted(name="l2x", inputs=Tabular(4), **settings):
         x = rng.integers(0, inputs.vocabulary, (40, *inputs.shape))
     else:
         x = rng.normal(size=(40, *inputs.shape)).astype(np.float32)
-    return recipe(name, inputs, 2, 2, selector_width=4, surrogate_width=4, training=ONCE, **settings).fit(
-        x, box, seed=2
-    ), x
+    return recipe(name, inputs, 2, 2, selector_width=4, surrogate_width=4, training=ONCE, **settings).fit(x, box, seed=2), x
 
 
 @pytest.mark.slow

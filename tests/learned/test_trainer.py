@@ -60,17 +60,13 @@ def test_the_same_seed_gives_the_same_explainer():
 
 @pytest.mark.parametrize("law", [Softmax(0.5), Dirichlet(1.0), Bernoulli("relaxed", 0.5)], ids=repr)
 def test_other_laws_rank_the_telling_columns_first(law):
-    explainer = TrainedExplainer("own", Tabular(6), 2, 2, law, Joint(), training=QUICK, price=0.02).fit(
-        TABLE, two_columns
-    )
+    explainer = TrainedExplainer("own", Tabular(6), 2, 2, law, Joint(), training=QUICK, price=0.02).fit(TABLE, two_columns)
     assert explainer.select(TABLE)[:, [1, 4]].mean() > 0.9
     assert explainer.predict(TABLE).shape == (1200, 2)
 
 
 def test_coins_without_k_choose_who_has_more_than_an_even_chance():
-    explainer = recipe(
-        "invase", Tabular(6), 2, None, training=Training(epochs=12, batch=64, rate=3e-3, optimiser="adam")
-    )
+    explainer = recipe("invase", Tabular(6), 2, None, training=Training(epochs=12, batch=64, rate=3e-3, optimiser="adam"))
     chosen = explainer.fit(TABLE, two_columns).select(TABLE)
     np.testing.assert_array_equal(chosen, explainer.scores(TABLE) > 0)
     assert chosen[:, [1, 4]].mean() > chosen[:, [0, 2, 3, 5]].mean() + 0.3
@@ -95,9 +91,7 @@ def words_box(x):
 @pytest.mark.parametrize("name", ["l2x", "realx", "l2x+answer+pretraining", "l2x+answer+weighting"])
 def test_words_that_decide_are_found(name):
     x = telling_words(1500, 20, 0)
-    explainer = recipe(name, Words(20, 40), 2, 1, selector_width=16, surrogate_width=16, training=QUICK).fit(
-        x, words_box
-    )
+    explainer = recipe(name, Words(20, 40), 2, 1, selector_width=16, surrogate_width=16, training=QUICK).fit(x, words_box)
     test = telling_words(200, 20, 1)
     chosen = explainer.select(test)
     assert (chosen & np.isin(test, (1, 2))).any(axis=1).mean() > 0.9
@@ -132,9 +126,17 @@ def small_job(schedule, training=Training(optimiser="adam")):
     )
     prior = torch.bincount(batch.choice) / 64
     job = Job(
-        selector, surrogate, RelaxedTopK(2), 0.0, training, torch.Generator().manual_seed(5), prior,
-        lambda: network_for(inputs, 2, width=8, seed=9), 6, 0,
-    )  # fmt: skip
+        selector,
+        surrogate,
+        RelaxedTopK(2),
+        0.0,
+        training,
+        torch.Generator().manual_seed(5),
+        prior,
+        lambda: network_for(inputs, 2, width=8, seed=9),
+        6,
+        0,
+    )
     return job, batch, schedule.stages(job)
 
 
@@ -172,9 +174,15 @@ def test_random_first_trains_one_network_at_a_time():
         before = copy.deepcopy(still.state_dict())
         moving = copy.deepcopy(stage.trained[0].state_dict())
         run(
-            stage, (job.selector, job.surrogate), batch, batch, Training(epochs=1, batch=16), History(),
-            np.random.default_rng(0), Progress("", 0, None),
-        )  # fmt: skip
+            stage,
+            (job.selector, job.surrogate),
+            batch,
+            batch,
+            Training(epochs=1, batch=16),
+            History(),
+            np.random.default_rng(0),
+            Progress("", 0, None),
+        )
         assert all(torch.equal(value, before[name]) for name, value in still.state_dict().items())  # also running means
         assert any(not torch.equal(value, moving[name]) for name, value in stage.trained[0].state_dict().items())
 
@@ -264,9 +272,7 @@ def test_an_explanation_states_k_law_and_replacement():
 def test_texts_are_explained_by_their_own_words():
     x = telling_words(200, 8, 0)
     x[0] = [5, 1, 5, 0, 0, 0, 0, 0]
-    explainer = l2x(Words(8, 40), 2, 4, selector_width=4, surrogate_width=4, training=Training(epochs=1)).fit(
-        x, words_box
-    )
+    explainer = l2x(Words(8, 40), 2, 4, selector_width=4, surrogate_width=4, training=Training(epochs=1)).fit(x, words_box)
     said = explainer.explain(x[0], names=["so", "bad", "so"])
     assert said.players == ("so", "bad", "so (2)") and said.chosen.all()  # fewer than k: all of them
     assert explainer.explain(x[0]).players == ("0:5", "1:1", "2:5")
@@ -416,9 +422,7 @@ def test_a_choice_no_better_than_chance_is_a_doubt_with_its_error_rate():
     history = History(validation=[1.0] * 10)
     assert not no_better_than_chance(reads_first, ROWS, torch.tensor([[1.0, 0.0]]).repeat(40, 1), history)
     assert history.by_chance == pytest.approx(np.log(2) / 2, abs=0.1)
-    assert not no_better_than_chance(
-        reads_first, ROWS, torch.ones(40, 2), History()
-    )  # everybody is shown: nothing is chosen
+    assert not no_better_than_chance(reads_first, ROWS, torch.ones(40, 2), History())  # everybody is shown: nothing is chosen
 
 
 def test_a_surrogate_that_reads_soft_masks_only_is_a_doubt_with_both_losses():
@@ -456,12 +460,14 @@ def test_rows_kept_aside_are_judged_by_hard_sets():
     """The stage that stops training sees the loss of what will be shown, not that of a soft draw."""
     selector, surrogate = selector_for(Tabular(6), seed=1), network_for(Tabular(6), 2, seed=2).eval()
     rows = Batch(
-        torch.from_numpy(TABLE[:50]), torch.ones(50, 6), torch.from_numpy(two_columns(TABLE[:50])).float(),
+        torch.from_numpy(TABLE[:50]),
+        torch.ones(50, 6),
+        torch.from_numpy(two_columns(TABLE[:50])).float(),
         torch.from_numpy(two_columns(TABLE[:50]).argmax(axis=1)),
-    )  # fmt: skip
+    )
     job = Job(
         selector, surrogate, RelaxedTopK(2, 0.5), 0.0, QUICK, torch.Generator(), torch.ones(2) / 2, lambda: surrogate, 6, 0, 2
-    )  # fmt: skip
+    )
     with torch.no_grad():
         best = torch.zeros(50, 6).scatter(1, selector(rows.x).topk(2, dim=1).indices, 1.0)
         torch.testing.assert_close(job.judge(rows, torch.Generator()), surprise(surrogate(rows.x, best), rows.target))

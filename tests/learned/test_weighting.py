@@ -78,9 +78,7 @@ def test_weights_are_clipped_below_and_above():
         classifier.network[0].bias.copy_(torch.tensor([30.0, -30.0]))  # P(y=1) ≈ 1e-26
     mask, prior = torch.zeros(2, 1), torch.tensor([0.5, 0.5])
     assert_allclose(classifier.weights(mask, torch.tensor([0, 1]), prior, cap=1e9).numpy(), [0.5, 500], rtol=1e-5)
-    assert_allclose(
-        classifier.weights(mask, torch.tensor([0, 1]), prior, floor=0.1, cap=1e9).numpy(), [0.5, 5], rtol=1e-5
-    )
+    assert_allclose(classifier.weights(mask, torch.tensor([0, 1]), prior, floor=0.1, cap=1e9).numpy(), [0.5, 5], rtol=1e-5)
     assert_allclose(classifier.weights(mask, torch.tensor([0, 1]), prior).numpy(), [0.5, 50], rtol=1e-5)
 
 
@@ -134,7 +132,7 @@ def weighted_steps(batches: int, **settings):
     training = Training(batch=rows, rate=1e-9)  # the selector stays as it is
     job = Job(
         Selector(), Surrogate(), RelaxedTopK(10), 0.0, training, generator, torch.full((2,), 0.5), Surrogate, players, 0, 10
-    )  # fmt: skip
+    )
     (stage,) = Weighted(**settings).stages(job)
     labels = []
     for _ in range(batches):

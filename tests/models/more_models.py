@@ -13,9 +13,16 @@ from tests.models.small_models import SIZES, TEXT, _made, byte_pairs, metaspace,
 LABELS = {"id2label": {0: "NO", 1: "MAYBE", 2: "YES"}, "label2id": {"NO": 0, "MAYBE": 1, "YES": 2}}
 GROUPED = SIZES | {"num_attention_heads": 4, "num_key_value_heads": 2}
 SEQ2SEQ = {
-    "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 48, "decoder_start_token_id": 2,
-}  # fmt: skip
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32,
+    "decoder_ffn_dim": 32,
+    "max_position_embeddings": 48,
+    "decoder_start_token_id": 2,
+}
 T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}
 OPT = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 32, "word_embed_proj_dim": 16}
 RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}

@@ -105,9 +105,7 @@ def byte_pairs(*, framed: bool = False) -> PreTrainedTokenizerFast:
 
 def metaspace(*, starts: bool) -> PreTrainedTokenizerFast:
     """SentencePiece-like: spaces inside pieces; BOS in front (Llama) or </s> behind (T5)."""
-    tokenizer = Tokenizer(
-        models.Unigram([("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("<s>", 0.0), *_pieces()], unk_id=2)
-    )
+    tokenizer = Tokenizer(models.Unigram([("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("<s>", 0.0), *_pieces()], unk_id=2))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
     template = "<s> $A" if starts else "$A </s>"
@@ -147,9 +145,12 @@ def _pieces() -> list[tuple[str, float]]:
 
 
 SIZES = {
-    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
     "max_position_embeddings": 48,
-}  # fmt: skip
+}
 
 
 def _made(kind: Any, config: Any, kernel: str, dtype: torch.dtype) -> Any:
@@ -190,9 +191,7 @@ def text_model(family: str, kernel: str = "sdpa", dtype: torch.dtype = torch.flo
         "bert": lambda: (BertForSequenceClassification, BertConfig(**SIZES, **size, **labels)),
         "distilbert": lambda: (
             DistilBertForSequenceClassification,
-            DistilBertConfig(
-                dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=48, **size, **labels
-            ),
+            DistilBertConfig(dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=48, **size, **labels),
         ),
         "roberta": lambda: (RobertaForSequenceClassification, RobertaConfig(**SIZES, **size, **special, **labels)),
         "electra": lambda: (
@@ -208,9 +207,7 @@ def text_model(family: str, kernel: str = "sdpa", dtype: torch.dtype = torch.flo
         ),
         "t5": lambda: (
             T5ForConditionalGeneration,
-            T5Config(
-                d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0, **size, **special
-            ),
+            T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0, **size, **special),
         ),
     }
     kind, config = made[family]()
@@ -228,8 +225,14 @@ def text_for(family: str) -> str:
 def image_model(kernel: str = "sdpa", dtype: torch.dtype = torch.float32) -> ImageModel:
     """A small vision transformer: 12 × 12 grey pixels in nine patches."""
     config = ViTConfig(
-        image_size=12, patch_size=4, num_channels=1, id2label={0: "shoe", 1: "shirt", 2: "bag"},
-        label2id={"shoe": 0, "shirt": 1, "bag": 2}, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        image_size=12,
+        patch_size=4,
+        num_channels=1,
+        id2label={0: "shoe", 1: "shirt", 2: "bag"},
+        label2id={"shoe": 0, "shirt": 1, "bag": 2},
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
         intermediate_size=32,
-    )  # fmt: skip
+    )
     return ImageModel(_made(ViTForImageClassification, config, kernel, dtype), None, "small vit")

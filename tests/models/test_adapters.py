@@ -81,9 +81,7 @@ def test_weights_without_a_place_are_named(base: Path, tmp_path: Path) -> None:
     from safetensors.torch import save_file
 
     folder, weights = adapter(tmp_path / "lora", base)
-    save_file(
-        weights | {"base_model.model.nowhere.lora_A.weight": torch.zeros(2, 2)}, folder / "adapter_model.safetensors"
-    )
+    save_file(weights | {"base_model.model.nowhere.lora_A.weight": torch.zeros(2, 2)}, folder / "adapter_model.safetensors")
     with pytest.raises(InvalidInput, match="has no place for"):
         load_text_model(folder)
     (folder / "adapter_model.safetensors").unlink()

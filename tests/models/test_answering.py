@@ -100,9 +100,7 @@ def test_passages_are_joined_as_if_the_others_had_never_been_there():
         assert game.pays.parts.rows(kept[None], game.answer)[0].ids.tolist() == own
 
 
-@pytest.mark.parametrize(
-    "players", ["word", "sentence", "paragraph", ["It never", "film!"], {"x": (3, 9), "y": "good"}]
-)
+@pytest.mark.parametrize("players", ["word", "sentence", "paragraph", ["It never", "film!"], {"x": (3, 9), "y": "good"}])
 def test_nothing_is_lost_when_everybody_stays(players):
     text = "  A gripping film. It never\n lands!\n\n A film! It is good \n"
     prompt = prompt_of(text)

@@ -90,8 +90,13 @@ def test_independent_labels_use_the_logistic_function():
 
 
 def test_payoffs_that_do_not_exist_are_refused():
-    for payoff, law, outputs in (("money", "softmax", 2), ("logit", "probability", 2), ("margin", "sigmoid", 1),
-                                 ("probability", "none", 1), ("log-odds", "softmax", 1)):  # fmt: skip
+    for payoff, law, outputs in (
+        ("money", "softmax", 2),
+        ("logit", "probability", 2),
+        ("margin", "sigmoid", 1),
+        ("probability", "none", 1),
+        ("log-odds", "softmax", 1),
+    ):
         with pytest.raises(InvalidInput, match="payoff"):
             check_payoff(payoff, law, outputs)
 
@@ -136,9 +141,7 @@ def test_several_plain_outputs_need_a_target_and_named_or_likely_ones_do_not():
     assert as_array_model(two, law="softmax").target(None, row) == 0
 
 
-@pytest.mark.parametrize(
-    "returned", [[["a"]], [[1j]], np.ma.masked_all((1, 1)), [[None]], np.empty((1, 0)), [[10**400]]]
-)
+@pytest.mark.parametrize("returned", [[["a"]], [[1j]], np.ma.masked_all((1, 1)), [[None]], np.empty((1, 0)), [[10**400]]])
 def test_what_a_function_returns_is_numbers(returned):
     with pytest.raises(BadPayoff, match="returned"):
         as_array_model(lambda rows: returned).outputs(np.ones((1, 2)))

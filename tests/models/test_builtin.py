@@ -159,9 +159,7 @@ def test_sst2_dev_accuracy_is_as_promised_and_as_on_the_card(text: tuple[Any, An
     dev = [(sentence, label) for split, label, sentence in table if split == "dev"]
     assert len(dev) == 872
     found = predictions(*text, [sentence for sentence, _ in dev])
-    right = np.mean(
-        [("NEGATIVE", "POSITIVE")[int(label)] == guess for (_, label), guess in zip(dev, found, strict=True)]
-    )
+    right = np.mean([("NEGATIVE", "POSITIVE")[int(label)] == guess for (_, label), guess in zip(dev, found, strict=True)])
     assert right >= 0.82
     assert right == pytest.approx(figure_on_card(text_folder(), "SST-2 dev"), abs=0.003)  # two ties of 872 may tip
 
@@ -171,9 +169,7 @@ def test_fashion_mnist_accuracy_is_as_promised_and_as_on_the_card(vision: tuple[
     model, processor = vision
     with np.load(real_data("fashion_mnist.npz"), allow_pickle=False) as arrays:
         images, labels = arrays["x_test"], arrays["y_test"]
-    prepared = processor(list(images[..., None]), input_data_format="channels_last", return_tensors="pt")[
-        "pixel_values"
-    ]
+    prepared = processor(list(images[..., None]), input_data_format="channels_last", return_tensors="pt")["pixel_values"]
     with torch.no_grad():
         found = torch.cat([model(part).logits.argmax(1) for part in prepared.split(500)]).numpy()
     right = np.mean(found == labels)

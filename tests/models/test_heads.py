@@ -90,9 +90,7 @@ def test_similarity_to_another_text(pooling):
 
 def test_a_head_of_ones_own():
     embedder = bert("BertModel")
-    model = read_model(
-        embedder, wordpiece(), lambda output: output.pooler_output[:, :2], ["calm", "loud"], law="softmax"
-    )
+    model = read_model(embedder, wordpiece(), lambda output: output.pooler_output[:, :2], ["calm", "loud"], law="softmax")
     assert_allclose(model.predict(model.encode(TEXT)), plain(embedder, TEXT).pooler_output[0, :2].detach())
     found = explain(TEXT, model, methods=METHODS, target="loud")
     assert found.payoff == "log-odds" and not found.refused
@@ -118,11 +116,14 @@ def test_two_questions_to_one_model_have_two_names():
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("BertForTokenClassification", r"labels tokens; name one: accredit.models.token_label_model\(model, tokenizer, at=…\)"),
-     ("BertForQuestionAnswering", "finds a span; name one: accredit.models.span_model"),
-     ("BertForMultipleChoice", "compares choices"), ("BertModel", "accredit.models.similarity_model"),
-     ("BertForNextSentencePrediction", "accredit.models.read_model")],
-)  # fmt: skip
+    [
+        ("BertForTokenClassification", r"labels tokens; name one: accredit.models.token_label_model\(model, tokenizer, at=…\)"),
+        ("BertForQuestionAnswering", "finds a span; name one: accredit.models.span_model"),
+        ("BertForMultipleChoice", "compares choices"),
+        ("BertModel", "accredit.models.similarity_model"),
+        ("BertForNextSentencePrediction", "accredit.models.read_model"),
+    ],
+)
 def test_other_classes_are_refused_with_the_call_that_works(kind, said):
     with pytest.raises(InvalidInput, match=f"{kind} .*{said}.*or give a function of strings"):
         as_text_model(bert(kind), wordpiece())

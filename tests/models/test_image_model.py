@@ -41,9 +41,7 @@ def test_kernels_agree():
 def test_the_same_picture_from_file_image_and_array(tmp_path):
     model = image_model()
     Image.fromarray(grey()).save(tmp_path / "a.png")
-    ways = [
-        model.encode(w).values for w in (tmp_path / "a.png", Image.fromarray(grey()), grey(), str(tmp_path / "a.png"))
-    ]
+    ways = [model.encode(w).values for w in (tmp_path / "a.png", Image.fromarray(grey()), grey(), str(tmp_path / "a.png"))]
     for way in ways[1:]:
         assert_array_equal(way, ways[0])
     assert_allclose(ways[0][0], (grey() / 255 - 0.5) / 0.5, atol=1e-6)
@@ -52,15 +50,19 @@ def test_the_same_picture_from_file_image_and_array(tmp_path):
 def test_colour_and_size_are_made_to_fit():
     colour = np.zeros((30, 20, 3), dtype=np.uint8)
     assert image_model().encode(colour).values.shape == (1, 12, 12)
-    three = Preparation((4, 6), channels=3, mean=(0.0,) * 3, std=(1.0,) * 3).pixels(
-        np.full((4, 6), 255, dtype=np.uint8)
-    )
+    three = Preparation((4, 6), channels=3, mean=(0.0,) * 3, std=(1.0,) * 3).pixels(np.full((4, 6), 255, dtype=np.uint8))
     assert three.shape == (3, 4, 6) and three.max() == 1
 
 
 def test_preparations_read_hugging_face_settings():
-    settings = {"size": {"shortest_edge": 8}, "do_center_crop": True, "crop_size": {"height": 6, "width": 6},
-                "image_mean": [0.1, 0.2, 0.3], "image_std": [1, 1, 1], "resample": 3}  # fmt: skip
+    settings = {
+        "size": {"shortest_edge": 8},
+        "do_center_crop": True,
+        "crop_size": {"height": 6, "width": 6},
+        "image_mean": [0.1, 0.2, 0.3],
+        "image_std": [1, 1, 1],
+        "resample": 3,
+    }
     wanted = Preparation((6, 6), 3, 1 / 255, (0.1, 0.2, 0.3), (1.0, 1.0, 1.0), 3, resized=8)
     assert Preparation.from_settings(settings) == wanted
     square = {"size": {"height": 8, "width": 8}, "do_center_crop": True, "crop_size": 6}

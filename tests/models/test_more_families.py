@@ -184,15 +184,15 @@ def test_tokens_that_are_no_patches_have_names():
         for family in ("DeiT", "Dinov2WithRegisters", "CLIP", "Siglip")
     }
     assert extra == {
-        "DeiT": ("[CLS]", "[DIST]"), "Dinov2WithRegisters": ("[CLS]", "[REG1]", "[REG2]", "[REG3]"), "CLIP": ("[CLS]",),
+        "DeiT": ("[CLS]", "[DIST]"),
+        "Dinov2WithRegisters": ("[CLS]", "[REG1]", "[REG2]", "[REG3]"),
+        "CLIP": ("[CLS]",),
         "Siglip": (),
-    }  # fmt: skip
+    }
 
 
 def test_a_picture_may_have_a_number_for_an_answer():
-    found = explain(
-        picture(), other_image_model("Beit", id2label={0: "age"}, label2id={"age": 0}), methods="leave-one-out"
-    )
+    found = explain(picture(), other_image_model("Beit", id2label={0: "age"}, label2id={"age": 0}), methods="leave-one-out")
     assert (found.unit, found.payoff, found.target) == ("value", "logit", "age")
 
 

@@ -229,7 +229,11 @@ def test_labels_from_files(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)
     np.save(tmp_path / "floats.npy", labels / 2)
     (tmp_path / "text.png").write_text("no")
-    for name, said in {"objects.npy": "holds objects", "floats.npy": "whole numbers", "text.png": "cannot be read",
-                       "none.npy": "no file"}.items():  # fmt: skip
+    for name, said in {
+        "objects.npy": "holds objects",
+        "floats.npy": "whole numbers",
+        "text.png": "cannot be read",
+        "none.npy": "no file",
+    }.items():
         with pytest.raises(InvalidInput, match=said):
             read_labels(tmp_path / name)

@@ -52,8 +52,12 @@ def test_names_and_counts_of_players():
 
 def test_who_plays_is_said():
     given = pixels(98, 98, (7, 7))
-    for players, said in ((None, "25 patches, blocks of the model's 196 own, the default"), ("patches", "196 patches."),
-                          ("segments:7", "7 segments of similar colour"), ((2, 2), "4 patches, blocks of")):  # fmt: skip
+    for players, said in (
+        (None, "25 patches, blocks of the model's 196 own, the default"),
+        ("patches", "196 patches."),
+        ("segments:7", "7 segments of similar colour"),
+        ((2, 2), "4 patches, blocks of"),
+    ):
         assert said in given.about(players, given.partition(players))
     labels = np.full((98, 98), -1)
     labels[:9], labels[9:12] = 3, 8
@@ -133,9 +137,7 @@ def test_what_is_painted_where_nobody_plays():
     shown = RNG.integers(0, 256, (4, 4, 3), dtype=np.uint8)
     given = Pixels(preparation.scaled(shown), None, preparation=preparation, seen=shown)
     assert_allclose(paint_over(given, "black"), -0.4, atol=1e-7)
-    assert_allclose(
-        paint_over(given, "mean"), np.tile(given.values.mean(axis=(1, 2))[:, None, None], (1, 4, 4)), atol=1e-6
-    )
+    assert_allclose(paint_over(given, "mean"), np.tile(given.values.mean(axis=(1, 2))[:, None, None], (1, 4, 4)), atol=1e-6)
     other = RNG.normal(size=(3, 4, 4)).astype(np.float32)
     assert_array_equal(paint_over(given, other), other)
     for removal, said in ((other[:1], "shape"), (True, "removal is True"), ("burn", "mean, blur, zero, black")):

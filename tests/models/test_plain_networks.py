@@ -18,8 +18,13 @@ EXPECTED = COLOUR.transpose(2, 0, 1) / 255
 
 def network(channels: int = 3, outputs: int = 4, squeezed: bool = False) -> torch.nn.Module:
     torch.manual_seed(0)
-    parts = [torch.nn.Conv2d(channels, 4, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(),
-             torch.nn.Linear(16, outputs)]  # fmt: skip
+    parts = [
+        torch.nn.Conv2d(channels, 4, 3),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(16, outputs),
+    ]
     return torch.nn.Sequential(*parts, *([torch.nn.Flatten(0)] if squeezed else []))
 
 

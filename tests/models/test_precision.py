@@ -43,9 +43,7 @@ def test_a_child_that_dies_is_reported_with_the_operation_and_the_signal(monkeyp
 def test_a_cure_is_named_only_where_it_was_seen_to_help(monkeypatch):
     monkeypatch.delenv(CURE[0], raising=False)
     child(monkeypatch, DIE_UNCURED)
-    with pytest.raises(
-        InvalidInput, match=r"set ONEDNN_MAX_CPU_ISA=AVX512_CORE before Python starts \(tried: it helps\)"
-    ):
+    with pytest.raises(InvalidInput, match=r"set ONEDNN_MAX_CPU_ISA=AVX512_CORE before Python starts \(tried: it helps\)"):
         check_precision(linear().parameters())
     child(monkeypatch, DIE)
     with pytest.raises(InvalidInput, match=r"not granted; use float32: model\.float"):

@@ -52,9 +52,7 @@ def test_a_folder_is_read_with_its_processor(tmp_path):
 
 def test_settings_of_an_unknown_class_are_followed(tmp_path):
     network().save_pretrained(tmp_path)
-    (tmp_path / "preprocessor_config.json").write_text(
-        '{"image_processor_type": "Mine", "size": 20, "image_mean": [0, 0, 0]}'
-    )
+    (tmp_path / "preprocessor_config.json").write_text('{"image_processor_type": "Mine", "size": 20, "image_mean": [0, 0, 0]}')
     assert load_image_model(tmp_path).encode(PICTURE).values.shape == (3, 20, 20)
 
 
@@ -62,10 +60,7 @@ def test_grey_is_repeated_before_a_processor_reads_it_and_said():
     processor = transformers.PoolFormerImageProcessor(**KINDS["PoolFormer"][0])
     model = as_image_model(network(), processor)
     pixels = model.encode(PICTURE.convert("L"))
-    assert (
-        pixels.values.shape == (3, 24, 24)
-        and "grey repeated in three channels; prepared by PoolFormer" in pixels.notes[0]
-    )
+    assert pixels.values.shape == (3, 24, 24) and "grey repeated in three channels; prepared by PoolFormer" in pixels.notes[0]
 
 
 def test_a_processor_that_fails_says_so():

@@ -51,9 +51,7 @@ def test_onnx_files_give_the_same_probabilities_in_single_precision(tmp_path):
     (tmp_path / "model.onnx").write_bytes(convert.to_onnx(forest, X[:1].astype(np.float32)).SerializeToString())
     loaded = load_row_model(tmp_path / "model.onnx")
     assert "single precision" in loaded.name
-    assert_allclose(
-        loaded.outputs(X.astype(np.float32), "probability"), forest.predict_proba(X.astype(np.float32)), atol=1e-6
-    )
+    assert_allclose(loaded.outputs(X.astype(np.float32), "probability"), forest.predict_proba(X.astype(np.float32)), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -71,9 +69,7 @@ def test_boosters_give_the_same_scores(library, tmp_path):
         expected, files = model.predict(X, raw_score=True), [tmp_path / "model.txt"]
         model.booster_.save_model(files[0])
     else:
-        model = boosting.CatBoostClassifier(
-            iterations=4, depth=2, thread_count=1, verbose=False, allow_writing_files=False
-        )
+        model = boosting.CatBoostClassifier(iterations=4, depth=2, thread_count=1, verbose=False, allow_writing_files=False)
         expected = model.fit(X, Y).predict(X, prediction_type="RawFormulaVal")
         files = [tmp_path / "model.cbm"]
         model.save_model(str(files[0]))

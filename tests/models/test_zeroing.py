@@ -76,9 +76,13 @@ def test_the_model_keeps_its_kernel():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "said"),
-    [("DebertaV2", "cannot be zeroed"), ("Bloom", "cannot be zeroed"), ("XLNet", "cannot be zeroed"),
-     ("Albert", "cannot be told")],
-)  # fmt: skip
+    [
+        ("DebertaV2", "cannot be zeroed"),
+        ("Bloom", "cannot be zeroed"),
+        ("XLNet", "cannot be zeroed"),
+        ("Albert", "cannot be told"),
+    ],
+)
 def test_values_that_cannot_be_reached_are_refused(family, said):
     with pytest.raises(InvalidInput, match=said):
         mixing(other_model(family))
@@ -115,8 +119,7 @@ def test_a_decoder_block_reads_its_own_values_and_the_encoders(family):
         else (block.self_attn.v_proj, block.encoder_attn.v_proj)
     )
     rows = [
-        _moved(model, block, projection, given, count)
-        for projection, count in ((own, 3), (crossed, len(model.encode(TEXT))))
+        _moved(model, block, projection, given, count) for projection, count in ((own, 3), (crossed, len(model.encode(TEXT))))
     ]
     expected = np.concatenate(rows, axis=1)
     expected /= expected.sum(axis=1, keepdims=True)
@@ -129,9 +132,7 @@ def _moved(model, block, projection, given, count):
     seen, zero = [], []
     hooks = [
         block.register_forward_hook(lambda m, i, out: seen.append(out[0] if isinstance(out, tuple) else out)),
-        projection.register_forward_hook(
-            lambda m, i, out: out * (torch.arange(out.shape[1]) != zero[-1])[None, :, None]
-        ),
+        projection.register_forward_hook(lambda m, i, out: out * (torch.arange(out.shape[1]) != zero[-1])[None, :, None]),
     ]
     with model.held(), torch.no_grad():
         for j in range(-1, count):

@@ -18,9 +18,13 @@ from accredit.papers.verb_number import Prefix
 from tests.real_data import real_data
 
 SENTENCES = [
-    "the dog near the trees is old .", "the dogs near the tree are old .", "a key was lost .", "two keys were lost .",
-    "this house has a roof .", "these houses have roofs .",
-]  # fmt: skip
+    "the dog near the trees is old .",
+    "the dogs near the tree are old .",
+    "a key was lost .",
+    "two keys were lost .",
+    "this house has a roof .",
+    "these houses have roofs .",
+]
 
 
 @pytest.fixture
@@ -29,25 +33,33 @@ def folder(tmp_path):
         with gzip.open(tmp_path / name, "wt", encoding="utf-8") as file:
             file.write("\n".join([header, *rows]) + "\n")
 
-    write("agreement_linzen_wiki.tsv.gz", "verb_index\tverb\twrong_verb\tn_attractors\ttext",
-          ["5\tis\tare\t1\tthe dog near the trees is old .", "2\truns\trun\t0\tthe dog runs .",
-           "2\trun\truns\t0\tthe dogs run .",
-           "2\tpasses\tpass\t0\tthe dog passes .", "2\tlie\tlie\t0\tthe dogs lie ."])  # fmt: skip
-    write("blimp_subject_verb.tsv.gz", "paradigm\tpair_id\tgood\tbad",
-          ["distractor\t0\tA sketch of those trucks hasn't aged.\tA sketch of those trucks haven't aged.",
-           "regular_1\t0\tThe dogs miss it.\tThe dogs misses it.",
-           "regular_2\t0\tThe goose is here.\tThe geese is here."])  # fmt: skip
-    write("imdb_400.tsv.gz", "split\ttext", [f"train\t{s}" for s in SENTENCES])
     write(
-        "ag_news_10k.tsv.gz", "split\ttext", ["train\tIs it? No verb here. Today we are glad! Now there are two keys."]
+        "agreement_linzen_wiki.tsv.gz",
+        "verb_index\tverb\twrong_verb\tn_attractors\ttext",
+        [
+            "5\tis\tare\t1\tthe dog near the trees is old .",
+            "2\truns\trun\t0\tthe dog runs .",
+            "2\trun\truns\t0\tthe dogs run .",
+            "2\tpasses\tpass\t0\tthe dog passes .",
+            "2\tlie\tlie\t0\tthe dogs lie .",
+        ],
     )
+    write(
+        "blimp_subject_verb.tsv.gz",
+        "paradigm\tpair_id\tgood\tbad",
+        [
+            "distractor\t0\tA sketch of those trucks hasn't aged.\tA sketch of those trucks haven't aged.",
+            "regular_1\t0\tThe dogs miss it.\tThe dogs misses it.",
+            "regular_2\t0\tThe goose is here.\tThe geese is here.",
+        ],
+    )
+    write("imdb_400.tsv.gz", "split\ttext", [f"train\t{s}" for s in SENTENCES])
+    write("ag_news_10k.tsv.gz", "split\ttext", ["train\tIs it? No verb here. Today we are glad! Now there are two keys."])
     write("yelp_reviews_10k.tsv.gz", "split\ttext", ["train\tThe dogs to have are small. The dogs to have are small."])
     write("mr_sentence_polarity.tsv.gz", "label\ttext", ["1\tfine ."])
     words = ["the", "dog", "dogs", "key", "keys"]
     (tmp_path / "glove6b_100d_top30k_vocab.txt").write_text("\n".join(words))
-    np.savez(
-        tmp_path / "glove6b_100d_top30k.npz", vectors=np.random.default_rng(0).normal(size=(5, 100)).astype(np.float16)
-    )
+    np.savez(tmp_path / "glove6b_100d_top30k.npz", vectors=np.random.default_rng(0).normal(size=(5, 100)).astype(np.float16))
     return tmp_path
 
 
@@ -106,9 +118,7 @@ def encoder(tmp_path):
     words = ["[PAD]", "[UNK]", "[CLS]", "the", "dog", "##s", "key"]
     pieces = Tokenizer(models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
     pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=pieces, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]"
-    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]")
     config = BertConfig(
         vocab_size=7, hidden_size=16, num_hidden_layers=6, num_attention_heads=2, intermediate_size=32, pad_token_id=0
     )
@@ -170,9 +180,7 @@ def test_statements_are_judged_from_model_to_model():
     assert several["Linzen, natural mix: the model is right as often as the published one"] == "refuted"
     assert several["In the last layer rollout tracks blank-out better than raw"] == "holds"
     assert several["In the last layer flow tracks blank-out better than rollout"] == "refuted"
-    assert (
-        several["news: the model does better than one that knows the number of most verbs and nothing else"] == "holds"
-    )
+    assert several["news: the model does better than one that knows the number of most verbs and nothing else"] == "holds"
     apart = judged([measured(0.90, 0.7), measured(0.99, -0.4), measured(0.97, 0.3)])
     assert apart["In the last layer rollout tracks blank-out better than raw"] == "cannot tell"
     assert apart["Linzen, natural mix: the model is right as often as the published one"] == "cannot tell"

@@ -74,9 +74,7 @@ def test_chance_is_beaten_told_apart_or_not():
     assert judgement.found is Found.OPEN and judgement.needs == "more examples"
     assert because.startswith("not to be told from random: b (") and "worse" not in because
     judgement, because = beats_chance([good, poor, bad])
-    assert judgement.found is Found.REFUTED and because.startswith(
-        "worse than random: c; not to be told from random: b"
-    )
+    assert judgement.found is Found.REFUTED and because.startswith("worse than random: c; not to be told from random: b")
 
 
 def test_methods_that_play_the_game_remove_words():

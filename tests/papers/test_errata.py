@@ -56,9 +56,7 @@ def test_proposition_2_needs_players_at_an_end_of_the_network():
         caps[layer] = credit
         rows = [("s", f"in 2 {i}", supply[i]) for i in range(3)] + [(f"out 0 {j}", "t", demand[j]) for j in range(3)]
         rows += [(f"in {k} {i}", f"out {k} {i}", caps[k, i]) for k in range(3) for i in range(3)]
-        rows += [
-            (f"out {k + 1} {i}", f"in {k} {j}", capacity[k, i, j]) for k in range(2) for i in range(3) for j in range(3)
-        ]
+        rows += [(f"out {k + 1} {i}", f"in {k} {j}", capacity[k, i, j]) for k in range(2) for i in range(3) for j in range(3)]
         return graph_flow(Graph.of(rows), "s", "t").value
 
     for layer, realised in ((0, True), (1, False), (2, True)):
@@ -163,9 +161,7 @@ def test_the_lagrangian_of_the_appendix_has_the_wrong_signs():
 
 def test_two_optimal_flows_give_others_only_with_weights_that_are_not_negative():
     """A sum of one is not enough (2 and −1 give a negative flow), and feasible is not enough (half a flow is not maximal)."""
-    square = Graph.of(
-        [("s", "a", 1), ("s", "b", 1), ("a", "t", 1), ("b", "t", 1), ("m", "t", 1), ("a", "m", 1), ("b", "m", 1)]
-    )
+    square = Graph.of([("s", "a", 1), ("s", "b", 1), ("a", "t", 1), ("b", "t", 1), ("m", "t", 1), ("a", "m", 1), ("b", "m", 1)])
     one = np.array([1, 1, 0, 1, 1, 1, 0.0])
     two = np.array([1, 1, 1, 0, 1, 0, 1.0])
     assert graph_flow(square, "s", "t").value == pytest.approx(2)
@@ -206,9 +202,7 @@ def test_digits_are_not_placed_randomly():
 
 def test_every_line_names_what_shows_it():
     """The last column of the page holds a test that exists, a page, or a command."""
-    rows = [
-        line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "---" not in line
-    ][1:]
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "---" not in line][1:]
     assert len(rows) == 26
     for row in rows:
         shown = row.rsplit("|", 2)[1]

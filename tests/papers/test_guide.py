@@ -17,18 +17,24 @@ TEXTS = (BUILT_IN, BUILT_IN + JUDGED, LARGER, LARGER + JUDGED)
 ROWS, REDUNDANT = "rows of a table", "answers, redundant"
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
 WORKING = {
-    "shapley", "banzhaf", "owen", "lime", "lasso", "integrated-gradients", "discretised-integrated-gradients", "deep-lift",
-    "attn-lrp", "leave-one-out",
-}  # fmt: skip
+    "shapley",
+    "banzhaf",
+    "owen",
+    "lime",
+    "lasso",
+    "integrated-gradients",
+    "discretised-integrated-gradients",
+    "deep-lift",
+    "attn-lrp",
+    "leave-one-out",
+}
 FLOWS = ("flow", "flow-l2", "flow-shapley", "pairwise-flow")
 
 
 def tables(text: str) -> list[list[list[str]]]:
     """Every Markdown table: rows of cells, the header first."""
     blocks = re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE)
-    found = [
-        [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.split("\n")] for block in blocks
-    ]
+    found = [[[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.split("\n")] for block in blocks]
     return [[row for row in rows if not set("".join(row)) <= set("-:|")] for rows in found]
 
 
@@ -68,8 +74,11 @@ def test_the_table_is_that_of_one_run():
     header, *rows = next(table for table in tables(GUIDE) if table[0][0] == "share (passes)")
     assert [[row[0].strip("`"), *row[1:]] for row in rows] == IN_ONE[1:]
     assert len(header) == len(IN_ONE[0]) and header[1:5] == [
-        "built-in", "built-in, other judge", "MiniLM", "MiniLM, other judge",
-    ]  # fmt: skip
+        "built-in",
+        "built-in, other judge",
+        "MiniLM",
+        "MiniLM, other judge",
+    ]
     command = re.search(r"^Written by `(accredit reproduce arena [^`]*)`", REPORTS["arena"], flags=re.MULTILINE)
     assert command is not None and f"\n{command[1]}\n" in GUIDE
 
@@ -108,9 +117,7 @@ def test_what_is_not_better_than_chance():
     assert [found[title][0] for title in TEXTS] == ["Holds", "Holds", "Cannot tell", "Refuted"]
     for title in (LARGER, LARGER + JUDGED):
         named = {m for m in ON_TEXTS if re.search(rf"(?<![\w:-]){m}(?![\w:-])", found[title][1])}
-        assert all(
-            f"`{m}`" in SAID.split("not better than chance, as far as these sentences tell:")[1][:140] for m in named
-        )
+        assert all(f"`{m}`" in SAID.split("not better than chance, as far as these sentences tell:")[1][:140] for m in named)
         assert len(named) == 6 and "six readings of gradients and attention" in SAID
     assert "worse than random: flow-shapley;" in found[LARGER + JUDGED][1]
     assert "`flow-shapley`; the last is worse than chance under the other judge" in SAID
@@ -124,9 +131,7 @@ def test_what_removes_words_is_ahead_but_for_one_judge():
 
 
 def test_claims_of_those_that_share():
-    claims = {
-        m: ranking(BUILT_IN)[m]["claims"].split() for m in ("shapley", "owen", "integrated-gradients", "lime", "lasso")
-    }
+    claims = {m: ranking(BUILT_IN)[m]["claims"].split() for m in ("shapley", "owen", "integrated-gradients", "lime", "lasso")}
     assert claims["shapley"][0] == claims["owen"][0] == "E" and claims["integrated-gradients"][0] == "E≈"
     assert "E" not in "".join(claims["lime"] + claims["lasso"])
     assert all(passes(BUILT_IN, m) > 0.8 * passes(BUILT_IN, "shapley") for m in ("lime", "lasso"))
@@ -182,9 +187,7 @@ def test_what_is_said_of_the_verb_number_study():
     last = {row[0]: float(row[-1].split()[0]) for row in table[1:]}
     assert last["flow"] < last["raw"] < last["rollout"]
     assert f"{last['raw']:.2f} with what a blanked word changes, rollout {last['rollout']:.2f}" in SAID
-    verdict = re.search(
-        r"\*\*(.*)\.\*\* In the last layer rollout .* raw — mean difference (.*?);", REPORTS["agreement"]
-    )
+    verdict = re.search(r"\*\*(.*)\.\*\* In the last layer rollout .* raw — mean difference (.*?);", REPORTS["agreement"])
     assert verdict is not None and verdict[1] == "Cannot tell" and f"({verdict[2]})" in SAID
     assert "Trained models: 6," in REPORTS["agreement"] and "means over six trained models" in SAID
     assert f"pairwise flow {last['flow']:.2f}" in SAID

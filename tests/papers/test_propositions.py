@@ -55,10 +55,19 @@ def test_verdicts_on_the_built_in_model():
     assert len(report.verdicts) == 21
     assert report.verdicts[-1].found is Found.OPEN  # eight sentences do not tell whether flow reflects confidence
     assert [s[:20] for s in fallen] == [
-        "Proposition 1 as sta", "The frozen payoff is", "Proposition 2 for th", "Attention flow is we", "With players of diff",
-        "Rollout values canno", "Proposition 3 as sta", "Additive games are t", "The degenerate case:", "Null player, symmetr",
-        "A player with zero c", "SHAP assumes that co",
-    ]  # fmt: skip
+        "Proposition 1 as sta",
+        "The frozen payoff is",
+        "Proposition 2 for th",
+        "Attention flow is we",
+        "With players of diff",
+        "Rollout values canno",
+        "Proposition 3 as sta",
+        "Additive games are t",
+        "The degenerate case:",
+        "Null player, symmetr",
+        "A player with zero c",
+        "SHAP assumes that co",
+    ]
 
 
 def test_flow_that_grows_with_confidence_is_seen_to():

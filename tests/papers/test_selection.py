@@ -89,9 +89,7 @@ def test_pictures_are_two_classes_between_0_and_1(folder):
 def test_missing_files_are_all_named_and_nothing_is_written(tmp_path):
     (tmp_path / "data").mkdir()
     call = ["reproduce", "selection", "--data", str(tmp_path / "data"), "--sets", "imdb,mnist", "--quick"]
-    result = CliRunner().invoke(
-        accredit, [*call, "--out", str(tmp_path / "out"), "--store", str(tmp_path / "cells.sqlite")]
-    )
+    result = CliRunner().invoke(accredit, [*call, "--out", str(tmp_path / "out"), "--store", str(tmp_path / "cells.sqlite")])
     assert result.exit_code != 0
     told = f"{result.output}{result.exception}"
     assert "imdb_400.tsv.gz" in told and "aclImdb_v1.tar.gz" in told
@@ -148,9 +146,7 @@ def test_a_second_run_reads_the_store(report, folder, monkeypatch):
 @pytest.mark.processes
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_run_takes_up_where_it_was_left_and_finds_the_same_numbers_in_another_process(
-    report, folder, tmp_path, workers
-):
+def test_a_run_takes_up_where_it_was_left_and_finds_the_same_numbers_in_another_process(report, folder, tmp_path, workers):
     run = Run(str(folder), "mnist", 0, TINY["pictures"])
     cell = Outcome(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
     store, missing = tmp_path / "cells.sqlite", ("random", "l2x")
@@ -162,9 +158,7 @@ def test_a_run_takes_up_where_it_was_left_and_finds_the_same_numbers_in_another_
     with Finished(report[1]) as before:
         for method in missing:  # run now
             first, second = vars(found["mnist", method, 0]), before.found(run.key(method))
-            assert {k: v for k, v in first.items() if k not in CLOCKS} == {
-                k: v for k, v in second.items() if k not in CLOCKS
-            }
+            assert {k: v for k, v in first.items() if k not in CLOCKS} == {k: v for k, v in second.items() if k not in CLOCKS}
 
 
 def test_a_scaled_run_learns_from_more_rows_and_is_judged_on_the_same():
@@ -244,18 +238,14 @@ def test_a_cure_is_ahead_of_most_when_it_surpasses_the_fourth_of_six():
     def cell(post_hoc):
         return Outcome(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
 
-    level = {
-        method: k / 16 for k, method in enumerate(selection_report.PUBLISHED)
-    }  # Weighting above Pretraining above all
+    level = {method: k / 16 for k, method in enumerate(selection_report.PUBLISHED)}  # Weighting above Pretraining above all
     level["l2x+answer+pretraining"] = 2.5 / 16  # above three of six, and half a step below the fourth
     cells = {("yelp", m, seed): cell(level.get(m, 0.5) + seed / 1024) for m in METHODS for seed in range(6)}
     cells["yelp", "l2x+answer+weighting", 1] = cell(level["l2x+answer+weighting"] + 2 / 1024)
     report = selection_report.Report("selection", "…")
     selection_report._summary(report, ["yelp"], cells)
     first, second = report.verdicts[-2:]
-    assert (first.found, first.paper) == (Found.REFUTED, "ahead of 6 of 6") and first.evidence.startswith(
-        "-3.1 ± 0.0 points"
-    )
+    assert (first.found, first.paper) == (Found.REFUTED, "ahead of 6 of 6") and first.evidence.startswith("-3.1 ± 0.0 points")
     assert (second.found, second.paper) == (Found.HOLDS, "ahead of 3 of 6") and "up in 6 of 6 seeds" in second.evidence
 
 
@@ -293,9 +283,7 @@ def test_trials_stand_beside_the_setting_of_the_table(tried, report, folder, mon
 
 def test_trials_that_were_not_run_are_said_to_be_missing(report, folder, monkeypatch):
     monkeypatch.setattr(selection_further, "ASKED", [(Trial("never run", ("vibi",), {"epochs": 9}), "vibi")])
-    told = selection.selection(
-        folder, ["yelp"], store=report[1], sizes=TINY, only_finished=True, further=True
-    ).markdown()
+    told = selection.selection(folder, ["yelp"], store=report[1], sizes=TINY, only_finished=True, further=True).markdown()
     assert "The store holds none of the trials" in told
     with pytest.raises(InvalidInput, match="--further tries settings on yelp; name it in --sets"):
         selection.selection(folder, ["mnist"], store=report[1], sizes=TINY, further=True)
@@ -313,9 +301,7 @@ def test_padding_becomes_a_word_that_may_be_kept(folder):
     shown = selection_data.with_padding(plain)
     assert shown.inputs.present(shown.x).all() and not plain.inputs.present(plain.x).all()
     assert_array_equal(shown.x == plain.x, plain.inputs.present(plain.x))  # words are as they were
-    assert (
-        shown.inputs.keep(shown.x, np.zeros(shown.x.shape, dtype=bool)) == 0
-    ).all()  # what is removed leaves nothing
+    assert (shown.inputs.keep(shown.x, np.zeros(shown.x.shape, dtype=bool)) == 0).all()  # what is removed leaves nothing
 
 
 @pytest.mark.slow

@@ -42,9 +42,17 @@ from accredit.papers.verdicts import Found
 from accredit.store import Finished
 
 OUTCOME = Outcome(
-    accuracy=0.97, other_accuracy=0.76, mass=0.8, probe=0.96, scramble=0.75, scramble_answer=0.95, neutral_loss=2.0,
-    effective_share=None, seconds=1.0, stopped_because="all epochs are done",
-)  # fmt: skip
+    accuracy=0.97,
+    other_accuracy=0.76,
+    mass=0.8,
+    probe=0.96,
+    scramble=0.75,
+    scramble_answer=0.95,
+    neutral_loss=2.0,
+    effective_share=None,
+    seconds=1.0,
+    stopped_because="all epochs are done",
+)
 
 
 @pytest.fixture
@@ -147,8 +155,10 @@ def test_the_lowest_neutral_loss_is_chosen_whatever_the_mass():
         ]
 
     falling = tried(np.linspace(0.9, 0.1, len(CANDIDATES)))
-    last = [max(k for k, c in enumerate(CANDIDATES) if (c.method, c.encoder) == key)
-            for key in dict.fromkeys((c.method, c.encoder) for c in CANDIDATES)]  # fmt: skip
+    last = [
+        max(k for k, c in enumerate(CANDIDATES) if (c.method, c.encoder) == key)
+        for key in dict.fromkeys((c.method, c.encoder) for c in CANDIDATES)
+    ]
     assert choose_shortcut(falling) == [CANDIDATES[k] for k in last]
     assert choose_shortcut(tried(np.linspace(0.1, 0.9, len(CANDIDATES)))) == firsts(CANDIDATES)
     assert len(firsts(CANDIDATES)) == 4
@@ -159,7 +169,7 @@ def report_of(changes, seeds=6):
     settings = [*BASELINES, *PLAIN, *firsts(CANDIDATES)]
     texts = shortcuts.ReviewTexts(
         np.zeros((4, 5), int), np.ones((4, 5), bool), np.zeros((4, 350)), np.arange(4) % 2, np.arange(4) < 2, np.zeros((2, 50))
-    )  # fmt: skip
+    )
     cured = {"accuracy": 0.9, "mass": 0.1, "scramble": 0.51, "neutral_loss": 0.6, "effective_share": 0.8}
     blank = {
         "accuracy": 0.8,
@@ -171,8 +181,7 @@ def report_of(changes, seeds=6):
     }
     usual = {"Baseline": blank, "Attention": {}, "Pretraining": cured, "Weighting": cured}
     rows = [
-        Row(s, tuple(replace(OUTCOME, **usual[s.method] | changes.get(s.method, {})) for _ in range(seeds)))
-        for s in settings
+        Row(s, tuple(replace(OUTCOME, **usual[s.method] | changes.get(s.method, {})) for _ in range(seeds))) for s in settings
     ]
     return shortcuts._report(rows, [], texts, False, range(seeds))
 
@@ -284,9 +293,12 @@ def test_further_settings_are_run_on_the_same_reviews(folder, tmp_path, monkeypa
 def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
     task = Task(PLAIN[0], 0, "report", "data", "cache")
     others = [
-        replace(task, seed=1), replace(task, part="choose"), replace(task, rows=5),
-        replace(task, setting=replace(PLAIN[0], temperature=0.2)), replace(task, setting=PLAIN[1]),
-    ]  # fmt: skip
+        replace(task, seed=1),
+        replace(task, part="choose"),
+        replace(task, rows=5),
+        replace(task, setting=replace(PLAIN[0], temperature=0.2)),
+        replace(task, setting=PLAIN[1]),
+    ]
     with Finished(tmp_path / "runs.sqlite") as store:
         store.keep(run_key(task, "a"), asdict(OUTCOME))
         assert read_finished([task, task], store, "a", 1, print) == [OUTCOME, OUTCOME]
@@ -303,8 +315,10 @@ def test_runs_on_record_are_those_of_todays_settings():
     seeds = (*range(10), *CHOOSING_SEEDS)
     asked = [
         json.loads(json.dumps(run_key(Task(setting, seed, part, "", ""), kept[0]["data"])))
-        for setting in settings for seed in seeds for part in ("choose", "report")
-    ]  # fmt: skip
+        for setting in settings
+        for seed in seeds
+        for part in ("choose", "report")
+    ]
     assert len(kept) >= 48 and all(key in asked for key in kept)
     assert len({json.dumps(key) for key in asked}) == len(asked)
 
@@ -345,9 +359,7 @@ def test_the_command_writes_a_report_and_keeps_its_runs(folder, tmp_path, tiny):
 
 def test_missing_data_end_the_command_with_nothing_written(tmp_path):
     out = tmp_path / "out"
-    result = CliRunner().invoke(
-        accredit, ["reproduce", "shortcuts", "--data", str(tmp_path), "--quick", "--out", str(out)]
-    )
+    result = CliRunner().invoke(accredit, ["reproduce", "shortcuts", "--data", str(tmp_path), "--quick", "--out", str(out)])
     assert result.exit_code != 0 and not out.exists()
     assert isinstance(result.exception, InvalidInput)
     assert "glove6b_50d_top40k.npz" in str(result.exception) and "https://" in str(result.exception)
@@ -362,9 +374,7 @@ def test_the_record_holds_every_run_of_its_report(name, record, runs):
     root = Path(__file__).parents[2]
     written = (root / f"docs/reports/{name}.md").read_text(encoding="utf-8")
     seeds = int(re.search(r"--seeds (\d+)", written)[1])
-    with closing(
-        sqlite3.connect(f"file:{root / 'benchmarks/results/papers' / record}?mode=ro&immutable=1", uri=True)
-    ) as file:
+    with closing(sqlite3.connect(f"file:{root / 'benchmarks/results/papers' / record}?mode=ro&immutable=1", uri=True)) as file:
         keys = [json.loads(key) for (key,) in file.execute("SELECT key FROM finished")]
     held = Counter(key["seed"] for key in keys if key.get("part", "report") == "report")
     assert all(held[seed] >= runs for seed in range(seeds)), held

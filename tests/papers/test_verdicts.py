@@ -16,9 +16,14 @@ from accredit.papers.verdicts import Found, Judgement, all_of, of_estimate, over
 
 @pytest.mark.parametrize(
     ("values", "found"),
-    [([0.6, 0.62, 0.61], Found.HOLDS), ([0.4, 0.41, 0.39], Found.REFUTED), ([0.4, 0.6, 0.55], Found.OPEN), ([0.9], Found.OPEN),
-     ([0.5, 0.5, 0.5], Found.OPEN)],
-)  # fmt: skip
+    [
+        ([0.6, 0.62, 0.61], Found.HOLDS),
+        ([0.4, 0.41, 0.39], Found.REFUTED),
+        ([0.4, 0.6, 0.55], Found.OPEN),
+        ([0.9], Found.OPEN),
+        ([0.5, 0.5, 0.5], Found.OPEN),
+    ],
+)
 def test_an_interval_judges_a_mean(values, found):
     judged = over_runs(np.array(values), low=0.5)
     assert judged.found is found and ("one seed judges nothing" in judged.needs) is (len(values) == 1)
@@ -72,9 +77,7 @@ def test_the_report_counts_what_an_interval_told():
     report.verdict("A fact", True, "seen")
     assert "intervals" not in report.markdown()
     report.verdict("A mean", over_runs(np.array([0.5, 0.6, 0.7, 0.6]), low=0), "seen")
-    report.verdict(
-        "Two means", all_of([over_runs(np.array([0.5, 0.6, 0.7, 0.6]), high=0), Judgement(Found.OPEN)]), "seen"
-    )
+    report.verdict("Two means", all_of([over_runs(np.array([0.5, 0.6, 0.7, 0.6]), high=0), Judgement(Found.OPEN)]), "seen")
     report.verdict("One run", over_runs(np.array([0.5]), low=0), "seen")
     assert "By intervals of 95 % 2 were told: one such verdict in twenty may be wrong." in report.markdown()
 

@@ -16,13 +16,20 @@ class EqualSplit:
         nobody, everybody = endpoints(game)
         n = len(game.players)
         claims = (Claim("efficiency", Holds.EXACTLY, "n equal parts of the whole"),)
-        return Attribution(
-            game.players, np.full(n, (everybody - nobody) / n), everybody - nobody, "equal split", claims
-        )
+        return Attribution(game.players, np.full(n, (everybody - nobody) / n), everybody - nobody, "equal split", claims)
 
 
-METHOD = Method("equal-split", "game", "accredit_example:EqualSplit", "accredit_example.EqualSplit().solve(game)", "any",
-                "v(N) − v(∅)", ("efficiency",), Cost("2 payoffs", lambda n, budget: 2), takes=())  # fmt: skip
+METHOD = Method(
+    "equal-split",
+    "game",
+    "accredit_example:EqualSplit",
+    "accredit_example.EqualSplit().solve(game)",
+    "any",
+    "v(N) − v(∅)",
+    ("efficiency",),
+    Cost("2 payoffs", lambda n, budget: 2),
+    takes=(),
+)
 
 
 class Line:

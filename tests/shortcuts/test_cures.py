@@ -86,9 +86,7 @@ def test_pretraining_moves_one_part_at_a_time():
         before = [[p.detach().clone() for p in part] for part in (model.selecting, model.answering)]
         stage.step(data)
         after = (model.selecting, model.answering)
-        return [
-            any(not torch.equal(a, b) for a, b in zip(x, y, strict=True)) for x, y in zip(before, after, strict=True)
-        ]
+        return [any(not torch.equal(a, b) for a, b in zip(x, y, strict=True)) for x, y in zip(before, after, strict=True)]
 
     assert moved(OnRandomMasks(model, RandomPretraining(), 1e-3, 0)) == [False, True]
     assert moved(OnOwnMasks("attention alone", model, model.selecting, 1, 1e-3)) == [True, False]
@@ -169,9 +167,7 @@ def test_masks_that_tell_the_label_leave_a_small_effective_share():
 def test_early_stopping_keeps_the_best_weights():
     model, tokens, query, _ = small()
     labels = np.random.default_rng(0).integers(2, size=40)  # nothing to learn: the loss on new rows must rise
-    history = train_attention(
-        model, tokens, query, labels, Plain(60), validation=0.5, patience=3, batch=4, rate=0.02, seed=1
-    )
+    history = train_attention(model, tokens, query, labels, Plain(60), validation=0.5, patience=3, batch=4, rate=0.02, seed=1)
     told = [epoch.held_out for epoch in history.epochs]
     assert len(told) < 60 and "no better for 3 epochs" in history.stopped_because
     assert min(told) == told[-4]

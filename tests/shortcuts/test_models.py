@@ -60,9 +60,7 @@ def test_attention_is_additive_and_knows_no_position():
     expected = (hidden @ part.score.weight[0] / 0.5).softmax(dim=1)
     assert_allclose(model.select(tokens, query).detach(), expected.detach(), atol=1e-6)
     order = torch.tensor([3, 1, 0, 4, 2])
-    assert_allclose(
-        model.select(tokens[:, order], query).detach(), model.select(tokens, query)[:, order].detach(), atol=1e-6
-    )
+    assert_allclose(model.select(tokens[:, order], query).detach(), model.select(tokens, query)[:, order].detach(), atol=1e-6)
 
 
 def test_pooling_answers_from_the_weighted_sum_alone():

@@ -145,9 +145,7 @@ def test_information_is_a_sum_of_logarithms(seed):
     table = choices.joint.sum(axis=0)  # (classes, masks)
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     direct = sum(
-        table[y, m] * np.log(table[y, m] / (rows[y] * columns[m]))
-        for y, m in product(range(2), range(4))
-        if table[y, m] > 0
+        table[y, m] * np.log(table[y, m] / (rows[y] * columns[m])) for y, m in product(range(2), range(4)) if table[y, m] > 0
     )
     assert_allclose(choices.information, direct, atol=1e-12)
     assert choices.encoding >= -1e-12

@@ -80,9 +80,7 @@ def test_outputs_of_every_target_come_from_the_same_training(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["raise", "nan"])
 @pytest.mark.parametrize("executor", ["serial", PROCESSES])
-def test_a_coalition_that_keeps_failing_is_quarantined_and_the_rest_is_kept(
-    tmp_path: Path, how: str, executor: str
-) -> None:
+def test_a_coalition_that_keeps_failing_is_quarantined_and_the_rest_is_kept(tmp_path: Path, how: str, executor: str) -> None:
     tries = tmp_path / "tries"
     tries.mkdir()
     with (

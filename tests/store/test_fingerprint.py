@@ -11,10 +11,7 @@ import pytest
 from accredit.core import InvalidInput
 from accredit.store import fingerprint
 
-PARTS = (
-    "dict(data=np.arange(6.0).reshape(2, 3), model={'C': 1.0, 'solver': 'lbfgs'}, metric='accuracy', "
-    "names={'b', 'a', 'c'})"
-)
+PARTS = "dict(data=np.arange(6.0).reshape(2, 3), model={'C': 1.0, 'solver': 'lbfgs'}, metric='accuracy', names={'b', 'a', 'c'})"
 
 
 @pytest.mark.slow

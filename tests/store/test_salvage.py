@@ -139,9 +139,7 @@ def test_the_command_salvages_and_never_replaces_a_file(tmp_path: Path) -> None:
     assert not (tmp_path / "other.db").exists()
 
 
-def test_who_looks_every_second_does_not_read_every_page_and_still_gets_no_damaged_row(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_who_looks_every_second_does_not_read_every_page_and_still_gets_no_damaged_row(tmp_path: Path, monkeypatch) -> None:
     from accredit.store.journal_file import JournalFile
 
     file, looked = _written(tmp_path / "run.db", 0), []

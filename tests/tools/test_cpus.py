@@ -34,9 +34,11 @@ def test_what_took_effect_is_what_differs_from_the_machine_as_it_is():
 
 def test_one_that_cannot_run_or_changes_nothing_is_skipped_and_a_failure_ends_with_1(monkeypatch, capsys):
     answers = {
-        "plain": PLAIN, "no-avx": Tried({"ATen": "DEFAULT", "digits": DIGITS}), "avx2": PLAIN,
+        "plain": PLAIN,
+        "no-avx": Tried({"ATen": "DEFAULT", "digits": DIGITS}),
+        "avx2": PLAIN,
         "avx512": Tried({}, "it ends by SIGILL: this machine lacks its instructions"),
-    }  # fmt: skip
+    }
     monkeypatch.setattr(cpus, "tried", lambda cpu: answers[cpu.name])
     asked = []
 

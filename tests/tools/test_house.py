@@ -45,10 +45,7 @@ def test_names_that_are_used_twice_are_listed():
         source("accredit/b/rows.py", "class Run: ...", "class Other: ..."),
     ]
     assert house.class_names(both).plain["names"] == {"Run": 2}
-    assert (
-        house.file_names([*both, source("accredit/a/__init__.py"), source("accredit/b/__init__.py")]).plain["count"]
-        == 1
-    )
+    assert house.file_names([*both, source("accredit/a/__init__.py"), source("accredit/b/__init__.py")]).plain["count"] == 1
 
 
 def test_a_constant_has_one_value_or_several():
@@ -72,8 +69,13 @@ def test_a_module_with_one_importer_is_found_whichever_way_it_is_imported():
 
 
 def test_phrases_in_tests_are_of_four_words_or_more():
-    lines = ("with raises(E, match='one two three four'): ...", "with raises(E, match='short'): ...",
-             "assert 'one two three four' in said", "assert 'one two' in said", "say('one two three four five')")  # fmt: skip
+    lines = (
+        "with raises(E, match='one two three four'): ...",
+        "with raises(E, match='short'): ...",
+        "assert 'one two three four' in said",
+        "assert 'one two' in said",
+        "say('one two three four five')",
+    )
     found = house.phrases([source("tests/test_a.py", *lines), source("tests/test_b.py", "assert 1")])
     assert found.plain == {"match": 2, "match of a phrase": 1, "asserts": 1, "files": 1, "of": 2}
 

@@ -96,8 +96,10 @@ def test_rows_of_two_wheels_do_not_share_a_table():
 def test_a_trial_is_repeated_unless_it_passed_with_this_wheel_and_these_versions(tmp_path):
     file, python = tmp_path / "lines.jsonl", release_check.version(sys.executable)
     trials = [("a", False, True), ("b", False, False), ("c", True, True)]
-    lines = [LINE | {"oldest": old, "trial": TRIAL | {"python": python, "extra": extra, "works": works}}
-             for extra, old, works in trials]  # fmt: skip
+    lines = [
+        LINE | {"oldest": old, "trial": TRIAL | {"python": python, "extra": extra, "works": works}}
+        for extra, old, works in trials
+    ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     known = release_check.kept(file, "d")
     skipped = [extra for extra in "abcd" if release_check.passed(known, sys.executable, extra, oldest=False)]

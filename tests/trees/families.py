@@ -92,9 +92,17 @@ def lightgbm(seed: int) -> tuple[Any, Any]:
     import lightgbm as lgb
 
     settings = {
-        "n_estimators": 4, "num_leaves": 8, "min_child_samples": 5, "min_data_per_group": 5, "cat_smooth": 1.0, "verbose": -1,
-        "n_jobs": 1, "random_state": seed, "zero_as_missing": seed % 4 == 2, "use_missing": seed % 4 != 3,
-    }  # fmt: skip
+        "n_estimators": 4,
+        "num_leaves": 8,
+        "min_child_samples": 5,
+        "min_data_per_group": 5,
+        "cat_smooth": 1.0,
+        "verbose": -1,
+        "n_jobs": 1,
+        "random_state": seed,
+        "zero_as_missing": seed % 4 == 2,
+        "use_missing": seed % 4 != 3,
+    }
     x, y = frame(seed) if seed % 2 else numbers(seed, missing=True)
     if seed % 3 == 0:
         return lgb.LGBMClassifier(**settings).fit(x, three(y)), x
@@ -126,5 +134,10 @@ def catboost(seed: int) -> tuple[Any, Any]:
     return cat.CatBoostRegressor(**settings, nan_mode="Max").fit(x, y), x
 
 
-FAMILIES: dict[str, Family] = {"scikit": scikit, "histogram": histogram, "xgboost": xgboost, "lightgbm": lightgbm,
-                               "catboost": catboost}  # fmt: skip
+FAMILIES: dict[str, Family] = {
+    "scikit": scikit,
+    "histogram": histogram,
+    "xgboost": xgboost,
+    "lightgbm": lightgbm,
+    "catboost": catboost,
+}

@@ -74,11 +74,15 @@ def test_input_columns_of_a_pipeline_get_the_credit_of_all_coalitions(kind):
 @pytest.mark.parametrize(
     "model",
     [
-        linear_model.LinearRegression(), linear_model.Lasso(0.01), linear_model.PoissonRegressor(),
-        linear_model.SGDClassifier(), linear_model.RidgeClassifier(), LinearSVC(),
+        linear_model.LinearRegression(),
+        linear_model.Lasso(0.01),
+        linear_model.PoissonRegressor(),
+        linear_model.SGDClassifier(),
+        linear_model.RidgeClassifier(),
+        LinearSVC(),
     ],
     ids=lambda m: type(m).__name__,
-)  # fmt: skip
+)
 def test_linear_models_earn_weight_times_distance_from_the_mean(model):
     x, y = numbers(0, missing=False)
     classes = hasattr(model, "decision_function")

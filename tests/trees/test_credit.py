@@ -74,9 +74,7 @@ def test_cover_ratios_are_those_of_shap(depth):
 
 def test_many_rows_and_a_large_background_are_the_mean_over_small_ones():
     """Rows and background are cut into portions; the answer is that of each part, and shap's where it does not thin."""
-    x = (
-        np.random.default_rng(3).normal(size=(2600, 5)).astype(np.float32).astype(float)
-    )  # shap compares without rounding
+    x = np.random.default_rng(3).normal(size=(2600, 5)).astype(np.float32).astype(float)  # shap compares without rounding
     y = x[:, 0] * x[:, 1] + np.sin(3 * x[:, 2]) + x[:, 3] * (x[:, 4] > 0)
     model = GradientBoostingRegressor(n_estimators=6, max_depth=4, random_state=0).fit(x, y)
     forest = forest_of(model)
@@ -84,9 +82,7 @@ def test_many_rows_and_a_large_background_are_the_mean_over_small_ones():
     parts = [tree_credit(forest, x[:1500], x[start : start + 100]) for start in range(1500, 2600, 100)]
     assert_allclose(whole.credit, np.mean([part.credit for part in parts], axis=0), atol=1e-12)
     explainer = shap.TreeExplainer(model, x[1500:1600], feature_perturbation="interventional")
-    assert_allclose(
-        parts[0].credit[:20, :, 0], explainer.shap_values(x[:20]), atol=1e-6
-    )  # shap adds in single precision
+    assert_allclose(parts[0].credit[:20, :, 0], explainer.shap_values(x[:20]), atol=1e-6)  # shap adds in single precision
 
 
 def test_weights_of_background_rows_count_like_copies():

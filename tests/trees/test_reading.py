@@ -127,10 +127,13 @@ def target_statistics() -> Any:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (linear_booster, "no trees"), (linear_leaves, "linear models in its leaves"), (vector_leaves, "several outputs each"),
-        (target_statistics, "statistics of the target"), (lambda: "model", "not a tree ensemble"),
+        (linear_booster, "no trees"),
+        (linear_leaves, "linear models in its leaves"),
+        (vector_leaves, "several outputs each"),
+        (target_statistics, "statistics of the target"),
+        (lambda: "model", "not a tree ensemble"),
     ],
-)  # fmt: skip
+)
 def test_models_that_are_not_sums_of_leaves_are_refused_by_name(make, says):
     with pytest.raises(NotTrees, match=says):
         ensemble_of(make())

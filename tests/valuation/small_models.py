@@ -19,9 +19,7 @@ def words_tokenizer(texts: list[str], **special: str) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     words = sorted({word for text in texts for word in text.split()})
-    plain = Tokenizer(
-        models.WordLevel({w: i for i, w in enumerate(["<unk>", *special.values(), *words])}, unk_token="<unk>")
-    )
+    plain = Tokenizer(models.WordLevel({w: i for i, w in enumerate(["<unk>", *special.values(), *words])}, unk_token="<unk>"))
     plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return PreTrainedTokenizerFast(tokenizer_object=plain, unk_token="<unk>", **special)
 
@@ -50,9 +48,18 @@ def language_model(steps: int = 60) -> tuple[Any, Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         config = GPT2Config(
-            vocab_size=len(tokenizer), n_positions=16, n_embd=32, n_layer=1, n_head=2,
-            initializer_range=0.2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0,
-        )  # fmt: skip
+            vocab_size=len(tokenizer),
+            n_positions=16,
+            n_embd=32,
+            n_layer=1,
+            n_head=2,
+            initializer_range=0.2,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=0,
+            eos_token_id=0,
+        )
         return trained(GPT2LMHeadModel(config), encoded(tokenizer, FACTS, 16)[0], steps), tokenizer
 
 
@@ -65,10 +72,19 @@ def classifier(texts: list[str], labels: list[int], steps: int = 40) -> tuple[An
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         config = BertConfig(
-            vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-            max_position_embeddings=16, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=1,
-            id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1}, initializer_range=0.2,
-        )  # fmt: skip
+            vocab_size=len(tokenizer),
+            hidden_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=16,
+            max_position_embeddings=16,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            pad_token_id=1,
+            id2label={0: "bad", 1: "good"},
+            label2id={"bad": 0, "good": 1},
+            initializer_range=0.2,
+        )
         batch = dict(tokenizer(texts, return_tensors="pt", padding=True)) | {"labels": torch.tensor(labels)}
         batch.pop("token_type_ids", None)
         return trained(BertForSequenceClassification(config), batch, steps, 1e-2), tokenizer

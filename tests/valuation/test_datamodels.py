@@ -135,9 +135,7 @@ def test_ridge_is_that_of_scikit_learn_and_its_errors_are_of_subsets_left_out(ro
         left_out = []
         for i in range(40):
             others = np.arange(40) != i
-            fixed = masks.mean(
-                axis=0
-            )  # the columns stay where they were centred: a subset's own mean is all that changes
+            fixed = masks.mean(axis=0)  # the columns stay where they were centred: a subset's own mean is all that changes
             design = np.column_stack([masks - fixed, np.ones(40)])[others]
             penalty = np.diag([found.penalties[target]] * rows + [0.0])
             fitted = np.linalg.solve(design.T @ design + penalty, design.T @ y[others, target])

@@ -19,9 +19,7 @@ from accredit.valuation.planted_flips import Trial, find_share, plant
 pytest.importorskip("sklearn")
 
 
-def _blobs(
-    rows: int, apart: float, flips: int, seed: int = 0, classes: int = 2
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _blobs(rows: int, apart: float, flips: int, seed: int = 0, classes: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gaussian classes; which rows have a wrong label."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % classes
@@ -121,9 +119,7 @@ def test_copies_of_a_row_do_not_vouch_for_its_label() -> None:
 
 @pytest.mark.slow
 def test_where_every_label_is_foretold_none_looks_wrong() -> None:
-    found = wrong_labels(
-        ["p", "q"] * 15, features=np.column_stack([np.arange(30) % 2, np.arange(30) % 2]).astype(float)
-    )
+    found = wrong_labels(["p", "q"] * 15, features=np.column_stack([np.arange(30) % 2, np.arange(30) % 2]).astype(float))
     assert found.suspects == () and found.verdict.startswith("no label looks wrong")
 
 
@@ -152,9 +148,7 @@ def test_precision_is_right_where_scores_are_known() -> None:
 
     score, wrong = run(rate)
     again, errors = run(rate + 0.1 * (1 - rate))
-    fresh = errors & (
-        rng.random(rows) < 0.1 * (1 - rate) / (rate + 0.1 * (1 - rate))
-    )  # those of them that were planted
+    fresh = errors & (rng.random(rows) < 0.1 * (1 - rate) / (rate + 0.1 * (1 - rate)))  # those of them that were planted
     stated = precision_by_planting([Trial(fresh, again)], rate)
     true = np.cumsum(wrong[np.argsort(score)]) / np.arange(1, rows + 1)
     for size in (1000, 1500, 4000):
@@ -346,8 +340,6 @@ def test_what_is_written_can_be_read_back() -> None:
     found = wrong_labels(y, features=x)
     again = WrongLabels.from_plain(json.loads(found.to_json()))
     assert again.to_plain() == found.to_plain() and again.suspects == found.suspects
-    assert (
-        again.oddities == found.oddities and again.evidence == found.evidence and again.expected(3) == found.expected(3)
-    )
+    assert again.oddities == found.oddities and again.evidence == found.evidence and again.expected(3) == found.expected(3)
     with pytest.raises(InvalidInput, match="expected 'wrong labels'"):
         WrongLabels.from_plain({"kind": "valuation"})

@@ -154,9 +154,7 @@ def test_tracin_is_the_sum_of_gradient_products_and_puts_the_weights_back() -> N
     names = [n for n, _ in model.named_parameters()]
     for state, rate in zip(states, (1.0, 0.5), strict=True):
         model.load_state_dict(state)
-        flat = [
-            np.hstack([g.flatten(1).numpy() for g in _autograd(model, net.loss, d, names)]) for d in (train, queries)
-        ]
+        flat = [np.hstack([g.flatten(1).numpy() for g in _autograd(model, net.loss, d, names)]) for d in (train, queries)]
         wanted += rate * flat[0] @ flat[1].T
     assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
     with pytest.raises(InvalidInput, match="one rate for each"):

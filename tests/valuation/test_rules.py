@@ -159,9 +159,7 @@ def test_truncation_is_biased_and_says_so() -> None:
     assert cut.stderr is not None
     assert abs(cut["a"] - truth["a"]) > 10 * cut.stderr[0]
     slow = FunctionGame("abcdef", lambda c: np.minimum(c.sum(axis=1), 2) + 0.01 * c.sum(axis=1))
-    assert Truncated(budget=600, tolerance=0.05).solve(slow).unshared == pytest.approx(
-        0.04
-    )  # efficiency is not claimed
+    assert Truncated(budget=600, tolerance=0.05).solve(slow).unshared == pytest.approx(0.04)  # efficiency is not claimed
     assert data_shapley(slow, budget=64).unshared == pytest.approx(0, abs=1e-12)
     with pytest.raises(InvalidInput):
         Truncated(budget=100, tolerance=0.0)

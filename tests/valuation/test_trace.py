@@ -109,9 +109,7 @@ def test_a_filled_store_answers_without_the_texts_and_an_unfilled_one_says_what_
         trace(model, tokenizer, None, "the capital of kelu is", "bem", folder=tmp_path)
 
 
-def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_flagged(
-    learned: Any, tmp_path: Path
-) -> None:
+def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_flagged(learned: Any, tmp_path: Path) -> None:
     """A side as wide as the layer projects nothing away, so the stored norms are the true ones."""
     model, tokenizer, texts = learned
     data, _ = encoded(tokenizer, texts, 16)
@@ -119,9 +117,7 @@ def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_fl
     found = GradientStore.build(tmp_path, net, data, side=64).stationarity()
     gradients = torch.cat([seen["transformer.h.0.attn.c_proj"].gradients() for _, _, seen in net.passes(data)])
     assert_allclose(found["gradient norm"], float(gradients.mean(dim=0).norm()), rtol=1e-4)
-    assert_allclose(
-        found["gradient norm of a row"], float(gradients.flatten(1).norm(dim=1).square().mean().sqrt()), rtol=1e-4
-    )
+    assert_allclose(found["gradient norm of a row"], float(gradients.flatten(1).norm(dim=1).square().mean().sqrt()), rtol=1e-4)
     early = trace(*language_model(steps=3), texts, "the capital of kelu is", "bem")
     assert not early.facts["stationary"] and any("not at a minimum" in warning for warning in early.warnings)
     assert trace(model, tokenizer, texts, "the capital of kelu is", "bem").facts["stationary"]

@@ -56,9 +56,7 @@ def test_settings_change_the_fingerprint_but_the_seed_is_part_of_the_key() -> No
     assert fingerprint(game=one) == fingerprint(game=seeded) != fingerprint(game=other)
     assert fingerprint(game=RidgeUtility(DATA, 1.0)) != fingerprint(game=RidgeUtility(blobs(20, seed=1), 1.0))
     coalition = np.ones((1, 20), bool)
-    assert (
-        one.retrain(coalition)[1].tolist() == Retraining(DATA, forest(5, random_state=9)).retrain(coalition)[1].tolist()
-    )
+    assert one.retrain(coalition)[1].tolist() == Retraining(DATA, forest(5, random_state=9)).retrain(coalition)[1].tolist()
     assert one.retrain(coalition)[1].tolist() != seeded.retrain(coalition)[1].tolist()
 
 
@@ -76,9 +74,7 @@ def test_ridge_is_the_ridge_of_scikit_learn(columns: int) -> None:
 
 
 def test_one_class_and_nobody_are_defined_and_any_metric_works() -> None:
-    three = split(
-        [[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]], [0, 0, 1, 1, 2, 2], [[0.0], [1.0], [2.0], [2.0]], [0, 1, 2, 2]
-    )
+    three = split([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]], [0, 0, 1, 1, 2, 2], [[0.0], [1.0], [2.0], [2.0]], [0, 1, 2, 2])
     nobody, ones, two_classes = (
         np.zeros(6, bool),
         np.array([0, 0, 1, 1, 0, 0], bool),

@@ -21,9 +21,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-@pytest.mark.parametrize(
-    ("players", "budget", "exact"), [(12, None, True), (13, None, False), (8, 256, True), (8, 255, False)]
-)
+@pytest.mark.parametrize(("players", "budget", "exact"), [(12, None, True), (13, None, False), (8, 256, True), (8, 255, False)])
 def test_a_budget_means_the_same_for_every_value(name, players, budget, exact):
     game = counted(FunctionGame(range(players), lambda c: c[:, 0] * c[:, 1] + c.sum(axis=1)))
     found = VALUES[name](game, budget=budget)
@@ -47,8 +45,7 @@ def test_the_normalised_index_adds_up_and_keeps_its_claims():
         assert_allclose(found.credit * plain.credit.sum(), plain.credit * plain.total)
         check_claims(found, game)
     sum_of_two = [
-        normalised_banzhaf(TableGame("abc", table)).credit
-        for table in ([0, 1, 0, 2, 0, 0, 3, 4.0], [0, 0, 2, 0, 1, 5, 0, 3.0])
+        normalised_banzhaf(TableGame("abc", table)).credit for table in ([0, 1, 0, 2, 0, 0, 3, 4.0], [0, 0, 2, 0, 1, 5, 0, 3.0])
     ]
     together = normalised_banzhaf(TableGame("abc", [0, 1, 2, 2, 1, 5, 3, 7.0])).credit
     assert np.abs(sum(sum_of_two) - together).max() > 0.01  # not linear, as it says

@@ -36,10 +36,7 @@ def by_definition(game, weights):
     """Σ p(|S|)·[v(S ∪ i) − v(S)], coalition by coalition."""
     n, v = len(game.players), game.table
     return np.array(
-        [
-            sum(weights[s.bit_count()] * (v[s | 1 << i] - v[s]) for s in range(1 << n) if not s >> i & 1)
-            for i in range(n)
-        ]
+        [sum(weights[s.bit_count()] * (v[s | 1 << i] - v[s]) for s in range(1 << n) if not s >> i & 1) for i in range(n)]
     )
 
 
@@ -145,9 +142,7 @@ def test_leave_one_out_equals_shapley_in_additive_games_only():
 
 def test_exact_refuses_too_many_players_before_anything_is_asked():
     game = counted(FunctionGame([str(i) for i in range(30)], lambda c: c.sum(axis=1)))
-    with pytest.raises(
-        TooManyPlayers, match=rf"30 players need 2\^30 payoffs.*{re.escape('shapley(game, budget=1000)')}"
-    ):
+    with pytest.raises(TooManyPlayers, match=rf"30 players need 2\^30 payoffs.*{re.escape('shapley(game, budget=1000)')}"):
         Exact().solve(game)
     assert game.payoffs == 0
 

@@ -29,9 +29,7 @@ def test_it_is_enough_where_nobody_interacts_and_not_where_players_replace_each_
 
 
 def test_many_players_are_judged_by_estimates_and_may_stay_open():
-    game = counted(
-        FunctionGame(range(16), lambda c: c @ np.arange(1.0, 17.0) + 0.3 * np.sin(7.0 * (c @ np.arange(2.0, 18.0))))
-    )
+    game = counted(FunctionGame(range(16), lambda c: c @ np.arange(1.0, 17.0) + 0.3 * np.sin(7.0 * (c @ np.arange(2.0, 18.0)))))
     found = leaving_out(game, budget=300)
     assert found.bound is None and found.share_above is None and game.payoffs <= 300 + 16 + 18
     assert found.enough is True

@@ -97,9 +97,7 @@ def test_equal_loss_and_balanced_contributions_single_out_one_rule():
         ahead = {i: float(less[first][i][-1] - less[i][first][-1]) if i != first else 0.0 for i in active}
         whole = float(v.flat[-1]) - sum(lower.values()) - sum(top[i] * ahead[i] for i in active)
         x = whole / sum(top[i] for i in active)
-        return [
-            np.append(less[i][i] + x + ahead[i], x + ahead[i]) if i in active else np.zeros(0) for i in range(len(top))
-        ]
+        return [np.append(less[i][i] + x + ahead[i], x + ahead[i]) if i in active else np.zeros(0) for i in range(len(top))]
 
     for v in tables(((2, 3), (3, 3), (2, 2, 2))):
         for found, truth in zip(determined(v), from_dividends(v), strict=True):
@@ -120,11 +118,25 @@ def test_three_small_games_tell_the_rules_apart():
     late = [[0, 0, 0], [0, 0, 1]]  # a at 1 and b at 2
     two = [[0, 0, 1], [0, 1, 1]]  # any two level units
     shares = {
-        str(both): {"orders": [2 / 3, 1 / 3, 0], "dividends": [1 / 2, 1 / 2, 0], "weights": [1 / 2, 1 / 2, 0], "vertices": [1
-        / 2, 1 / 2, 0]}, str(late): {"orders": [1 / 3, 0, 2 / 3], "dividends": [1 / 3] * 3, "weights": [1 / 3, 0, 2 / 3],
-        "vertices": [1 / 2, 0, 1 / 2]}, str(two): {"orders": [1 / 3, 1 / 3, 1 / 3], "dividends": [1 / 6, 2 / 3, 1 / 6],
-        "weights": [1 / 6, 1 / 2, 1 / 3], "vertices": [0, 1 / 2, 1 / 2]},
-    }  # fmt: skip
+        str(both): {
+            "orders": [2 / 3, 1 / 3, 0],
+            "dividends": [1 / 2, 1 / 2, 0],
+            "weights": [1 / 2, 1 / 2, 0],
+            "vertices": [1 / 2, 1 / 2, 0],
+        },
+        str(late): {
+            "orders": [1 / 3, 0, 2 / 3],
+            "dividends": [1 / 3] * 3,
+            "weights": [1 / 3, 0, 2 / 3],
+            "vertices": [1 / 2, 0, 1 / 2],
+        },
+        str(two): {
+            "orders": [1 / 3, 1 / 3, 1 / 3],
+            "dividends": [1 / 6, 2 / 3, 1 / 6],
+            "weights": [1 / 6, 1 / 2, 1 / 3],
+            "vertices": [0, 1 / 2, 1 / 2],
+        },
+    }
     for table in (both, late, two):
         found = multichoices(ChoiceTable("ab", table))
         for rule, expected in shares[str(table)].items():

@@ -92,14 +92,10 @@ def test_the_unit_of_the_payoffs_and_what_players_earn_alone_move_both_along(uni
     assert least_core(TableGame("abc", unit * majority)).core_is_empty
     for table in (majority, majority + alone, *(game.table for game in random_games(3, count=3, seed=6))):
         one, other = TableGame("abc", table), TableGame("abc", unit * table)
-        assert_allclose(
-            nucleolus(other, imputations=False).credit, unit * nucleolus(one, imputations=False).credit, 1e-9
-        )
+        assert_allclose(nucleolus(other, imputations=False).credit, unit * nucleolus(one, imputations=False).credit, 1e-9)
         assert_allclose(least_core(other).high, unit * least_core(one).high, 1e-9)
         assert least_core(other).core_is_empty == least_core(one).core_is_empty
-    assert_allclose(
-        nucleolus(TableGame("abc", majority + alone)).credit, 1 / 3 + np.array([5e6, -3e6, 1e6]), rtol=1e-12
-    )
+    assert_allclose(nucleolus(TableGame("abc", majority + alone)).credit, 1 / 3 + np.array([5e6, -3e6, 1e6]), rtol=1e-12)
 
 
 def test_a_sum_of_shares_has_itself_for_a_core_however_it_is_rounded():

@@ -77,9 +77,7 @@ def test_few_orders_have_no_interval():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "solver", [Permutations(budget=250), Permutations(budget=1000), Antithetic(budget=1000)], ids=repr
-)
+@pytest.mark.parametrize("solver", [Permutations(budget=250), Permutations(budget=1000), Antithetic(budget=1000)], ids=repr)
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_cover_at_least_their_level(solver, kind):
     """Mean coverage over players, runs as units: at least 0.93 but for 5.5 between-run standard errors (2e-8 a cell, 18 cells).

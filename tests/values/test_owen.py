@@ -58,14 +58,10 @@ def test_is_the_average_over_orders_that_keep_groups_together(groups):
         assert_allclose(owen(game, groups).credit, by_orders(game, groups), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "groups", [[["a", "b"]], {"pair": ["a", "b"]}, [["a", ["b", "c"]]], {"x": {"y": ["a", "b"]}}], ids=str
-)
+@pytest.mark.parametrize("groups", [[["a", "b"]], {"pair": ["a", "b"]}, [["a", ["b", "c"]]], {"x": {"y": ["a", "b"]}}], ids=str)
 def test_players_left_out_stay_outside_the_one_group_that_is_named(groups):
     def listed(tree):
-        return (
-            tree if isinstance(tree, str) else [listed(t) for t in (tree.values() if isinstance(tree, dict) else tree)]
-        )
+        return tree if isinstance(tree, str) else [listed(t) for t in (tree.values() if isinstance(tree, dict) else tree)]
 
     for game in random_games(players=5, count=2, seed=4):
         named = str(groups)
@@ -131,9 +127,7 @@ def test_wide_trees_are_estimated_within_the_budget():
         owen(game, nested, budget=9, orders=9)
 
 
-@pytest.mark.parametrize(
-    "groups", [[["a", "b"], ["c", "d", "e"]], ["a", "b", "c", "d", "e"], [[["a", "b"], "c"], ["d", "e"]]]
-)
+@pytest.mark.parametrize("groups", [[["a", "b"], ["c", "d", "e"]], ["a", "b", "c", "d", "e"], [[["a", "b"], "c"], ["d", "e"]]])
 def test_banzhaf_owen_counts_every_set_of_groups_alike(groups):
     """By definition: for one level, over sets R of the other groups and sets T of the others inside; groups of one: Banzhaf."""
     game = next(random_games(players=5, count=1, seed=3))
@@ -145,9 +139,7 @@ def test_banzhaf_owen_counts_every_set_of_groups_alike(groups):
         for mine, others in (unions, unions[::-1]):
             for i in mine:
                 inside = [j for j in mine if j != i]
-                before = [
-                    [*r, *t] for r in ([], others) for k in range(len(inside) + 1) for t in combinations(inside, k)
-                ]
+                before = [[*r, *t] for r in ([], others) for k in range(len(inside) + 1) for t in combinations(inside, k)]
                 gains = [game.table[_index([*s, i])] - game.table[_index(s)] for s in before]
                 assert found.credit[i] == pytest.approx(np.mean(gains))
     assert found.claim("efficiency").holds is Holds.NO

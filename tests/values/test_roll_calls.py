@@ -106,9 +106,7 @@ def test_its_claims_hold_on_random_games():
     rng = np.random.default_rng(2)
     v, w = rng.normal(size=(2, 3, 3, 3))
     found = roll_calls(ChoiceTable("abc", v))
-    assert found.credit.sum() == pytest.approx(v.flat[-1] - v.flat[0]) and found.total == pytest.approx(
-        found.credit.sum()
-    )
+    assert found.credit.sum() == pytest.approx(v.flat[-1] - v.flat[0]) and found.total == pytest.approx(found.credit.sum())
     assert_allclose(
         roll_calls(ChoiceTable("abc", 2 * v - w)).credit, 2 * found.credit - roll_calls(ChoiceTable("abc", w)).credit
     )

@@ -98,9 +98,7 @@ def test_a_control_has_not_seen_the_pairs_it_serves():
     before = fold_controls(sample, total)
     sample.left[2::5] += 100.0
     after = fold_controls(sample, total)
-    same = [
-        np.array_equal(a.bends, b.bends) and np.array_equal(a.even, b.even) for a, b in zip(before, after, strict=True)
-    ]
+    same = [np.array_equal(a.bends, b.bends) and np.array_equal(a.even, b.even) for a, b in zip(before, after, strict=True)]
     assert same == [False, False, True, False, False]
 
 
@@ -117,9 +115,7 @@ def test_estimates_of_efficient_indices_add_up_exactly(name):
 def test_a_game_of_pairs_and_sizes_is_found_whole_and_the_rest_is_not_called_certain():
     rng = np.random.default_rng(0)
     bend = np.triu(rng.normal(size=(30, 30)), 1)
-    game = FunctionGame(
-        [f"p{i}" for i in range(30)], lambda c: np.einsum("bi,ij,bj->b", c, bend, c) + np.sqrt(c.sum(axis=1))
-    )
+    game = FunctionGame([f"p{i}" for i in range(30)], lambda c: np.einsum("bi,ij,bj->b", c, bend, c) + np.sqrt(c.sum(axis=1)))
     found = accredit.shapley_interactions(game, budget=2000)
     shared = (np.sqrt(30) - np.sqrt(29) - 1) / 29  # what the root adds to each pair
     assert_allclose(found.matrix()[np.triu_indices(30, 1)], bend[np.triu_indices(30, 1)] + shared, atol=1e-5)
@@ -145,9 +141,7 @@ def test_many_players_with_the_truth_known_from_cubes():
 
 def test_outputs_share_their_payoffs_and_repeat_to_the_last_bit():
     games = counted(
-        FunctionGames(
-            [f"p{i}" for i in range(26)], ("a", "b"), lambda c: np.column_stack([c.sum(1) ** 2, c[:, 0] & c[:, 1]])
-        )
+        FunctionGames([f"p{i}" for i in range(26)], ("a", "b"), lambda c: np.column_stack([c.sum(1) ** 2, c[:, 0] & c[:, 1]]))
     )
     both = accredit.shapley_interactions(games, budget=300, seed=4)
     assert games.payoffs == 300 and set(both) == {"a", "b"}
@@ -218,9 +212,7 @@ def test_controls_are_fitted_to_so_many_pairs_and_no_more(monkeypatch):
     monkeypatch.setattr("accredit.values.sampled_interactions.MOST_FITTED", 100)
     seen = []
     fitted = sampled_module.fit
-    monkeypatch.setattr(
-        sampled_module, "fit", lambda sample, total: (seen.append(len(sample)), fitted(sample, total))[1]
-    )
+    monkeypatch.setattr(sampled_module, "fit", lambda sample, total: (seen.append(len(sample)), fitted(sample, total))[1])
     game = asked(text())
     few, many = (accredit.interactions(game, "sii", budget=budget) for budget in (200, 2000))
     assert max(seen) == 100

@@ -245,9 +245,7 @@ def test_semivalues_of_two_hundred_voters():
     """Banzhaf of an equal-vote majority is C(199, 100)/2¹⁹⁹; 8 standard errors allowed."""
     majority = FunctionGame(names(200), lambda coalitions: coalitions.sum(axis=1) > 100)
     found = SampledBanzhaf(budget=4002).solve(majority)
-    pivotal = np.exp(
-        np.log(np.arange(1, 200)).sum() - np.log(np.arange(1, 101)).sum() - np.log(np.arange(1, 100)).sum()
-    )
+    pivotal = np.exp(np.log(np.arange(1, 200)).sum() - np.log(np.arange(1, 101)).sum() - np.log(np.arange(1, 100)).sum())
     assert (np.abs(found.credit - pivotal / 2.0**199) <= 8 * found.stderr).all()
 
 

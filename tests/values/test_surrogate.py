@@ -215,9 +215,7 @@ def test_a_budget_ends_the_search_for_a_half_width():
 
 def test_a_game_without_visible_variation_is_not_asked_for_ever():
     values = Surrogate(half_width=0.1).solve(named(30, EDGES["additive"]))
-    assert (
-        values.payoffs == 2 + 2 * 512 and values.interval is None and "no half-width can be reached" in values.stopped
-    )
+    assert values.payoffs == 2 + 2 * 512 and values.interval is None and "no half-width can be reached" in values.stopped
     assert_allclose(values.credit, np.arange(1.0, 31), atol=1e-9)
 
 
@@ -341,9 +339,7 @@ def test_a_fit_to_the_last_digits_claims_no_more_than_was_verified(seed):
     assert (np.abs(values.credit - np.repeat([0.25, 0.0], [4, 6])) <= np.diff(values.interval)[:, 0] / 2).all()
 
 
-@pytest.mark.parametrize(
-    ("pairs", "rows"), [(90, [91]), (300, [128, 301]), (700, [128, 400, 701]), (1500, [128, 400, 1001])]
-)
+@pytest.mark.parametrize(("pairs", "rows"), [(90, [91]), (300, [128, 301]), (700, [128, 400, 701]), (1500, [128, 400, 1001])])
 def test_relevances_are_fitted_on_more_pairs_than_amplitudes(pairs, rows):
     rng = np.random.default_rng(0)
     design = grow(empty_design(30), pairs, rng)

@@ -50,12 +50,16 @@ def test_the_cost_of_an_estimate_ends_with_json(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(
     "known",
     [
-        games.unanimity(9, 12, 5, 0), games.voting(9, 7, 1), games.facility(8, 5, 2), games.gloves(3, 6),
-        games.capped(9, 6, 3), games.coverage(9, 12, 4),
+        games.unanimity(9, 12, 5, 0),
+        games.voting(9, 7, 1),
+        games.facility(8, 5, 2),
+        games.gloves(3, 6),
+        games.capped(9, 6, 3),
+        games.coverage(9, 12, 4),
         games.closed("product", *games.of_product(np.random.default_rng(5).normal(0, 0.3, 8))),
     ],
     ids=lambda known: known.name,
-)  # fmt: skip
+)
 def test_closed_forms_agree_with_the_table(known):
     table = np.concatenate([known.game.payoff(chunk) for chunk in all_coalitions(known.players)])
     assert_allclose(known.values, shapley_from_table(table), atol=1e-12)

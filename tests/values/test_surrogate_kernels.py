@@ -13,9 +13,15 @@ from accredit.values.surrogate.walsh import Walsh, krawtchouk
 
 RELEVANCE = (0.9, 0.5, 0.01, 0.3, 0.7, 0.2)
 KERNELS = [
-    Walsh(1), Walsh(3), Walsh(5), SizeLocal(0.5, 0.0), SizeLocal(1.0, 1.0), SizeLocal(0.3, 2.5), Product(RELEVANCE),
+    Walsh(1),
+    Walsh(3),
+    Walsh(5),
+    SizeLocal(0.5, 0.0),
+    SizeLocal(1.0, 1.0),
+    SizeLocal(0.3, 2.5),
+    Product(RELEVANCE),
     Mixture((Walsh(3), SizeLocal(1.0, 1.0), Product(RELEVANCE)), (2.0, 0.5, 7.0)),
-]  # fmt: skip
+]
 EVERY = Rows.of(from_index(np.arange(64), 6))
 
 

@@ -52,10 +52,12 @@ def test_the_curvature_is_the_average_of_observed_and_expected_information(seed)
     objective = isotropic_objective(data, kernels)
     place = np.random.default_rng(20 + seed).normal(0, 1, 6)
     gradient, curvature = objective(place).derivatives()
-    observed = np.stack([
-        (objective(place + step).derivatives()[0] - objective(place - step).derivatives()[0]) / 2e-5
-        for step in 1e-5 * np.eye(6)
-    ])  # fmt: skip
+    observed = np.stack(
+        [
+            (objective(place + step).derivatives()[0] - objective(place - step).derivatives()[0]) / 2e-5
+            for step in 1e-5 * np.eye(6)
+        ]
+    )
     grams = np.exp(place)[:, None, None] * np.stack([kernel.between(data.meeting) for kernel in kernels])
     found = solve(grams.sum(axis=0) + np.diag(data.noise), data)
     precision = found.half + np.tril(found.half, -1).T

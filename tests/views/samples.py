@@ -40,27 +40,69 @@ def sample(
     everyone = ("[CLS]", *players, "[SEP]")
     spread = rng.dirichlet(np.ones(n + 2))
     attributions = {
-        "shapley": Attribution(players, raw, total, "shapley/Surrogate(2000)", ALL, stderr=half / 2,
-                               interval=np.stack([raw - half, raw + half], axis=1), level=0.95, payoffs=2000, seed=seed,
-                               baseline=0.31, precision=Precision.interval("Gaussian-process posterior"),
-                               stopped="budget spent"),
-        "leave-one-out": Attribution(players, raw * 0.7 + rng.normal(0, 0.05, n), total, "leave-one-out", payoffs=n + 2,
-                                     claims=(Claim("efficiency", Holds.NO, "only Shapley's weights share all"), *ALL[1:])),
-        "integrated-gradients": Attribution(players, raw + rng.normal(0, 0.1, n), total, "integrated-gradients/steps=64",
-                                            (Claim("efficiency", Holds.IN_THE_LIMIT, "completeness up to the gap"),),
-                                            certificate={"completeness gap": 3.2e-7, "steps": 64}),
-        "flow": Attribution(everyone, spread, 1.0, "flow/barrier(1e-06)", ALL[:1],
-                            certificate={"max flow": 1.0, "duality gap": 4e-9, "iterations": 14}),
+        "shapley": Attribution(
+            players,
+            raw,
+            total,
+            "shapley/Surrogate(2000)",
+            ALL,
+            stderr=half / 2,
+            interval=np.stack([raw - half, raw + half], axis=1),
+            level=0.95,
+            payoffs=2000,
+            seed=seed,
+            baseline=0.31,
+            precision=Precision.interval("Gaussian-process posterior"),
+            stopped="budget spent",
+        ),
+        "leave-one-out": Attribution(
+            players,
+            raw * 0.7 + rng.normal(0, 0.05, n),
+            total,
+            "leave-one-out",
+            payoffs=n + 2,
+            claims=(Claim("efficiency", Holds.NO, "only Shapley's weights share all"), *ALL[1:]),
+        ),
+        "integrated-gradients": Attribution(
+            players,
+            raw + rng.normal(0, 0.1, n),
+            total,
+            "integrated-gradients/steps=64",
+            (Claim("efficiency", Holds.IN_THE_LIMIT, "completeness up to the gap"),),
+            certificate={"completeness gap": 3.2e-7, "steps": 64},
+        ),
+        "flow": Attribution(
+            everyone,
+            spread,
+            1.0,
+            "flow/barrier(1e-06)",
+            ALL[:1],
+            certificate={"max flow": 1.0, "duality gap": 4e-9, "iterations": 14},
+        ),
         "attention": Attribution(everyone, spread[::-1], None, "attention", no_division("attention weights rank")),
-    }  # fmt: skip
+    }
     return Explanation(
-        text, ((labels[0], 0.931), (labels[1], 0.069)), labels[0], players, (*attributions, "tcav"), attributions,
-        {"tcav": "no concept was given"}, dict.fromkeys(attributions, 0.25), tokens,
-        flow=flow_picture([t.shown for t in tokens], seed) if flow else None, payoff="log-odds",
+        text,
+        ((labels[0], 0.931), (labels[1], 0.069)),
+        labels[0],
+        players,
+        (*attributions, "tcav"),
+        attributions,
+        {"tcav": "no concept was given"},
+        dict.fromkeys(attributions, 0.25),
+        tokens,
+        flow=flow_picture([t.shown for t in tokens], seed) if flow else None,
+        payoff="log-odds",
         unsigned=("flow", "attention"),
-        provenance={"model": "by hand", "players": "word", "removal": "mask", "seed": seed, "accredit": "0.1.0",
-                    "command": f"accredit explain '{text[:30]}'"},
-    )  # fmt: skip
+        provenance={
+            "model": "by hand",
+            "players": "word",
+            "removal": "mask",
+            "seed": seed,
+            "accredit": "0.1.0",
+            "command": f"accredit explain '{text[:30]}'",
+        },
+    )
 
 
 def flow_picture(columns: list[str], seed: int = 0, layers: int = 4) -> FlowPicture:
@@ -75,9 +117,7 @@ def flow_picture(columns: list[str], seed: int = 0, layers: int = 4) -> FlowPict
         through[layer] = edges[layer].sum(axis=0)
     cut = np.zeros_like(edges)
     cut[layers - 1, 0] = np.where(edges[layers - 1, 0] > 0.01, edges[layers - 1, 0], 0.0)
-    notes = (
-        "The minimum cut lies between layer 3 and the output: what the output token attends to bounds everything.",
-    )
+    notes = ("The minimum cut lies between layer 3 and the output: what the output token attends to bounds everything.",)
     return FlowPicture(
         "flow", tuple(distinct_names(columns)), through, edges, cut, np.zeros(count), np.zeros(count), 1.0, notes
     )
@@ -100,8 +140,14 @@ def picture_sample(seed: int = 0) -> Explanation:
     }
     data = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
     return Explanation(
-        "shirt.png", (("T-shirt/top", 0.71), ("Shirt", 0.22), ("Pullover", 0.04)), "T-shirt/top", players,
-        tuple(attributions), attributions, unsigned=("saliency",), picture=Picture.of(data, y // 7 * 4 + x // 7),
+        "shirt.png",
+        (("T-shirt/top", 0.71), ("Shirt", 0.22), ("Pullover", 0.04)),
+        "T-shirt/top",
+        players,
+        tuple(attributions),
+        attributions,
+        unsigned=("saliency",),
+        picture=Picture.of(data, y // 7 * 4 + x // 7),
         seconds={"shapley": 1.2, "saliency": 0.02},
         provenance={"model": "by hand"},
-    )  # fmt: skip
+    )

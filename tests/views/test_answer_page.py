@@ -17,9 +17,7 @@ from tests.views.hostile import corpus
 EXACT = Precision.exact()
 
 
-def made(
-    players=("Rome is old.", "Oslo\nis new."), pieces=("It", " is", "\n", " Rome", "."), source="given", intervals=False
-):
+def made(players=("Rome is old.", "Oslo\nis new."), pieces=("It", " is", "\n", " Rome", "."), source="given", intervals=False):
     """An answer of two sentences, or of any tokens, with credit that says where it was written."""
     text = "\n\n".join(players) + "\n\nWhich?"
     starts = np.cumsum([0, *(len(p) + 2 for p in players)])
@@ -33,15 +31,32 @@ def made(
         x = scale * np.linspace(1, -0.5, len(players))
         around = np.stack([x - 0.1, x + 0.1], axis=1) if intervals else None
         known = Precision.interval("by hand") if intervals else EXACT
-        return Attribution(players, x, float(x.sum()), "shapley", interval=around, precision=known, baseline=-2.0,
-                           level=0.95 if intervals else None)  # fmt: skip
+        return Attribution(
+            players,
+            x,
+            float(x.sum()),
+            "shapley",
+            interval=around,
+            precision=known,
+            baseline=-2.0,
+            level=0.95 if intervals else None,
+        )
 
     others = {name: {"shapley": credit(k + 1.0)} for k, (name, _, _) in enumerate(targets[1:])}
     return Explanation(
-        text, (("answer", -0.5),), "answer", players, ("shapley",), {"shapley": credit(1.0)}, tokens=tokens, others=others,
-        payoff="log-probability", unit="value", said=Said(pieces, targets, likely, base, source),
+        text,
+        (("answer", -0.5),),
+        "answer",
+        players,
+        ("shapley",),
+        {"shapley": credit(1.0)},
+        tokens=tokens,
+        others=others,
+        payoff="log-probability",
+        unit="value",
+        said=Said(pieces, targets, likely, base, source),
         provenance={"model": "by hand", "players": "passage", "removal": "rebuild", "prompt tokens": 9},
-    )  # fmt: skip
+    )
 
 
 def test_the_terminal_lists_parts_with_bars_and_intervals_then_sentences_and_tokens():
@@ -62,8 +77,17 @@ def test_how_an_answer_was_generated_is_said_in_words_and_kept_in_the_json():
 def test_credit_below_rounding_is_drawn_as_none():
     e = made()
     noise = Attribution(e.players, [0.0, 3e-9], 0.0, "shapley", precision=EXACT, baseline=-50.0)
-    quiet = Explanation(e.text, e.prediction, "answer", e.players, ("shapley",), {"shapley": noise}, tokens=e.tokens,
-                        said=e.said, provenance=e.provenance)  # fmt: skip
+    quiet = Explanation(
+        e.text,
+        e.prediction,
+        "answer",
+        e.players,
+        ("shapley",),
+        {"shapley": noise},
+        tokens=e.tokens,
+        said=e.said,
+        provenance=e.provenance,
+    )
     assert "█" not in str(quiet) and 'class="t u12"' not in views.explanation_page(quiet)
 
 
@@ -91,9 +115,7 @@ def test_a_page_of_very_many_numbers_leaves_out_tokens():
 def one_more(e):
     """The same with a method before it that answers for the whole answer only."""
     alone = Attribution(e.players, [3.0, 1.0], None, "zeroing")
-    return replace(
-        e, methods=("zeroing", *e.methods), attributions={"zeroing": alone, **e.attributions}, unsigned=("zeroing",)
-    )
+    return replace(e, methods=("zeroing", *e.methods), attributions={"zeroing": alone, **e.attributions}, unsigned=("zeroing",))
 
 
 def test_a_method_for_the_whole_answer_alone_hides_nothing_of_the_others():

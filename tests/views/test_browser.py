@@ -19,9 +19,7 @@ from tests.browsing import WIDTHS, chromium, fits, new_page
 from tests.views.hostile import corpus
 from tests.views.samples import flow_picture, picture_sample, sample
 
-expect = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'"
-).expect
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'").expect
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +94,28 @@ def hostile_explanation() -> Explanation:
         tokens.append(Token(name, len(text), len(text) + len(name), name))
         text += name + " "
     claims = tuple(Claim(f"{name} {k}", Holds.NO, name) for k, name in enumerate(names[:20]))
-    result = Attribution(names, [(-1) ** k * (k % 13) for k in range(len(names))], None, names[0], claims, stopped=names[1],
-                         certificate={names[2]: names[3]}, precision=Precision.unknown(names[4]))  # fmt: skip
-    base = Explanation(text, tuple((n, 0.004) for n in names), names[0], tuple(names), ("shapley", names[5]),
-                       {"shapley": result}, {names[5]: names[6]}, tokens=tuple(tokens), notes=tuple(names),
-                       provenance={"model": names[7], "command": names[8], names[9]: names[10]})  # fmt: skip
+    result = Attribution(
+        names,
+        [(-1) ** k * (k % 13) for k in range(len(names))],
+        None,
+        names[0],
+        claims,
+        stopped=names[1],
+        certificate={names[2]: names[3]},
+        precision=Precision.unknown(names[4]),
+    )
+    base = Explanation(
+        text,
+        tuple((n, 0.004) for n in names),
+        names[0],
+        tuple(names),
+        ("shapley", names[5]),
+        {"shapley": result},
+        {names[5]: names[6]},
+        tokens=tuple(tokens),
+        notes=tuple(names),
+        provenance={"model": names[7], "command": names[8], names[9]: names[10]},
+    )
     columns = names[:40]
     return replace(base, flow=replace(flow_picture(columns), columns=tuple(columns), notes=tuple(names[:5])))
 
@@ -143,9 +158,7 @@ def test_a_script_that_slipped_in_is_stopped_by_the_policy(browser, tmp_path):
 
 def test_pointing_at_a_token_shows_it_in_every_method(browser, tmp_path):
     explanation = sample()
-    seen = Seen(
-        browser, tmp_path / "page.html", views.explanation_page(explanation), viewport={"width": 1280, "height": 900}
-    )
+    seen = Seen(browser, tmp_path / "page.html", views.explanation_page(explanation), viewport={"width": 1280, "height": 900})
     page = seen.page
     panel = page.locator(".inspector")
     expect(panel).to_be_hidden()

@@ -90,9 +90,7 @@ def test_no_tag_is_written_in_python(source):
     tree = ast.parse(source.read_text(encoding="utf-8"))
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     strings = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    tags = [
-        node.value for node in strings if id(node) not in prose and re.search(r"</?[a-z][a-z0-9]*[ />]", node.value)
-    ]
+    tags = [node.value for node in strings if id(node) not in prose and re.search(r"</?[a-z][a-z0-9]*[ />]", node.value)]
     assert tags == []
 
 

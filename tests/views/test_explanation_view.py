@@ -73,9 +73,7 @@ def test_signs_have_colours_and_sizes_are_grey():
 def test_error_bars_are_drawn_only_where_they_are_known():
     explanation = sample(flow=False)
     drawn = re.compile(r'class="whisker[" ]')
-    assert len(drawn.findall(views.explanation_page(explanation))) == 2 * len(
-        explanation.players
-    )  # large, and in the table
+    assert len(drawn.findall(views.explanation_page(explanation))) == 2 * len(explanation.players)  # large, and in the table
     bare = replace(explanation["shapley"], interval=None, precision=None)
     without = replace(explanation, attributions={**explanation.attributions, "shapley": bare})
     assert not drawn.search(views.explanation_page(without))

@@ -34,9 +34,7 @@ def test_no_two_sets_of_claims_look_the_same():
 
 def test_terminal_page_arena_and_list_of_methods_write_claims_alike():
     explanation = sample()  # of whose methods one is efficient in the limit, and one keeps all four axioms
-    assert (
-        "E≈" in views.text(explanation) and "E S N L" in views.text(explanation) and LEGEND in views.text(explanation)
-    )
+    assert "E≈" in views.text(explanation) and "E S N L" in views.text(explanation) and LEGEND in views.text(explanation)
     assert "<b>E≈</b> in the limit" in views.explanation_page(explanation)
     claims = {"efficiency": "in the limit", "symmetry": "no"}
     table = Standings((Standing("m", None, {}, {}, {}, 1, 1, claims, 1, {}),), (), np.eye(1), ("m",), 1, {}, {}, 0.95)

@@ -67,9 +67,15 @@ def two(credit: list[float], unsigned: bool = False) -> Explanation:
     owner = np.repeat([[0, 0, 0, 1, 1, 1, -1]], 4, axis=0)
     attributions = {"m": Attribution(("left", "right"), credit, sum(credit), "m")}
     return Explanation(
-        "a.png", (("cat", 1.0),), "cat", ("left", "right"), ("m",), attributions,
-        picture=Picture.of(PICTURE, owner), unsigned=("m",) if unsigned else (),
-    )  # fmt: skip
+        "a.png",
+        (("cat", 1.0),),
+        "cat",
+        ("left", "right"),
+        ("m",),
+        attributions,
+        picture=Picture.of(PICTURE, owner),
+        unsigned=("m",) if unsigned else (),
+    )
 
 
 def test_the_map_shows_who_raises_and_who_lowers():

@@ -81,9 +81,7 @@ def test_an_audit_of_one_input_says_that_others_are_not_known():
 
 
 def test_how_an_explainer_was_made_stands_below_the_question_of_its_audit():
-    page = audit_page(
-        Findings("l2x, the 2 highest of 4; trained with top-2; seed 3", (finding("probe", "passes", True),))
-    )
+    page = audit_page(Findings("l2x, the 2 highest of 4; trained with top-2; seed 3", (finding("probe", "passes", True),)))
     assert "<h1>Can it be trusted: l2x, the 2 highest of 4?</h1>" in page and "Trained with top-2; seed 3." in page
 
 
@@ -114,9 +112,7 @@ def test_no_file_tells_where_things_lie():
     told = {"model": "/home/ada/models/film", "command": "accredit explain x --model /home/ada/models/film"}
     page = views.explanation_page(replace(sample(), provenance=told))
     assert "/home/ada" not in page and "Model: film" in page and "--model film" in page
-    assert "/home/ada" not in audit_page(
-        Findings("attention of /home/ada/models/film", (finding("probe", "passes", True),))
-    )
+    assert "/home/ada" not in audit_page(Findings("attention of /home/ada/models/film", (finding("probe", "passes", True),)))
 
 
 def test_every_shared_part_has_a_sample_and_every_sample_a_word_in_the_docs():
@@ -124,11 +120,21 @@ def test_every_shared_part_has_a_sample_and_every_sample_a_word_in_the_docs():
     parts = environment().get_template("parts.html").module
     drawn = {name for name in vars(parts) if not name.startswith("_")}
     signs = {
-        "answer": 'class="answer"', "lede": 'class="lede"', "warning": 'class="warning"', "named": 'class="who"',
-        "tag": 'class="tag"', "table": "<table", "bar": 'class="whisker"', "heat": 'class="heat"', "claims": "Why trust this?",
-        "attribution": 'class="list"', "rest": 'class="small soft rest"', "paragraph": "<p", "selection": "<table",
+        "answer": 'class="answer"',
+        "lede": 'class="lede"',
+        "warning": 'class="warning"',
+        "named": 'class="who"',
+        "tag": 'class="tag"',
+        "table": "<table",
+        "bar": 'class="whisker"',
+        "heat": 'class="heat"',
+        "claims": "Why trust this?",
+        "attribution": 'class="list"',
+        "rest": 'class="small soft rest"',
+        "paragraph": "<p",
+        "selection": "<table",
         "joined": "<section",
-    }  # fmt: skip
+    }
     assert set(signs) == drawn and all(sign in page for sign in signs.values())
     assert all(f"<h2>{name}</h2>" in page and says in page.replace("&#39;", "'") for name, says in PARTS.items())
     for name in ("Head", "Bars", "Pairs", "Steps", "Points", "Flow", "Curves", "Doubt", "Trust", "Nothing found"):
@@ -154,9 +160,7 @@ ADS = TableGame(("TV", "web", "radio"), [0, 38.3, 33.3, 71.6, -20, 18.3, 13.3, 5
 
 def test_bars_have_their_true_lengths_on_a_phone_and_nothing_is_cut(browser, tmp_path):
     page = opened(browser, tmp_path, views.game_page(report(ADS), "Ads"), viewport={"width": 360, "height": 800})
-    widths = page.locator(".bars td.drawn path:first-child").evaluate_all(
-        "b => b.map(x => x.getBoundingClientRect().width)"
-    )
+    widths = page.locator(".bars td.drawn path:first-child").evaluate_all("b => b.map(x => x.getBoundingClientRect().width)")
     right = page.locator(".bars td.drawn svg").evaluate_all("b => b.map(x => x.getBoundingClientRect().right)")
     assert widths[1] / widths[0] == pytest.approx(33.3 / 38.3, abs=0.01) and widths[0] - widths[1] > 5
     assert widths[2] / widths[0] == pytest.approx(20 / 38.3, abs=0.01) and max(right) <= 360
@@ -188,9 +192,7 @@ def test_files_fit_every_width_and_paper(browser, tmp_path, view):
     for width in WIDTHS[:2]:
         assert fits(page, width), width
     page.emulate_media(media="print")
-    assert page.locator(".find, .inspector").evaluate_all(
-        "all => all.every((e) => getComputedStyle(e).display === 'none')"
-    )
+    assert page.locator(".find, .inspector").evaluate_all("all => all.every((e) => getComputedStyle(e).display === 'none')")
     assert page.locator(".list > .wide").evaluate_all(
         "all => all.map(getComputedStyle).every((style) => style.overflowY === 'visible' && style.maxHeight === 'none')"
     )  # or a list would lie over what follows

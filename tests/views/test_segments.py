@@ -23,9 +23,7 @@ def test_every_character_is_shown_once_and_in_order(text, random):
         middle = random.randint(a, b)
         for start, end in ((a, middle), (middle, b)):
             if end > start:
-                tokens.append(
-                    Token(text[start:end], start, end, f"p{k if random.random() < 0.5 else len(tokens) + 100}")
-                )
+                tokens.append(Token(text[start:end], start, end, f"p{k if random.random() < 0.5 else len(tokens) + 100}"))
     assert "".join(s.text for s in segments(explanation(text, tokens))) == text
 
 

@@ -33,9 +33,7 @@ def explained(rows=30, players=6):
     values[2] = [["red", "green $x$", "\u202eblue"][r % 3] for r in range(rows)]
     values[3] = [1.0] * rows
     names = tuple(f"c{i}" for i in range(players))
-    return TableExplanation(
-        names, ("price",), credit[:, :, None], [5.0], (5 + credit.sum(axis=1))[:, None], values, "shapley"
-    )
+    return TableExplanation(names, ("price",), credit[:, :, None], [5.0], (5 + credit.sum(axis=1))[:, None], values, "shapley")
 
 
 FIGURES = {
@@ -122,6 +120,4 @@ def test_pairs_as_a_heat_map_and_a_network_of_pairs_alone():
     assert "2 of 3 players" in few.get_title(loc="left")
     with pytest.raises(InvalidInput, match="no pairs"):
         table_plot.pair_heatmap(shapley_interactions(game, 3))
-    assert (
-        len(table_plot.network(interactions(game, "k-sii"), top=2).lines) == 2
-    )  # single players do not push pairs out
+    assert len(table_plot.network(interactions(game, "k-sii"), top=2).lines) == 2  # single players do not push pairs out

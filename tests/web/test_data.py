@@ -259,10 +259,7 @@ def films(tmp_path_factory):
     folder = tmp_path_factory.mktemp("films")
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 2))
-    lines = [
-        f"{a:.3f},{b:.3f},{'yes' if a > 0 else 'no'},{'<b>press</b>' if k % 3 else 'blogs'}"
-        for k, (a, b) in enumerate(x)
-    ]
+    lines = [f"{a:.3f},{b:.3f},{'yes' if a > 0 else 'no'},{'<b>press</b>' if k % 3 else 'blogs'}" for k, (a, b) in enumerate(x)]
     (folder / "films.csv").write_text("\n".join(["a,b,label,source", *lines]) + "\n")
 
     def run(name: str, *options: str) -> str:
@@ -326,9 +323,7 @@ def test_a_run_without_trainings_shows_its_result(path):
     result = Attribution(("row 1", "row 2"), [1.0, -1.0], 0.0, "knn")
     with Journal(path) as journal:
         run = journal.begin_run(["value"], "/nowhere")
-        journal.describe(
-            run, {"labels": ["a", "b"], "texts": ["fine <i>film</i>", "dull"], "groups": None, "classes": True}
-        )
+        journal.describe(run, {"labels": ["a", "b"], "texts": ["fine <i>film</i>", "dull"], "groups": None, "classes": True})
         journal.end_run(run, result.to_json())
     seen = watch(path)
     assert seen.values == result and seen.known.texts["row 2"] == "dull"
@@ -372,10 +367,18 @@ def test_how_much_is_linear_is_shown_where_a_datamodel_read_it(path):
 def traced(texts: tuple[str, ...]) -> Trace:
     """A trace of an answer of two tokens; the last text made it likeliest."""
     facts = {
-        "scale": "plain", "texts cut": 0, "longest": 8, "saturated": False, "first token not judged": False,
-        "stationary": True, "gradient norm": 0.01, "gradient norm of a row": 1.0, "layers": ["a"], "parameters": 12,
+        "scale": "plain",
+        "texts cut": 0,
+        "longest": 8,
+        "saturated": False,
+        "first token not judged": False,
+        "stationary": True,
+        "gradient norm": 0.01,
+        "gradient norm of a row": 1.0,
+        "layers": ["a"],
+        "parameters": 12,
         "left out": [],
-    }  # fmt: skip
+    }
     by_token = np.column_stack([np.arange(len(texts)) - 1.0, np.ones(len(texts))])
     return Trace(texts, "the capital is", "be m", ("be", " m"), by_token.sum(axis=1), by_token, 0.5, facts)
 
@@ -411,9 +414,7 @@ def test_texts_that_made_an_answer_less_likely_are_not_among_those_that_made_it_
     none = replace(found, scores=-found.scores, by_token=-found.by_token)
     assert "What made it likelier" not in trace_body(none) and "none of which made it likelier" in trace_text(none)
     nothing = replace(found, scores=0 * found.scores, by_token=0 * found.by_token)
-    assert (
-        "None of the training texts made it likelier" in trace_body(nothing) and "row" not in trace_text(nothing)[:120]
-    )
+    assert "None of the training texts made it likelier" in trace_body(nothing) and "row" not in trace_text(nothing)[:120]
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 def png_head(width: int, height: int, depth: int = 8, colour: int = 2) -> bytes:
     head = struct.pack(">IIBBBBB", width & 0xFFFFFFFF, height & 0xFFFFFFFF, depth, colour, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
-    )
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
 
 
 def bmp_head(width: int, height: int, bits: int = 24) -> bytes:
@@ -96,9 +94,7 @@ def test_a_file_is_read_or_refused_in_our_own_words(name, capfd):
         assert not UNCLEAN.search(str(error)), error
         assert str(error).startswith("the file ")
     else:
-        assert photo.image.width * photo.image.height <= PIXELS and not any(map(UNCLEAN.search, photo.steps)), (
-            photo.steps
-        )
+        assert photo.image.width * photo.image.height <= PIXELS and not any(map(UNCLEAN.search, photo.steps)), photo.steps
     said = capfd.readouterr()
     assert said.out == said.err == ""
 

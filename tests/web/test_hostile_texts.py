@@ -16,12 +16,51 @@ from tests.views.hostile import BREAKS, CHARACTERS, ELEMENTS, corpus
 from tests.web.test_page import Visit, until
 
 UNCLEAN = re.compile(r"object at 0x|Traceback|[A-Z][a-z]+Error\b|/home/|/tmp/|site-packages")
-TAGS = {"a", "i", "p", "div", "span", "h2", "h3", "dl", "dt", "dd", "svg", "rect", "path", "table", "thead", "tbody", "tr",
-        "th", "td", "section", "details", "summary", "footer", "code", "b", "aside", "button", "ul", "li"}  # fmt: skip
+TAGS = {
+    "a",
+    "i",
+    "p",
+    "div",
+    "span",
+    "h2",
+    "h3",
+    "dl",
+    "dt",
+    "dd",
+    "svg",
+    "rect",
+    "path",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "section",
+    "details",
+    "summary",
+    "footer",
+    "code",
+    "b",
+    "aside",
+    "button",
+    "ul",
+    "li",
+}
 TEXTS = [
-    *corpus()[::7], *CHARACTERS, *(c * 300 for c in CHARACTERS[::5]), "a" * 19_000, "." * 500, "\n" * 50 + "a", "0" * 200,
-    "A good film. " * 3 + "\u202eevil\u202c", "١٢٣ فيلم", "👩‍👩‍👧‍👦" * 30, "Z" + "\u0301" * 200, "[MASK] [CLS] [SEP]",
-]  # fmt: skip
+    *corpus()[::7],
+    *CHARACTERS,
+    *(c * 300 for c in CHARACTERS[::5]),
+    "a" * 19_000,
+    "." * 500,
+    "\n" * 50 + "a",
+    "0" * 200,
+    "A good film. " * 3 + "\u202eevil\u202c",
+    "١٢٣ فيلم",
+    "👩‍👩‍👧‍👦" * 30,
+    "Z" + "\u0301" * 200,
+    "[MASK] [CLS] [SEP]",
+]
 
 
 class Harmless(HTMLParser):

@@ -22,9 +22,7 @@ from tests.browsing import WAIT, WIDTHS, fits, new_page
 from tests.views.hostile import ELEMENTS
 from tests.web.conftest import random_masks, store
 
-expect = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'"
-).expect
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'").expect
 
 # Messages go away by themselves; a slow reader finds them here.
 REMEMBER_WHAT_IS_SAID = """
@@ -148,9 +146,7 @@ def alone(browser: Any, file: Path) -> tuple[Any, list[str]]:
     page = new_page(browser, offline=True)
     page.on("console", lambda message: trouble.append(message.text))
     page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on(
-        "request", lambda request: None if request.url.startswith(("file:", "data:")) else trouble.append(request.url)
-    )
+    page.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else trouble.append(request.url))
     page.goto(file.as_uri())
     return page, trouble
 
@@ -861,25 +857,21 @@ def test_the_buttons_of_the_browser_go_back_and_forward_and_ask_nothing_twice(br
         ("#no-such-view?text=A+film.&methods=attention", "A film."),
         ("#explain?text=Really? Yes.&methods=attention", "Really? Yes."),
         ("#explain?text=A+film.&methods=attention&players=banana&payoff=much&target=MAYBE&groups=5", "A film."),
-        ("#explain?text=A+film.&methods=attention&groups=[[\"A\",3]]", "A film."),
+        ('#explain?text=A+film.&methods=attention&groups=[["A",3]]', "A film."),
         ("#explain?text=A+film.&methods=attention,banana&part=x", "A film."),
         ("#explain?text=A+film.&methods=banana", "A film."),
     ],
-)  # fmt: skip
+)
 def test_a_link_that_was_written_badly_opens_what_it_can(browser, server, fragment, text):
     visit = Visit(browser, server, fragment)
     visit.see("#text").to_have_value(text)
     if "text=" in fragment:
         visit.finished()
-        visit.see("#explain-result .method").to_have_count(
-            1 if "attention" in fragment else 6
-        )  # else those of a first visit
+        visit.see("#explain-result .method").to_have_count(1 if "attention" in fragment else 6)  # else those of a first visit
     else:
         visit.explain()
     if "=banana" in fragment and "MAYBE" not in fragment:
-        visit.see("#explain-form .problem").to_have_text(
-            "This link asks for what is not available here: method “banana”."
-        )
+        visit.see("#explain-form .problem").to_have_text("This link asks for what is not available here: method “banana”.")
     if "MAYBE" in fragment:
         lost = "target “MAYBE”, players “banana”, payoff “much”, groups “5”"
         visit.see("#explain-form .problem").to_have_text(f"This link asks for what is not available here: {lost}.")
@@ -932,8 +924,12 @@ def test_every_view_fits_every_width(browser, server):
     visit = Visit(browser, server)
     page = visit.page
     visit.explain("A gripping film with an extraordinarily-long-compound-word-that-does-not-break.", "shapley", "flow")
-    for view, ready in (("explain", "#explain-result > .accredit"), ("flow", "#flow-form"), ("game", "#game-result table"),
-                        ("data", "#data-result h2")):  # fmt: skip
+    for view, ready in (
+        ("explain", "#explain-result > .accredit"),
+        ("flow", "#flow-form"),
+        ("game", "#game-result table"),
+        ("data", "#data-result h2"),
+    ):
         visit.open(view)
         if view == "flow":
             with visit.working("/api/flow"):

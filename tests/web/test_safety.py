@@ -133,9 +133,7 @@ def test_the_key_in_another_path_opens_nothing(stranger):
     assert stranger.get(f"/api/about?token={SECRET}").status_code == 403
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", f"127.0.0.1:{PORT}."]
-)
+@pytest.mark.parametrize("host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", "", f"127.0.0.1:{PORT}."])
 def test_other_names_for_this_machine_are_refused(client, host):
     assert client.get("/api/about", headers={"host": host}).status_code == 403
 
@@ -212,13 +210,42 @@ def test_no_request_takes_a_path_or_an_address():
     schema = application(Worker()).openapi()
     models = {name: model for name, model in schema["components"]["schemas"].items() if name.endswith("Request")}
     names = {name for model in models.values() for name in model["properties"]}
-    assert names == {"text", "image", "methods", "target", "players", "payoff", "payoffs", "budget", "seed", "residual",
-                     "layer", "rule", "method", "groups", "answer", "rather_than", "context", "query", "removal", "prompt",
-                     "pair", "changed", "changed_pair", "cut", "part", "table", "name", "shown", "row", "heads", "layers",
-                     "model", "task"}  # fmt: skip
-    asked = {
-        p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())
+    assert names == {
+        "text",
+        "image",
+        "methods",
+        "target",
+        "players",
+        "payoff",
+        "payoffs",
+        "budget",
+        "seed",
+        "residual",
+        "layer",
+        "rule",
+        "method",
+        "groups",
+        "answer",
+        "rather_than",
+        "context",
+        "query",
+        "removal",
+        "prompt",
+        "pair",
+        "changed",
+        "changed_pair",
+        "cut",
+        "part",
+        "table",
+        "name",
+        "shown",
+        "row",
+        "heads",
+        "layers",
+        "model",
+        "task",
     }
+    asked = {p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())}
     assert asked == {"seen"}
 
 
@@ -247,9 +274,17 @@ def test_a_game_is_valued(client):
 
 @pytest.mark.parametrize(
     "change",
-    [{"payoffs": [0, 1]}, {"players": []}, {"players": ["a", "a"]}, {"payoffs": [0, 1, 2, "x"]}, {"method": "owen"},
-     {"extra": 1}, {"players": ["x" * 100, "b"]}, {"payoffs": [0, 1, 2, 1e300]}],
-)  # fmt: skip
+    [
+        {"payoffs": [0, 1]},
+        {"players": []},
+        {"players": ["a", "a"]},
+        {"payoffs": [0, 1, 2, "x"]},
+        {"method": "owen"},
+        {"extra": 1},
+        {"players": ["x" * 100, "b"]},
+        {"payoffs": [0, 1, 2, 1e300]},
+    ],
+)
 def test_a_game_that_is_none_is_refused_in_words(client, change):
     answer = client.post("/api/game", json=COOKIES | change)
     assert answer.status_code == 422 and answer.json()["problem"]

@@ -73,16 +73,16 @@ def test_results_come_method_by_method(server):
 def test_only_what_changed_is_sent_again(server):
     with server.client() as client:
         first, second, third = (
-            e
-            for e in events(client, {**SHORT, "methods": ["leave-one-out", "attention", "rollout"]})
-            if e["event"] == "result"
+            e for e in events(client, {**SHORT, "methods": ["leave-one-out", "attention", "rollout"]}) if e["event"] == "result"
         )
     assert set(first["blocks"]) == set(first["order"])
     for event in (second, third):
         assert set(event["blocks"]) < set(event["order"]) and "inspector" not in event["blocks"]
     assert [name for name in third["order"] if name.startswith("method")] == [
-        "method leave-one-out", "method attention", "method rollout"
-    ]  # fmt: skip
+        "method leave-one-out",
+        "method attention",
+        "method rollout",
+    ]
 
 
 def test_bad_requests_are_answered_in_words(server):
@@ -92,9 +92,7 @@ def test_bad_requests_are_answered_in_words(server):
         assert answer.json()["problem"].startswith("method 'banana' is unknown; to explain an output there are shapley")
         assert events(client, {"text": ""})[-1]["event"] == "failed"
         assert "label" in events(client, {**SHORT, "target": "MAYBE"})[-1]["problem"]
-        assert (
-            "picture" in events(client, {"image": "bm90IGEgcGljdHVyZQ==", "methods": ["leave-one-out"]})[-1]["problem"]
-        )
+        assert "picture" in events(client, {"image": "bm90IGEgcGljdHVyZQ==", "methods": ["leave-one-out"]})[-1]["problem"]
         assert "layer" in events(client, {"text": "A film.", "layer": 99}, "/api/flow")[-1]["problem"]
         assert client.post("/api/explain", json={"text": "x" * 20_001}).status_code == 422
         assert client.post("/api/explain", json={"text": "x", "methods": []}).status_code == 422
@@ -256,9 +254,7 @@ def test_256_idle_connections_leave_room(server):
 
 def test_no_generated_request_makes_the_server_fail(server):
     """Requests from the OpenAPI description, well-formed and not: never a 5xx, and the server answers afterwards."""
-    schemathesis = pytest.importorskip(
-        "schemathesis", reason="schemathesis is not installed: pip install 'accredit[test]'"
-    )
+    schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed: pip install 'accredit[test]'")
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
     from schemathesis import GenerationMode
@@ -271,17 +267,19 @@ def test_no_generated_request_makes_the_server_fail(server):
             cases = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in GenerationMode))
 
             @settings(
-                max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+                max_examples=EXAMPLES,
+                deadline=None,
+                database=None,
+                derandomize=True,
+                phases=[Phase.generate],
                 suppress_health_check=list(HealthCheck),
-            )  # fmt: skip
+            )
             @given(case=cases)
             def fuzz(case: Any) -> None:
                 sent = case.as_transport_kwargs(base_url=server.base)
                 sent = {k: v for k, v in sent.items() if k in ("method", "url", "json", "data", "params", "headers")}
                 sent["content"] = sent.pop("data", None)
-                headers = {
-                    k: v for k, v in (sent.pop("headers", None) or {}).items() if k.lower() not in ("cookie", "host")
-                }
+                headers = {k: v for k, v in (sent.pop("headers", None) or {}).items() if k.lower() not in ("cookie", "host")}
                 try:
                     answer = client.request(headers=headers, **sent)
                 except (httpx.InvalidURL, httpx.LocalProtocolError, UnicodeEncodeError, ValueError):

@@ -43,9 +43,7 @@ def with_pairs(route: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_states_that_are_seen_rarely_put_no_barrier_in_the_way(browser, server, scheme, width):
-    visit = Visit(
-        browser, server, color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce"
-    )
+    visit = Visit(browser, server, color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
     page, check = visit.page, axe(visit)
     page.route("**/api/about", with_pairs)
     page.reload()

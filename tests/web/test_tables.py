@@ -81,10 +81,7 @@ def test_what_guessing_does_as_well_is_said_to_explain_the_model_only():
     noise = "\n".join(
         [
             "a,y",
-            *(
-                f"{x:.3f},{'up' if u else 'down'}"
-                for x, u in zip(rng.normal(size=60), rng.random(60) < 0.5, strict=True)
-            ),
+            *(f"{x:.3f},{'up' if u else 'down'}" for x, u in zip(rng.normal(size=60), rng.random(60) < 0.5, strict=True)),
         ]
     )
     result, _ = answer(asked(noise, target="y"))
@@ -115,7 +112,7 @@ def test_columns_of_words_and_rows_without_an_answer_are_left_out_and_named():
         (asked("text,stays\n" + "".join(f"text {k},{'yes' if k % 2 else 'no'}\n" for k in range(40))), "no column is left"),
         (asked("a,stays\n" + "".join(f"{k},w{k}\n" for k in range(40))), "the column 'stays' has 40 different values"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_explained_is_said_in_a_sentence_without_a_path(task, said):
     with pytest.raises(InvalidInput) as refused:
         answer(task)

@@ -112,9 +112,7 @@ def test_a_dropped_table_is_explained_any_row_is_picked_and_the_file_holds_all(b
         page.click("#tables-form .primary")
     visit.see("#tables-result .model").to_contain_text("one was fitted on the spot")
     page.locator(".swarms").scroll_into_view_if_needed()
-    place = page.locator(".point").first.evaluate(
-        "point => [point.getBoundingClientRect().x, point.getBoundingClientRect().y]"
-    )
+    place = page.locator(".point").first.evaluate("point => [point.getBoundingClientRect().x, point.getBoundingClientRect().y]")
     page.mouse.move(*place)
     visit.see(".point.on").to_have_count(3)  # the same row in every column
     page.click("a[href='#row-7']")
@@ -164,9 +162,7 @@ def test_the_built_in_table_fits_every_width_and_its_link_brings_it_back(browser
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_tables_and_a_followed_token_put_no_serious_barrier_in_the_way(browser, server, scheme, width):
-    axe_module = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
-    )
+    axe_module = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     visit = Visit(browser, server, "#tables?built=in", color_scheme=scheme, viewport={"width": width, "height": 900})
 
     def check() -> None:
@@ -311,7 +307,7 @@ LONG = "This link holds a text of 20,001 characters, and this page takes up to 2
         (f"#explain?text={'x' * 20_001}", LONG),
         (f"#answers?context=a&query={'x' * 20_001}", LONG),
     ],
-)  # fmt: skip
+)
 def test_what_a_link_asks_for_and_is_not_there_is_named_in_every_view(browser, server, fragment, said):
     visit = Visit(browser, server, fragment)
     visit.see(".view:visible .problem:visible").to_have_text(said)
@@ -371,9 +367,7 @@ def test_a_long_list_is_sorted_whole_and_the_last_click_wins(browser, server):
     page.set_input_files("#table-file", file("staff.csv", staff(130)))
     with visit.working("/api/table"):
         page.click("#tables-form .primary")
-    names = (
-        "[...document.querySelectorAll('#tables-result .beside .list tbody tr')].map((row) => +row.cells[0].innerText)"
-    )
+    names = "[...document.querySelectorAll('#tables-result .beside .list tbody tr')].map((row) => +row.cells[0].innerText)"
     page.evaluate("document.querySelectorAll('#tables-result .beside .list .sort')[0].click()")  # down
     until(page, lambda: page.evaluate(f"{names}.join() === [...Array(130).keys()].reverse().join()"))
     page.evaluate(
@@ -384,9 +378,7 @@ def test_a_long_list_is_sorted_whole_and_the_last_click_wins(browser, server):
     page.fill("#tables-result .find input", "12")
     until(
         page,
-        lambda: page.evaluate(
-            "document.querySelectorAll('#tables-result .beside .list tbody tr:not([hidden])').length < 130"
-        ),
+        lambda: page.evaluate("document.querySelectorAll('#tables-result .beside .list tbody tr:not([hidden])').length < 130"),
     )
     visit.see("#tables-result .find span").to_contain_text("of 130")
     page.fill("#tables-result .find input", "")

@@ -162,9 +162,7 @@ def _owen(
     found = owen(game, [[game.players[i] for i in g] for g in groups])
     yield "owen: efficiency", abs(found.credit.sum() - (v[-1] - v[0])) / scale
     masks = np.array([sum(1 << i for i in g) for g in groups])
-    among = np.array(
-        [v[int(masks[(s >> np.arange(len(masks)) & 1).astype(bool)].sum())] for s in range(1 << len(masks))]
-    )
+    among = np.array([v[int(masks[(s >> np.arange(len(masks)) & 1).astype(bool)].sum())] for s in range(1 << len(masks))])
     together = np.array([found.credit[g].sum() for g in groups])
     yield "owen: the game among groups", _off(together, by_orders(among), scale)
     yield from _planted("owen", found.credit, nulls, None, scale)
@@ -199,9 +197,7 @@ def _cubes(players: tuple[str, ...], rng: np.random.Generator) -> Iterator[tuple
     closed = CubeGame(players, weight, signs == 1, signs == -1)
     index = np.arange(1 << n)
     plays = (index[:, None] >> np.arange(n) & 1).astype(bool)
-    v = sum(
-        w * (plays[:, s == 1].all(axis=1) & ~plays[:, s == -1].any(axis=1)) for w, s in zip(weight, signs, strict=True)
-    )
+    v = sum(w * (plays[:, s == 1].all(axis=1) & ~plays[:, s == -1].any(axis=1)) for w, s in zip(weight, signs, strict=True))
     v = np.asarray(v, dtype=np.float64)
     scale = float(np.abs(v).max()) or 1.0
     yield "cubes: shapley of the table", _off(shapley(closed).credit, by_orders(v), scale)

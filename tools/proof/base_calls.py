@@ -245,9 +245,7 @@ def _base(name: str, thing: Any, folder: Path) -> Base:
     call = thing
     if owner.count("."):  # a method: of the class, or of an instance built by the base call of its class
         kind = _class_of(owner)
-        call = getattr(
-            kind if isinstance(thing, classmethod | staticmethod) else _instance(owner, kind, folder), method
-        )
+        call = getattr(kind if isinstance(thing, classmethod | staticmethod) else _instance(owner, kind, folder), method)
     signature = inspect.signature(call)
     arguments, expects, optional = {}, {}, set()
     for parameter in signature.parameters.values():
@@ -261,9 +259,7 @@ def _base(name: str, thing: Any, folder: Path) -> Base:
         if good is not examples.NOTHING:
             arguments[parameter.name] = good
         elif parameter.default is inspect.Parameter.empty:
-            raise LookupError(
-                f"{name} has no base call: give an example of {parameter.name} in tools/proof/examples.py"
-            )
+            raise LookupError(f"{name} has no base call: give an example of {parameter.name} in tools/proof/examples.py")
     return Base(name, call, arguments, expects, frozenset(optional))
 
 

@@ -51,12 +51,8 @@ class Estimator:
 
 ESTIMATORS = {
     "Surrogate": Estimator(lambda g, b, s: Surrogate(b, s).solve(g), shapley_weights, lambda n: 0),
-    "Permutations": Estimator(
-        lambda g, b, s: Permutations(budget=b, seed=s).solve(g), shapley_weights, lambda n: n - 1
-    ),
-    "Antithetic": Estimator(
-        lambda g, b, s: Antithetic(budget=b, seed=s).solve(g), shapley_weights, lambda n: 2 * n - 2
-    ),
+    "Permutations": Estimator(lambda g, b, s: Permutations(budget=b, seed=s).solve(g), shapley_weights, lambda n: n - 1),
+    "Antithetic": Estimator(lambda g, b, s: Antithetic(budget=b, seed=s).solve(g), shapley_weights, lambda n: 2 * n - 2),
     "Differences": Estimator(lambda g, b, s: Differences(b, s).solve(g), shapley_weights),
     "DifferencesHint": Estimator(lambda g, b, s: DifferencesHint(b, s).solve(g), shapley_weights, lambda n: 2 * n),
     "SampledBanzhaf": Estimator(lambda g, b, s: SampledBanzhaf(b, s).solve(g), banzhaf_weights),

@@ -403,9 +403,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "games.image_game.model": lambda f: image_model(),
     "games.image_game.image": lambda f: np.zeros((28, 28), np.uint8),
     "games.image_game.players": lambda f: (2, 2),
-    "games.asked_game.function": lambda f: (
-        lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts])
-    ),
+    "games.asked_game.function": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
     "games.asked_game.prompt": lambda f: "One fact. Two facts.",
     "games.asked_game.answer": lambda f: "Yes.",
     "games.asked_game.players": lambda f: "sentences",
@@ -693,9 +691,7 @@ def expectation(call: str, parameter: str, note: str) -> str:
     if parameter in ("given", "coalition", "names", "terms") and "Iterable" in note and "checked" not in call:
         return "members"
     if "Path" in note:
-        return (
-            "writes" if call in ("store.save", "store.Journal") or "to_html" in call or parameter == "out" else "reads"
-        )
+        return "writes" if call in ("store.save", "store.Journal") or "to_html" in call or parameter == "out" else "reads"
     if (call, parameter) in AS:
         return AS[call, parameter]
     if (call, parameter) in FREE:

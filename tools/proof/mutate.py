@@ -69,12 +69,7 @@ def damaged_json(rng: random.Random, text: str) -> str:
     dumped = json.dumps(data)
     if rng.random() < 0.03:  # a key twice
         dumped = (
-            dumped[:-1]
-            + ","
-            + json.dumps(rng.choice(list(json.loads(text))))
-            + ":"
-            + json.dumps(rng.choice(NASTY[:8]))
-            + "}"
+            dumped[:-1] + "," + json.dumps(rng.choice(list(json.loads(text)))) + ":" + json.dumps(rng.choice(NASTY[:8])) + "}"
         )
     return dumped
 
@@ -102,9 +97,7 @@ def torn(rng: random.Random, text: str) -> str:
         a = rng.randrange(len(text) + 1)
         b = min(len(text), a + int(rng.expovariate(0.2)))
         how = rng.random()
-        middle = (
-            "" if how < 0.3 else text[a:b] * 2 if how < 0.5 else "".join(rng.choices(LETTERS, k=rng.randrange(1, 5)))
-        )
+        middle = "" if how < 0.3 else text[a:b] * 2 if how < 0.5 else "".join(rng.choices(LETTERS, k=rng.randrange(1, 5)))
         text = text[:a] + middle + text[b:]
     return text
 

@@ -274,9 +274,9 @@ def integer_flows(rng: random.Random) -> None:
     except AccreditError:
         return
     truth = _scipy_flow(network)
-    if abs(found.value - truth) > 1e-9 * max(1, truth) or abs(
-        network.cut_parts(found.source_side).sum() - truth
-    ) > 1e-9 * max(1, truth):
+    if abs(found.value - truth) > 1e-9 * max(1, truth) or abs(network.cut_parts(found.source_side).sum() - truth) > 1e-9 * max(
+        1, truth
+    ):
         raise Wrong(f"max flow {found.value}, truth {truth}: {capacity.tolist()}")
     if rng.random() < 0.1:
         with suppress(AccreditError):

@@ -106,9 +106,7 @@ def visits(name: str) -> dict[str, list[str]]:
         if event != "call":
             return
         code = frame.f_code
-        if (
-            code.co_filename.startswith(root) and code.co_flags & inspect.CO_OPTIMIZED
-        ):  # a function, not a module or class
+        if code.co_filename.startswith(root) and code.co_flags & inspect.CO_OPTIMIZED:  # a function, not a module or class
             seen.setdefault(code.co_filename.removeprefix(root))
         if before is None and computes(code):
             before = list(seen)
@@ -121,9 +119,7 @@ def visits(name: str) -> dict[str, list[str]]:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
     if before is None:
-        raise SystemExit(
-            f"{name} computed nothing that tools/proof/visits.py knows; adapt what its first computation is"
-        )
+        raise SystemExit(f"{name} computed nothing that tools/proof/visits.py knows; adapt what its first computation is")
     return {"before": before, "all": list(seen)}
 
 

@@ -9,9 +9,27 @@ import numpy as np
 from accredit.core import InvalidInput, check_seed, whole_number
 
 NAMES = (
-    "Anna", "Boris", "Clara", "David", "Emma", "Felix", "Greta", "Hugo", "Irene", "Jonas",
-    "Karin", "Louis", "Maria", "Nils", "Olga", "Peter", "Rosa", "Simon", "Tessa", "Viktor",
-)  # fmt: skip
+    "Anna",
+    "Boris",
+    "Clara",
+    "David",
+    "Emma",
+    "Felix",
+    "Greta",
+    "Hugo",
+    "Irene",
+    "Jonas",
+    "Karin",
+    "Louis",
+    "Maria",
+    "Nils",
+    "Olga",
+    "Peter",
+    "Rosa",
+    "Simon",
+    "Tessa",
+    "Viktor",
+)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,16 @@ from typing import Any
 
 from accredit.core import needs
 
-NAMES = {"bmi": "body mass index", "bp": "blood pressure", "s1": "cholesterol", "s2": "LDL", "s3": "HDL",
-         "s4": "cholesterol / HDL", "s5": "log triglycerides", "s6": "blood sugar"}  # fmt: skip
+NAMES = {
+    "bmi": "body mass index",
+    "bp": "blood pressure",
+    "s1": "cholesterol",
+    "s2": "LDL",
+    "s3": "HDL",
+    "s4": "cholesterol / HDL",
+    "s5": "log triglycerides",
+    "s6": "blood sugar",
+}
 
 
 @cache

@@ -43,9 +43,7 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
         return np.asarray(booster.predict(data, output_margin=True)).reshape(len(matrix), -1)
 
     def raw(rows: Any) -> FloatArray:
-        return np.asarray(trust(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(
-            len(rows), -1
-        )
+        return np.asarray(trust(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(len(rows), -1)
 
     codes = xgboost_categories(model.get("cats"), features)
     forest = Forest.of(trees, features, inclusive=False, single=True, source=source)
@@ -90,9 +88,16 @@ def _xgboost_tree(tree: Any, output: int) -> Tree:
     threshold = condition.astype(np.float32).astype(np.float64)
     value = np.where(leaf, threshold, 0.0)
     return Tree(
-        feature, threshold, left, tree["right_children"], value, tree["sum_hessian"], tree["default_left"], sets=sets,
+        feature,
+        threshold,
+        left,
+        tree["right_children"],
+        value,
+        tree["sum_hessian"],
+        tree["default_left"],
+        sets=sets,
         output=int(output),
-    )  # fmt: skip
+    )
 
 
 def _xgboost_rows(rows: Any, own: Any, columns: tuple[str, ...] | None, kinds: Any) -> Any:
@@ -110,9 +115,7 @@ def _xgboost_rows(rows: Any, own: Any, columns: tuple[str, ...] | None, kinds: A
     return array
 
 
-def _encoder(
-    columns: tuple[str, ...] | None, kinds: Any, codes: list[Category], source: str
-) -> Callable[[Any], FloatArray]:
+def _encoder(columns: tuple[str, ...] | None, kinds: Any, codes: list[Category], source: str) -> Callable[[Any], FloatArray]:
     """Rows as numbers: categories of a frame become the codes that the model gave them."""
 
     def encode(rows: Any) -> FloatArray:
@@ -143,9 +146,7 @@ def _code(column: Any, categories: Category, source: str) -> FloatArray:
     present = column.dropna().unique()
     unseen = [value for value in present if value not in place]
     if unseen:
-        raise InvalidInput(
-            f"column {column.name!r} holds the category {unseen[0]!r}, which {source} never saw in training"
-        )
+        raise InvalidInput(f"column {column.name!r} holds the category {unseen[0]!r}, which {source} never saw in training")
     return np.array([place.get(value, np.nan) for value in column.astype(object)], dtype=np.float64)
 
 
@@ -218,9 +219,7 @@ def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
     value = numbers("leaf_value") * scale
     leaves, inner = len(value), len(value) - 1
     kind, threshold = numbers("decision_type", np.int64), numbers("threshold")
-    left, right = (
-        np.where(c < 0, inner - 1 - c, c) for c in (numbers(n, np.int64) for n in ("left_child", "right_child"))
-    )
+    left, right = (np.where(c < 0, inner - 1 - c, c) for c in (numbers(n, np.int64) for n in ("left_child", "right_child")))
     missing, by_set = kind >> 2 & 3, (kind & 1).astype(bool)
     default_left = np.where(missing == 0, threshold >= 0, kind & 2 > 0) & ~by_set
     sets, bounds, words = {}, numbers("cat_boundaries", np.int64), numbers("cat_threshold", np.uint32)
@@ -234,7 +233,14 @@ def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
         return np.concatenate([a, np.full(leaves, fill)]) if inner else np.full(1, fill)
 
     return Tree(
-        padded(numbers("split_feature", np.int64), -1), padded(threshold, 0.0), padded(left, 0), padded(right, 0),
-        np.concatenate([np.zeros(inner), value]), np.concatenate([numbers("internal_count"), counts]),
-        padded(default_left, False), padded((missing == 1) & ~by_set, False), sets, output,
-    )  # fmt: skip
+        padded(numbers("split_feature", np.int64), -1),
+        padded(threshold, 0.0),
+        padded(left, 0),
+        padded(right, 0),
+        np.concatenate([np.zeros(inner), value]),
+        np.concatenate([numbers("internal_count"), counts]),
+        padded(default_left, False),
+        padded((missing == 1) & ~by_set, False),
+        sets,
+        output,
+    )

@@ -97,11 +97,15 @@ def _symmetric(tree: Any, info: Any) -> Tree:
 
     columns, thresholds = [splits[i][0] for i in level], [splits[i][1] for i in level]
     return Tree(
-        padded(np.array(columns, dtype=np.int64), -1), padded(thresholds, 0.0), padded(2 * at + 1, 0), padded(2 * at + 2, 0),
-        np.concatenate([np.zeros((inner, value.shape[1])), value[order]]), cover,
+        padded(np.array(columns, dtype=np.int64), -1),
+        padded(thresholds, 0.0),
+        padded(2 * at + 1, 0),
+        padded(2 * at + 2, 0),
+        np.concatenate([np.zeros((inner, value.shape[1])), value[order]]),
+        cover,
         padded(np.array([_missing_left(c, info) for c in columns], dtype=bool), False),
         sets={int(n): splits[i][2] for n, i in enumerate(level) if splits[i][2] is not None},
-    )  # fmt: skip
+    )
 
 
 def _nest(root: Any, info: Any) -> Tree:
@@ -121,10 +125,15 @@ def _nest(root: Any, info: Any) -> Tree:
         if "split" in nodes[node]:
             cover[node] = cover[list(children[node])].sum()
     return Tree(
-        [s[0] for s in splits], [s[1] for s in splits], [c[0] for c in children], [c[1] for c in children], value, cover,
+        [s[0] for s in splits],
+        [s[1] for s in splits],
+        [c[0] for c in children],
+        [c[1] for c in children],
+        value,
+        cover,
         [_missing_left(s[0], info) for s in splits],
         sets={i: s[2] for i, s in enumerate(splits) if s[2] is not None},
-    )  # fmt: skip
+    )
 
 
 def _encode(model: Any, rows: Any, info: Any) -> FloatArray:
@@ -137,9 +146,7 @@ def _encode(model: Any, rows: Any, info: Any) -> FloatArray:
 
     categories = [f["flat_feature_index"] for f in features]
     written = trust(lambda: _json(model, Pool(rows, cat_features=categories)), "catboost")
-    hashes = {
-        h["value"]: int(np.uint32(h["hash"]).astype(np.int32)) for h in written["features_info"]["cat_features_hash"]
-    }
+    hashes = {h["value"]: int(np.uint32(h["hash"]).astype(np.int32)) for h in written["features_info"]["cat_features_hash"]}
     places = {f["flat_feature_index"]: {v: i for i, v in enumerate(f.get("values", []))} for f in features}
     matrix = np.empty(table.shape)
     for column in range(table.shape[1]):

@@ -53,9 +53,7 @@ class Ensemble:
     probe: Callable[[FloatArray], FloatArray] | None = None  # the same from encoded rows; None: there is no way in
     takes_missing: bool = True
     tolerance: float = 1e-9  # how far the trees may be from the model, relative to the leaves that are summed
-    slow: bool = (
-        False  # the model takes much longer to answer than its trees, which may be asked instead once they are checked
-    )
+    slow: bool = False  # the model takes much longer to answer than its trees, which may be asked instead once they are checked
 
     def matrix(self, rows: Any) -> FloatArray:
         """Rows as numbers, checked: the trees give for them what the model gives (on the first rows)."""

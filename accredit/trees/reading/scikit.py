@@ -113,9 +113,7 @@ def _boost(model: Any) -> Ensemble:
     ]
     forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source=source)
     own = model.decision_function if hasattr(model, "classes_") else model.predict
-    return _with_base(
-        _of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own)
-    )
+    return _with_base(_of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own))
 
 
 def _labels(model: Any, outputs: int) -> tuple[str, ...]:
@@ -138,11 +136,7 @@ def _histogram(model: Any) -> Ensemble:
     loss = "log_loss" if classes is not None else str(model.loss)
     columns = column_names(model, model.n_features_in_)
     place = _places(model)
-    trees = [
-        _histogram_tree(predictor, place, output)
-        for stage in model._predictors
-        for output, predictor in enumerate(stage)
-    ]
+    trees = [_histogram_tree(predictor, place, output) for stage in model._predictors for output, predictor in enumerate(stage)]
     base = np.ravel(model._baseline_prediction)
     forest = Forest.of(trees, model.n_features_in_, base, source=source)
     plain = plain_rows(columns, model.n_features_in_, source)

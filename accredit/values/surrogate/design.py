@@ -152,8 +152,7 @@ def grow(design: Design, pairs: int, rng: np.random.Generator, power: float = 0.
     wanted = _new_counts(expected, have, space.counts, pairs - len(design), rng)
     known = set(keys(design.pairs))
     fresh = [
-        _fresh(design.players, int(space.sizes[s]), int(wanted[s]), space.counts[s], known, rng)
-        for s in np.flatnonzero(wanted)
+        _fresh(design.players, int(space.sizes[s]), int(wanted[s]), space.counts[s], known, rng) for s in np.flatnonzero(wanted)
     ]
     whole = np.concatenate([design.pairs, *fresh])
     log_inclusion = np.minimum(0.0, np.log(np.maximum(expected, 1e-300)) - space.log_counts)
@@ -167,9 +166,7 @@ def _strata_of(design: Design) -> IntArray:
     return design.sizes - 1
 
 
-def _new_counts(
-    expected: FloatArray, have: IntArray, counts: FloatArray, new: int, rng: np.random.Generator
-) -> IntArray:
+def _new_counts(expected: FloatArray, have: IntArray, counts: FloatArray, new: int, rng: np.random.Generator) -> IntArray:
     """How many pairs to add per stratum: whole strata are completed, the rest is shared by systematic rounding."""
     uniform = rng.random()
     whole = expected >= counts
@@ -230,9 +227,7 @@ def _all_of_size(n: int, k: int) -> BoolArray:
 def _random_of_size(n: int, k: int, wanted: int, rng: np.random.Generator) -> BoolArray:
     """Uniform pairs of size k, repeats possible: (wanted, n)."""
     step = max(1, DRAW_CELLS // n)
-    chosen = [
-        np.argpartition(rng.random((min(step, wanted - at), n)), k - 1, axis=1)[:, :k] for at in range(0, wanted, step)
-    ]
+    chosen = [np.argpartition(rng.random((min(step, wanted - at), n)), k - 1, axis=1)[:, :k] for at in range(0, wanted, step)]
     rows = _rows(np.concatenate(chosen), n)
     if 2 * k == n:
         rows[~rows[:, 0]] ^= True

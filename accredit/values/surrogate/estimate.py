@@ -227,9 +227,7 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     if isotropic is None:
         isotropic = steady(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
     if isotropic is None:
-        raise NotConverged(
-            f"no surrogate of {len(sample) - 1} pairs has a Cholesky factor; use Leverage(budget) instead"
-        )
+        raise NotConverged(f"no surrogate of {len(sample) - 1} pairs has a Cholesky factor; use Leverage(budget) instead")
     if len(sample) - 1 <= sample.rows.players + 1:
         return (isotropic,)
     screened = posterior(fit_screened(more_rows(samples, sample, rng)), sample)

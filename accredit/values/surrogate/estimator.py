@@ -26,9 +26,7 @@ LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-wi
 LOOKS_WITHOUT_INTERVAL = 4  # a game without visible variation is not asked for ever
 FIRST_BATCH = 8  # pairs of the first batch when seconds are limited: payoffs may be slow
 
-_LIMIT = (
-    "exact once the budget reaches 2ⁿ payoffs; before that the surrogates are fitted to the payoffs that were asked"
-)
+_LIMIT = "exact once the budget reaches 2ⁿ payoffs; before that the surrogates are fitted to the payoffs that were asked"
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "equal shares of v(N) − v(∅) plus uneven shares shifted to sum to zero"),
     Claim("symmetry", Holds.IN_THE_LIMIT, _LIMIT),

@@ -116,10 +116,16 @@ def _tilt_by_sum(n: int, k: IntArray, t: int, tilt: FloatArray) -> FloatArray:
     j = low + np.arange(int((high - low).max()) + 1)
     real, j, k_ = j <= high, np.minimum(j, high), k[:, None]
     log_law = (
-        log_factorial[t] - log_factorial[j] - log_factorial[t - j]
-        + log_factorial[n - t] - log_factorial[k_ - j] - log_factorial[n - t - k_ + j]
-        - log_factorial[n] + log_factorial[k_] + log_factorial[n - k_]
-    )  # fmt: skip
+        log_factorial[t]
+        - log_factorial[j]
+        - log_factorial[t - j]
+        + log_factorial[n - t]
+        - log_factorial[k_ - j]
+        - log_factorial[n - t - k_ + j]
+        - log_factorial[n]
+        + log_factorial[k_]
+        + log_factorial[n - k_]
+    )
     off = j - k_ * t / n
     return np.asarray(np.sum(np.where(real, off * np.exp(log_law + tilt[:, None] * off), 0.0), axis=1))
 

@@ -40,9 +40,7 @@ def _results() -> dict[str, Entry]:
 def forms() -> Entries:
     made = {f"JSON, {name}": partial(lambda make: make().to_json(), make) for name, make in _results().items()}
     shown = {f"shown, {name}": partial(lambda make: str(make()), make) for name, make in _results().items()}
-    notebook = {
-        f"notebook, {name}": partial(lambda make: d.fragment(make()), make) for name, make in _results().items()
-    }
+    notebook = {f"notebook, {name}": partial(lambda make: d.fragment(make()), make) for name, make in _results().items()}
     pages = {
         f"HTML, {name}": partial(lambda make: _page(make()), make)
         for name, make in _results().items()
@@ -81,9 +79,7 @@ REFUSALS: Entries = {
         s.rows(), s.function_of_rows, background=s.background(), methods=["shapley", "banzhaf"]
     ),
     "unknown output": lambda: rows_by("shapley", lambda: s.function_of_rows).of("no such output"),
-    "too many players": lambda: d.shapley(
-        d.FunctionGame([str(k) for k in range(40)], lambda c: c.sum(axis=1)), d.Exact()
-    ),
+    "too many players": lambda: d.shapley(d.FunctionGame([str(k) for k in range(40)], lambda c: c.sum(axis=1)), d.Exact()),
     "wrong number of payoffs": lambda: d.TableGame("ab", [0, 1, 2]),
     "owen without groups": lambda: d.value_of(s.table_game(), "owen"),
     "l1 flow": lambda: d.joint_flow(s.attention(), rule="l1"),
@@ -101,9 +97,27 @@ def refusals() -> Entries:
 
 Words = Callable[[], Iterable[Any]]
 HELP = (
-    "", "explain", "game", "flow", "value", "trace", "compare", "audit", "learn", "learn fit", "learn explain", "learn audit",
-    "reproduce", "serve", "runs", "methods", "examples", "doctor", "completion", "man",
-)  # fmt: skip
+    "",
+    "explain",
+    "game",
+    "flow",
+    "value",
+    "trace",
+    "compare",
+    "audit",
+    "learn",
+    "learn fit",
+    "learn explain",
+    "learn audit",
+    "reproduce",
+    "serve",
+    "runs",
+    "methods",
+    "examples",
+    "doctor",
+    "completion",
+    "man",
+)
 COMMANDS: dict[str, Words] = {  # name -> the words of a command line
     "methods": lambda: ["methods"],
     "examples": lambda: ["examples", "again"],

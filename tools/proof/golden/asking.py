@@ -35,9 +35,7 @@ def spelled(name: str, players: int, learned: str = "texts") -> str:
 def explainer_folder(which: str, learned: str = "texts") -> str:
     """A folder with an explainer of a built-in model: fast Shapley values, or a selector."""
     given = s.texts_to_learn() if learned == "texts" else s.pictures_to_learn()
-    how = (
-        ["--pairs", "2", "--calibration", "19", "--level", "0.8"] if which == "fast" else ["--method", "l2x", "-k", "2"]
-    )
+    how = ["--pairs", "2", "--calibration", "19", "--level", "0.8"] if which == "fast" else ["--method", "l2x", "-k", "2"]
     who = ["--players", "3x3"] if (which, learned) == ("fast", "pictures") else []
     found = typed("learn", "fit", given, "--out", f"{which} {learned}", *how, *who, "--epochs", "2", "--quiet")
     assert found["code"] == 0, found["beside"]

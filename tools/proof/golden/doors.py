@@ -52,9 +52,7 @@ HOMES = {
     "accredit.web.app": "application",
     "accredit.web.worker": "Worker",
 }
-ADDRESS = {
-    word.rpartition("=")[2]: (home, word.partition("=")[0]) for home, words in HOMES.items() for word in words.split()
-}
+ADDRESS = {word.rpartition("=")[2]: (home, word.partition("=")[0]) for home, words in HOMES.items() for word in words.split()}
 
 
 def __getattr__(name: str) -> Any:

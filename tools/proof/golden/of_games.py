@@ -16,9 +16,7 @@ from tools.proof.golden.asking import Entries, methods, spelled
 def _value(name: str, game: Callable[[], Any], **settings: Any) -> Any:
     playing = game()
     groups = s.GROUPS if playing.players == s.PLAYERS else [list(playing.players[:5]), list(playing.players[5:9])]
-    return d.value_of(
-        playing, spelled(name, len(playing.players)), groups=groups if "owen" in name else None, **settings
-    )
+    return d.value_of(playing, spelled(name, len(playing.players)), groups=groups if "owen" in name else None, **settings)
 
 
 def games() -> Entries:
@@ -35,9 +33,7 @@ VALUES: Entries = {
     "shapley of a cached game": lambda: d.shapley(d.cached(s.table_game())),
     "shapley of a group": lambda: d.shapley(d.grouped(s.table_game(), s.GROUPS)),
     "shapley of some, given others": lambda: d.shapley(d.restricted(s.table_game(), s.PLAYERS[:3], given=["eve"])),
-    "shapley of cubes": lambda: d.shapley(
-        d.CubeGame("abc", [1.5, -2.0], [[1, 0, 0], [0, 1, 1]], [[0, 1, 0], [0, 0, 0]])
-    ),
+    "shapley of cubes": lambda: d.shapley(d.CubeGame("abc", [1.5, -2.0], [[1, 0, 0], [0, 1, 1]], [[0, 1, 0], [0, 0, 0]])),
     "banzhaf": lambda: d.banzhaf(s.table_game()),
     "normalised banzhaf": lambda: d.normalised_banzhaf(s.table_game()),
     "beta 4, 1": lambda: d.beta(s.table_game(), 4.0, 1.0),
@@ -88,9 +84,7 @@ SOLVERS: Entries = {
     "Truncated": lambda: d.Truncated(300, tolerance=0.05, seed=5).solve(s.function_game()),
     "SampledBanzhaf": lambda: d.SampledBanzhaf(budget=300, seed=5).solve(s.function_game()),
     "SampledBeta": lambda: d.SampledBeta(4.0, 1.0, budget=300, seed=5).solve(s.function_game()),
-    "SampledSemivalue": lambda: d.SampledSemivalue((0.4, 0.075, 0.025, 0.0125, 0.1), budget=200, seed=5).solve(
-        s.table_game()
-    ),
+    "SampledSemivalue": lambda: d.SampledSemivalue((0.4, 0.075, 0.025, 0.0125, 0.1), budget=200, seed=5).solve(s.table_game()),
 }
 SEVERAL: Entries = {
     "two outputs": lambda: d.shapley(s.tables()),
@@ -142,9 +136,7 @@ FLOWS: Entries = {
     "unique flow": lambda: d.unique_flow(s.network(), epsilon=1e-4),
     "flow game": lambda: d.shapley(d.FlowGame(s.network(), players=s.TOKENS)),
     "flow game, nucleolus": lambda: d.nucleolus(d.FlowGame(s.network()), imputations=False),
-    "mixed flow game": lambda: d.shapley(
-        d.MixedFlowGame(s.network(), {"low": [(0, 0), (0, 1)], "high": [(2, 0), (2, 4)]})
-    ),
+    "mixed flow game": lambda: d.shapley(d.MixedFlowGame(s.network(), {"low": [(0, 0), (0, 1)], "high": [(2, 0), (2, 4)]})),
     "intervals of credit": lambda: d.credit_intervals(d.FlowGame(s.network())),
     "bounds of pairs": lambda: d.pair_bounds(s.attention(), 2),
     "encoder and decoder": lambda: d.joint_flow(
@@ -153,7 +145,5 @@ FLOWS: Entries = {
     "uniform attention": lambda: d.uniform_attention(s.causal()),
     "graph flow": lambda: d.graph_flow(d.Graph.of(s.EDGES), "s", "t"),
     "least cost": lambda: d.least_cost(d.Graph.of(s.EDGES)),
-    "several commodities": lambda: d.multi_commodity(
-        d.Graph.of([edge[:3] for edge in s.EDGES]), [("s", "t"), ("a", "b")]
-    ),
+    "several commodities": lambda: d.multi_commodity(d.Graph.of([edge[:3] for edge in s.EDGES]), [("s", "t"), ("a", "b")]),
 }

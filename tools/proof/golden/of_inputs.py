@@ -20,9 +20,7 @@ def _explained(name: str, count: int, *given: Any, **settings: Any) -> Any:
 
 
 def texts() -> Entries:
-    every = {
-        name: partial(_explained, name, s.WORDS, s.SHORT if name in FOLDERS else s.TEXT) for name in methods("text")
-    }
+    every = {name: partial(_explained, name, s.WORDS, s.SHORT if name in FOLDERS else s.TEXT) for name in methods("text")}
     return every | TEXTS | DOORS_OF_TEXTS
 
 
@@ -78,9 +76,7 @@ DOORS_OF_TEXTS: Entries = {  # the same questions at their own doors, with the d
 
 def pairs() -> Entries:
     every = {
-        name: partial(
-            _explained, name, 11, s.TWO_TEXTS, lambda: s.pair_model()[0], lambda: s.pair_model()[1], budget=256
-        )
+        name: partial(_explained, name, 11, s.TWO_TEXTS, lambda: s.pair_model()[0], lambda: s.pair_model()[1], budget=256)
         for name in methods("text")
         if name not in FOLDERS
     }
@@ -93,8 +89,7 @@ def pairs() -> Entries:
 
 def pictures() -> Entries:
     every = {
-        name: partial(_explained, name, 9, s.picture, s.image_model, players=_of_pictures(name))
-        for name in methods("image")
+        name: partial(_explained, name, 9, s.picture, s.image_model, players=_of_pictures(name)) for name in methods("image")
     }
     return every | PICTURES
 
@@ -124,9 +119,7 @@ PICTURES: Entries = {
     ),
     "pixels": lambda: d.explain(s.picture(), s.image_model(), methods=["saliency", "ig"], players="pixels"),
     "all labels": lambda: d.explain(s.picture(), s.image_model(), methods=["shapley"], players=(2, 2), target="all"),
-    "blurred": lambda: d.explain(
-        s.picture(), s.image_model(), methods=["leave-one-out"], players=(3, 3), removal="blur"
-    ),
+    "blurred": lambda: d.explain(s.picture(), s.image_model(), methods=["leave-one-out"], players=(3, 3), removal="blur"),
     "image_game": lambda: d.shapley(d.image_game(s.image_model(), s.picture(), players=(2, 3))),
     "a torch network": lambda: d.explain(
         s.picture(), _convolutions(), methods=["shapley", "ig", "deep-lift"], players=(2, 2), size=28
@@ -152,9 +145,7 @@ def _pipeline() -> Any:
 STRINGS: Entries = {
     "the usual methods": lambda: d.explain(s.STRING, s.string_model()),
     "all labels": lambda: d.explain(s.STRING, s.string_model(), methods=["shapley"], target="all"),
-    "sentences": lambda: d.explain(
-        "It is good. It is not bad.", s.string_model(), methods=["shapley"], players="sentence"
-    ),
+    "sentences": lambda: d.explain("It is good. It is not bad.", s.string_model(), methods=["shapley"], players="sentence"),
     "string_game": lambda: d.shapley(d.string_game(s.string_model(), s.STRING, payoff="log-odds")),
     "a pipeline": lambda: d.explain(s.STRING, _pipeline(), methods=["shapley", "leave-one-out"]),
 }
@@ -182,9 +173,7 @@ ANSWERS: Entries = {
     "removed from attention": lambda: d.explain(
         s.PROMPT, *s.answering_model(), answer=s.SAID, players="sentences", removal="attention", fixed=s.ASKED
     ),
-    "probability": lambda: d.explain(
-        s.PROMPT, *s.answering_model(), answer=s.SAID, players="sentences", payoff="probability"
-    ),
+    "probability": lambda: d.explain(s.PROMPT, *s.answering_model(), answer=s.SAID, players="sentences", payoff="probability"),
     "mean": lambda: d.explain(s.PROMPT, *s.answering_model(), answer=s.SAID, players="sentences", payoff="mean"),
     "a function": lambda: d.explain(s.PROMPT, s.prompts_function, answer=s.SAID, players="sentences"),
     "asked_game": lambda: d.shapley(d.asked_game(s.prompts_function, s.PROMPT, s.SAID, players="sentences")),

@@ -18,9 +18,17 @@ def rows_by(name: str, model: Callable[[], Any], **settings: Any) -> Any:
 
 
 GROWN = (
-    "forest", "forest of classes", "boosted", "histogram", "isolation", "tree", "xgboost", "xgboost of classes", "lightgbm",
+    "forest",
+    "forest of classes",
+    "boosted",
+    "histogram",
+    "isolation",
+    "tree",
+    "xgboost",
+    "xgboost of classes",
+    "lightgbm",
     "catboost",
-)  # fmt: skip
+)
 
 
 def rows() -> Entries:
@@ -55,9 +63,7 @@ ROWS: Entries = {
     "function, interactions": lambda: rows_by("shapley", lambda: s.function_of_rows, interactions=True),
     "function, empirical": lambda: rows_by("shapley", lambda: s.function_of_rows, dependence="empirical"),
     "function, gaussian": lambda: rows_by("shapley", lambda: s.function_of_rows, dependence="gaussian", seed=2),
-    "function, medoids": lambda: rows_by(
-        "shapley", lambda: s.function_of_rows, most_background=6, background_by="medoids"
-    ),
+    "function, medoids": lambda: rows_by("shapley", lambda: s.function_of_rows, most_background=6, background_by="medoids"),
     "function, weights": lambda: rows_by("shapley", lambda: s.function_of_rows, weights=np.arange(1.0, 31.0)),
     "one row": lambda: d.explain(s.frame().iloc[0], s.model_of_rows("tree"), background=s.background()),
     "arrays": lambda: d.explain(s.rows().to_numpy(), s.model_of_rows("linear"), background=s.background().to_numpy()),
@@ -65,12 +71,8 @@ ROWS: Entries = {
         s.frame(), s.model_of_rows("xgboost"), background=s.background(), out="credit.jsonl"
     ),
     "importance": lambda: _grown("histogram", "background").importance(),
-    "one row's interactions": lambda: rows_by(
-        "shapley", lambda: s.model_of_rows("forest"), interactions=True
-    ).interactions(1),
-    "tabular_game": lambda: d.shapley(
-        d.tabular_game(s.function_of_rows, s.rows().to_numpy()[0], s.background().to_numpy())
-    ),
+    "one row's interactions": lambda: rows_by("shapley", lambda: s.model_of_rows("forest"), interactions=True).interactions(1),
+    "tabular_game": lambda: d.shapley(d.tabular_game(s.function_of_rows, s.rows().to_numpy()[0], s.background().to_numpy())),
     "sage": lambda: d.shapley(
         d.sage_game(s.model_of_rows("linear"), s.frame(), s.number(), most_rows=20, most_background=10)[0]
     ),

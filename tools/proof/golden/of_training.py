@@ -110,9 +110,7 @@ NETWORKS: Entries = {
     "gradient store": lambda: _stored().search(_net(), s.torch_rows()[2]).attribution("query 0"),
     "tracin": lambda: d.tracin(_net(), [s.torch_rows()[0].state_dict()], *s.torch_rows()[1:]).attribution("query 1"),
     "mean influence": lambda: d.mean_influence([_influence("auto"), _influence("ekfac")]),
-    "torch objective": lambda: d.influence(
-        d.TorchObjective(s.classes(), _trained_line(), 0.5), d.GaussNewton()
-    ).attribution(),
+    "torch objective": lambda: d.influence(d.TorchObjective(s.classes(), _trained_line(), 0.5), d.GaussNewton()).attribution(),
     "trace": lambda: d.trace(
         *s.answering_model(), s.training_texts().read_text().splitlines(), "where does anna live ?", "rome"
     ),
@@ -204,8 +202,16 @@ def _two() -> dict[str, Any]:
 
 
 def _metrics() -> list[Any]:
-    plain = (d.AOPC, d.Comprehensiveness, d.Deletion, d.Infidelity, d.Insertion, d.LinearDatamodelingScore, d.SensitivityN,
-             d.Sufficiency)  # fmt: skip
+    plain = (
+        d.AOPC,
+        d.Comprehensiveness,
+        d.Deletion,
+        d.Infidelity,
+        d.Insertion,
+        d.LinearDatamodelingScore,
+        d.SensitivityN,
+        d.Sufficiency,
+    )
     return [
         *(metric() for metric in plain),
         d.DropAt(1),

@@ -21,9 +21,20 @@ import numpy as np
 
 # What a method found, by the names that results have for it. A result of results has one of `PARTS`.
 FOUND = (
-    "players", "outputs", "credit", "total", "stderr", "interval", "baseline", "base", "prediction", "pairs", "pairs_interval",
-    "chosen", "scores",
-)  # fmt: skip
+    "players",
+    "outputs",
+    "credit",
+    "total",
+    "stderr",
+    "interval",
+    "baseline",
+    "base",
+    "prediction",
+    "pairs",
+    "pairs_interval",
+    "chosen",
+    "scores",
+)
 PARTS = ("attributions", "others", "by_output")
 PER_COALITION = "values"  # of interactions: coalition -> number
 LIBRARIES = ("accredit", "python", "numpy", "scipy", "torch", "transformers", "sklearn", "scikit-learn")
@@ -234,9 +245,7 @@ def _text(data: Any) -> str:
 
 def shown_difference(old: Mapping[str, Any], new: Mapping[str, Any], context: int = 1) -> str:
     """A unified diff of two records, one value per line; long texts are folded at their line breaks and between tags."""
-    before, after = (
-        [line for path, leaf in _leaves(dict(each), ()) for line in _lines(path, leaf)] for each in (old, new)
-    )
+    before, after = ([line for path, leaf in _leaves(dict(each), ()) for line in _lines(path, leaf)] for each in (old, new))
     return "\n".join(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=context))
 
 
@@ -245,8 +254,4 @@ def _lines(path: Path_, leaf: Leaf) -> list[str]:
     if not isinstance(leaf, str):
         return [f"{name} = {leaf!r}"]
     pieces = re.sub(r">\s*<", ">\n<", leaf).split("\n")
-    return [
-        f"{name}: {part}"
-        for piece in pieces
-        for part in (re.split(r"(?<=,) ", piece) if len(piece) > LONG else [piece])
-    ]
+    return [f"{name}: {part}" for piece in pieces for part in (re.split(r"(?<=,) ", piece) if len(piece) > LONG else [piece])]

@@ -88,9 +88,7 @@ PROMPT = f"anna lives in rome . boris owns a dog . clara works as a baker . {ASK
 SAID = "anna lives in rome"
 FACTS = ["Anna has the job of Boris .", "Clara owns a dog .", "Boris works as a baker .", "David lives in Oslo ."]
 QUESTION = "What does Anna do ?"
-VOCABULARY = sorted(
-    {word for text in (*TWO_TEXTS, PROMPT, SAID, "paris berlin cat loves hates") for word in text.split()}
-)
+VOCABULARY = sorted({word for text in (*TWO_TEXTS, PROMPT, SAID, "paris berlin cat loves hates") for word in text.split()})
 
 
 @cache
@@ -151,10 +149,16 @@ def pair_model() -> tuple[Any, Any]:
 
     tokenizer = _tokenizer(framed=True)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=64, pad_token_id=0, id2label={0: "no", 1: "maybe", 2: "yes"},
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        pad_token_id=0,
+        id2label={0: "no", 1: "maybe", 2: "yes"},
         label2id={"no": 0, "maybe": 1, "yes": 2},
-    )  # fmt: skip
+    )
     return _made(BertForSequenceClassification, config), tokenizer
 
 
@@ -165,9 +169,15 @@ def answering_model() -> tuple[Any, Any]:
 
     tokenizer = _tokenizer(framed=False)
     config = GPT2Config(
-        vocab_size=len(tokenizer), n_positions=64, n_embd=16, n_layer=2, n_head=2, bos_token_id=2, eos_token_id=3,
+        vocab_size=len(tokenizer),
+        n_positions=64,
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        bos_token_id=2,
+        eos_token_id=3,
         pad_token_id=0,
-    )  # fmt: skip
+    )
     return _made(GPT2LMHeadModel, config), tokenizer
 
 
@@ -177,9 +187,7 @@ def string_model() -> Any:
     weight = {"good": 1.5, "bad": -1.2, "not": -0.7, "very": 0.4}
 
     def chances(texts: Any) -> Any:
-        scores = np.array(
-            [sum(weight.get(w, 0.05 * len(w)) for w in t.split()) * (0.5 + ("not bad" in t)) for t in texts]
-        )
+        scores = np.array([sum(weight.get(w, 0.05 * len(w)) for w in t.split()) * (0.5 + ("not bad" in t)) for t in texts])
         return np.stack([1 / (1 + np.exp(scores)), 1 / (1 + np.exp(-scores))], axis=1)
 
     return doors.as_string_model(chances, law="probability", labels=("low", "high"))
@@ -275,9 +283,7 @@ def _boosted(name: str, x: Any) -> Any:
     if name == "lightgbm":
         import lightgbm
 
-        made = lightgbm.LGBMClassifier(
-            **few, n_jobs=1, random_state=0, verbose=-1, min_child_samples=5, deterministic=True
-        )
+        made = lightgbm.LGBMClassifier(**few, n_jobs=1, random_state=0, verbose=-1, min_child_samples=5, deterministic=True)
         return made.fit(x, label())
     import catboost
 
@@ -303,8 +309,14 @@ def causal() -> Any:
 
 
 TOKENS = ("the", "film", "was", "not", "very", "good")
-EDGES = [("s", "a", 3.0, 0.0, 1.0), ("s", "b", 2.5, 0.0, 2.0), ("a", "b", 1.0, 0.0, 0.5), ("a", "t", 1.75, 0.0, 1.0),
-         ("b", "t", 2.25, 0.5, 1.0), ("t", "s", 9.0, 0.0, -4.0)]  # fmt: skip
+EDGES = [
+    ("s", "a", 3.0, 0.0, 1.0),
+    ("s", "b", 2.5, 0.0, 2.0),
+    ("a", "b", 1.0, 0.0, 0.5),
+    ("a", "t", 1.75, 0.0, 1.0),
+    ("b", "t", 2.25, 0.5, 1.0),
+    ("t", "s", 9.0, 0.0, -4.0),
+]
 
 
 def network() -> Any:
@@ -381,9 +393,7 @@ def trained(name: str) -> Any:
     if name == "cxplain":
         made = doors.recipe(name, inputs, 2, 2, epochs=3)
     else:
-        made = doors.recipe(
-            name, inputs, 2, 2, training=doors.Training(epochs=2, batch=64, optimiser="adam", rate=3e-3)
-        )
+        made = doors.recipe(name, inputs, 2, 2, training=doors.Training(epochs=2, batch=64, optimiser="adam", rate=3e-3))
     return made.fit(learned_rows(), black_box, seed=3)
 
 
@@ -469,7 +479,5 @@ def language_folder() -> Path:
 @cache
 def training_texts() -> Path:
     parts = [f"{part.strip()} ." for part in PROMPT.split(".") if part.strip()]
-    Path("train.txt").write_text(
-        "\n".join([*parts, "anna loves rome .", "boris hates paris .", "clara owns a cat ."]) + "\n"
-    )
+    Path("train.txt").write_text("\n".join([*parts, "anna loves rome .", "boris hates paris .", "clara owns a cat ."]) + "\n")
     return Path("train.txt")
