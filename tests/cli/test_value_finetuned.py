@@ -87,7 +87,7 @@ def test_texts_of_a_language_model_have_values_and_no_labels(run, folders):
     [
         ((*CLASSIFIER, "--model", "moods", "--budget", "9"), "--budget is about training models anew"),
         ((*CLASSIFIER, "--model", "moods", "--method", "knn"), "--method is not for a fine-tuned model"),
-        ((*CLASSIFIER, "--model", "moods", "--memory", "0.000001"), "raise memory (--memory GB)"),
+        ((*CLASSIFIER, "--model", "moods", "--memory", "0.000001"), "raise memory"),
         ((*CLASSIFIER, "--model", "moods", "--layers", "nothing"), "no layer is called 'nothing'"),
         (("train.csv", "--target", "who", "--text", "text", "--model", "moods"), "is not a label of this model"),
         (("numbers.csv", "--target", "y", "--model", "moods"), "name their column with --text"),

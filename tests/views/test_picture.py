@@ -118,7 +118,7 @@ def test_the_overlay_is_symmetrical_and_has_borders_scale_and_title():
     assert len(bare.figure.axes) == 1
     for wrong, said in (
         (sample(), "about a text"),
-        (replace(sampled, attributions={}, methods=()), "no method that ran"),
+        (replace(sampled, attributions={}, methods=()), "no method answered"),
     ):
         with pytest.raises(InvalidInput, match=said):
             plot.overlay(wrong)
