@@ -372,8 +372,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "core.Estimate.exceeds.other": lambda f: _estimate(),
     "core.Precision.known": lambda f: "exact",
     "core.Precision.from_plain.data": lambda f: {"known": "exact", "because": "so"},
-    "core.checked_names.given": lambda f: PLAYERS,
-    "core.checked_names.what": lambda f: "players",
+    "core.check_names.given": lambda f: PLAYERS,
+    "core.check_names.what": lambda f: "players",
     "core.output.name": lambda f: "x",
     "core.Attribution.seed": lambda f: NOTHING,
     "core.Interactions.seed": lambda f: NOTHING,
@@ -688,7 +688,7 @@ FREE = {("core.Selection", "rule"), ("core.Interactions", "index")}  # words of 
 
 def expectation(call: str, parameter: str, note: str) -> str:
     """What a parameter expects, from its annotation; its name decides what the annotation leaves open."""
-    if parameter in ("given", "coalition", "names", "terms") and "Iterable" in note and "checked" not in call:
+    if parameter in ("given", "coalition", "names", "terms") and "Iterable" in note and "check_" not in call:
         return "members"
     if "Path" in note:
         return "writes" if call in ("store.save", "store.Journal") or "to_html" in call or parameter == "out" else "reads"
