@@ -223,16 +223,16 @@ def test_a_graph_that_nobody_holds_is_forgotten():
 
 FORKED = """
 import os
-from tests.flow.test_solver import path_of_two, solved
+from tests.flow.test_solver import path_of_two, solve
 found, arcs = path_of_two()
-print(solved(found, 0, 2), flush=True)
+print(solve(found, 0, 2), flush=True)
 if os.fork() == 0:
     found.set_arcs_capacity(arcs, arcs + 1)
-    print(solved(found, 0, 2), flush=True)
+    print(solve(found, 0, 2), flush=True)
     raise SystemExit
 os.wait()
 found.set_arcs_capacity(arcs, arcs + 2)
-print(solved(found, 0, 2))
+print(solve(found, 0, 2))
 """
 
 
@@ -244,9 +244,9 @@ def test_a_process_that_was_forked_has_a_solver_of_its_own():
 
 LEFT = """
 import os, signal
-from tests.flow.test_solver import path_of_two, solved
+from tests.flow.test_solver import path_of_two, solve
 from accredit.flow import solver
-solved(path_of_two()[0], 0, 2)
+solve(path_of_two()[0], 0, 2)
 print(solver._remote()._process.pid, flush=True)
 {end}
 """
