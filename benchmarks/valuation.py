@@ -25,20 +25,18 @@ import numpy as np
 
 from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc
+from accredit.influence import GaussNewton, Softmax, TorchObjective
+from accredit.influence import functions as influence
 from accredit.store import Entry, Journal, durable, fingerprint
+from accredit.training_data import data_shapley
 from accredit.valuation import (
-    GaussNewton,
     Recipe,
     Retraining,
     RidgeUtility,
-    Softmax,
     Split,
-    TorchObjective,
     TorchTraining,
-    data_shapley,
     datamodels,
     fit_datamodels,
-    influence,
     knn_shapley,
     random_subsets,
     split,

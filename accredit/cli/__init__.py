@@ -15,8 +15,8 @@ from accredit.cli.added import OpenGroup
 from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core import plugins
-from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
+from accredit.errors import AccreditError
 from accredit.interrupts import deaf
 
 LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names

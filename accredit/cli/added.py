@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from accredit.core.errors import InvalidInput
 from accredit.core.plugins import COMMANDS, Addition, additions
+from accredit.errors import InvalidInput
 
 
 class OpenGroup(click.Group):

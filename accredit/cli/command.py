@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
+from accredit.checks.files import put
+from accredit.checks.suggestions import nearest
 from accredit.cli.output import NewFile, write
 from accredit.cli.wording import speaking_options
-from accredit.core.files import put
-from accredit.core.suggestions import nearest
 
 RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order
 OUT, QUIET = "accredit.out", "accredit.quiet"  # where a context keeps them

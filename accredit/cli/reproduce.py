@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from accredit.cli.command import Commands
 from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFolder, write
-from accredit.core import AccreditError, InvalidInput
+from accredit.errors import AccreditError, InvalidInput
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
 FOUND = "accredit.found"  # where `all` counts the verdicts of its pages
@@ -229,7 +229,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 @_with(OPTIONS)
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
-    from accredit.core.files import check_is_file
+    from accredit.checks.files import check_is_file
     from accredit.papers.plausibility_report import plausibility_report
 
     check_is_file(data)  # a pipe would be waited for

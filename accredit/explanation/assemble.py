@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, Attribution
+from accredit.core import Attribution
+from accredit.errors import AccreditError
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import DRAWN, draw_flow, on_the_mask
 from accredit.explanation.result import SAME_PASSES, Explanation, FlowPicture

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit.checks.json_data import round_off
 from accredit.core import FloatArray
-from accredit.core.json_data import round_off
 from accredit.evaluate.agreement import spearman
 from accredit.papers.report import Report
 from accredit.papers.verb_number import (

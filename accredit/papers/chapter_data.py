@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, needs
+from accredit.checks import needs
+from accredit.core import FloatArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
 from accredit.papers.report import Report
@@ -22,9 +23,9 @@ def influence_assumption(report: Report, seed: int) -> None:
     """Section 10.1, (i) ∇L(S, θ) = 0: the formula at a minimum and on the way there."""
     with needs("text", "the chapter's assumption on influence"):
         import torch
+    from accredit.influence.functions import influence
+    from accredit.influence.objectives import TorchObjective
     from accredit.valuation import split
-    from accredit.valuation.influence import influence
-    from accredit.valuation.objectives import TorchObjective
 
     report.heading("10.1 What influence assumes")
     rng = np.random.default_rng(seed)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import FloatArray, needs
+from accredit.checks import needs
+from accredit.core import FloatArray
 from accredit.games import FunctionGame
 from accredit.papers.report import Report
 from accredit.values import shapley

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, needs
+from accredit.checks import needs
+from accredit.checks.json_data import round_off
+from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
-from accredit.core.json_data import round_off
 from accredit.games import TableGame
 from accredit.papers.report import Report
 from accredit.papers.verdicts import of_share

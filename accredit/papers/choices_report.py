@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, needs
+from accredit.checks import needs
+from accredit.core import Attribution, Attributions
 from accredit.core.choices import ChoiceGame
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
 from accredit.games import ChoiceFunction, ChoiceTable

@@ -11,7 +11,8 @@ import numpy as np
 
 from accredit.arena.contest import Example
 from accredit.arena.texts import among, load
-from accredit.core import AccreditError, Estimate, FloatArray
+from accredit.core import Estimate, FloatArray
+from accredit.errors import AccreditError
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.papers.report import Report

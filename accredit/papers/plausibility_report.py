@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from accredit.arena.texts import among, load
-from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import AccreditError, InvalidInput
 from accredit.evaluate.baselines import random_scores
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.chains import ordering, tops

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Game, needs
+from accredit.checks import needs
+from accredit.core import Game
 from accredit.core.coalitions import all_coalitions
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.payoffs import CARRIES_OVER, payoff_moves
-from accredit.games import TableGame, tabular_game, text_game
+from accredit.games import TableGame, text_game
 from accredit.games.characters import character_game
 from accredit.games.components import inside_game
 from accredit.models.payoffs import PAYOFFS, payoff_of
 from accredit.papers.report import Report
 from accredit.papers.verdicts import all_of, of_share, over_runs
+from accredit.rows import tabular_game
 from accredit.values import leave_one_out, shapley
 from accredit.values.leaving_out import CLOSE, LeavingOut, leaving_out
 

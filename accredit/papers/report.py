@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, needs
-from accredit.core.files import put
-from accredit.core.json_data import round_off
+from accredit.checks import needs
+from accredit.checks.files import put
+from accredit.checks.json_data import round_off
+from accredit.core import FloatArray
 from accredit.papers.verdicts import Found, Judgement
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes

@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import InvalidInput
-from accredit.core.coalitions import BoolArray, IntArray
-from accredit.core.files import put
+from accredit.checks.files import put
+from accredit.checks.numbers import BoolArray, IntArray
+from accredit.checks.tables import read_sheet
 from accredit.core.statistics import units
-from accredit.core.tables import read_sheet
+from accredit.errors import InvalidInput
 
 FIRST_WORDS = 5
 LONGEST = 400  # whitespace tokens of a review that are read

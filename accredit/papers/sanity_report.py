@@ -11,7 +11,8 @@ import numpy as np
 
 from accredit.arena.contest import Example
 from accredit.arena.texts import TextContest, among, load
-from accredit.core import AccreditError, Attribution, FloatArray
+from accredit.core import Attribution, FloatArray
+from accredit.errors import AccreditError
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.sanity import model_randomisation, randomised_layers
 from accredit.evaluate.stability import max_sensitivity, nudge_embeddings

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.papers.report import Report
 from accredit.papers.selection_data import SOURCES, kind, needed
 from accredit.papers.selection_further import WHERE, tell_further, try_further

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from accredit.core import IntArray, InvalidInput
-from accredit.core.tables import read_sheet
+from accredit.checks.tables import read_sheet
+from accredit.core import IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array, Inputs, Pixels, Words
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+|[!?]")

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.papers.report import Report, mean_error
 from accredit.papers.review_texts import ReviewTexts, data_digest
 from accredit.papers.shortcuts_runs import (

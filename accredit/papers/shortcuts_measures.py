@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, needs
-from accredit.core.coalitions import IntArray
+from accredit.checks import needs
+from accredit.checks.numbers import IntArray
+from accredit.core import FloatArray
 
 GRAIN = 0.05  # masks are rounded to this: finer ratios are there for trees to read, but no head uses them
 LEAST = 0.02  # P(y|m) that a neutral weight assumes at least

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from accredit.checks.numbers import IntArray
 from accredit.core import FloatArray
-from accredit.core.coalitions import IntArray
 from accredit.papers.review_texts import FIRST_WORDS, ReviewTexts
 from accredit.papers.shortcuts_measures import neutral_loss, probe_accuracy
 from accredit.shortcuts.cures import Cure, MaskNeutral, Plain, RandomPretraining

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, InvalidInput, needs
+from accredit.checks import needs
+from accredit.core import BoolArray
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import torch

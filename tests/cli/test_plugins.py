@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import accredit
-from accredit.core import InvalidInput, plugins
+from accredit.core import plugins
+from accredit.errors import InvalidInput
 from accredit.methods import METHODS, add_methods, find
 
 EXAMPLE = Path(__file__).parents[1] / "plugin_example"

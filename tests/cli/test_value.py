@@ -20,7 +20,8 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
 from accredit.store import Journal
 from accredit.store.frames import read_frame
 

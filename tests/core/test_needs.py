@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from accredit.core import BrokenLibrary, MissingExtra, needs
+from accredit.checks import needs
+from accredit.errors import BrokenLibrary, MissingExtra
 
 
 def test_a_library_that_is_not_there(monkeypatch):

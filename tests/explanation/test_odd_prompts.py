@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import TEXT, answering

@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import accredit
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models import as_array_model
 from accredit.models.rows import as_row_model
 

@@ -20,9 +20,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import accredit
 from accredit import Explainer, explain
-from accredit.core import InvalidInput
-from accredit.explanation.table import TableExplanation
-from accredit.models.changes import Fit
+from accredit.errors import InvalidInput
+from accredit.rows.changes import Fit
+from accredit.rows.result import TableExplanation
 from accredit.trees.reading import boosters, scikit
 
 RNG = np.random.default_rng(0)

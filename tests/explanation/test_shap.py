@@ -13,8 +13,10 @@ from sklearn.linear_model import LinearRegression
 
 import accredit
 from accredit import Attribution, InvalidInput, from_shap
-from accredit.core import Attributions, Known, MissingExtra
-from accredit.explanation import Explanation, TableExplanation, Token
+from accredit.core import Attributions, Known
+from accredit.errors import MissingExtra
+from accredit.explanation import Explanation, Token
+from accredit.rows import TableExplanation
 
 RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame(RNG.normal(size=(80, 4)), columns=["age", "pay", "km", "size"])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from accredit.core import BrokenLibrary
+from accredit.errors import BrokenLibrary
 from accredit.flow import LayeredNetwork, MaximumFlows, PairFlows, solver
 from accredit.flow.solver import RemoteMaxFlow, solve, solve_all
 from tests.flow.attention_samples import soft

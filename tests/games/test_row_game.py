@@ -11,12 +11,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from accredit.core import BadPayoff, InvalidInput
 from accredit.core.coalitions import all_coalitions
-from accredit.games.rows import DEPENDENCE, columns_as_players, row_game
-from accredit.games.sage import sage_game
-from accredit.models.frames import align, join, rows_of
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.models.rows import as_row_model
+from accredit.rows.frames import align, join, rows_of
+from accredit.rows.game import DEPENDENCE, columns_as_players, row_game
+from accredit.rows.sage import sage_game
 from accredit.values import shapley
 from accredit.values.semivalues import shapley_from_table
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.games import text_game
 from accredit.games.text import _Short
 from accredit.models.first_block import look_up

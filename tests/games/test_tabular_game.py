@@ -17,8 +17,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import accredit
-from accredit.core import BadPayoff, InvalidInput, endpoints
-from accredit.games import tabular_game
+from accredit.core import endpoints
+from accredit.errors import BadPayoff, InvalidInput
+from accredit.rows import tabular_game
 from accredit.values import shapley
 
 RNG = np.random.default_rng(1)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 pytest.importorskip("torch")
 pytest.importorskip("ortools")
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.papers import agreement, verb_number
 from accredit.papers.report import Report
 from accredit.papers.verb_number import Prefix

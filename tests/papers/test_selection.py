@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 from click.testing import CliRunner
 
 from accredit.cli import accredit
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.papers import selection, selection_data, selection_further, selection_report, selection_runs
 from accredit.papers.selection_further import Trial
 from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes

@@ -22,7 +22,7 @@ pytest.importorskip("matplotlib")
 
 from accredit.audit.value_swaps import others
 from accredit.cli import accredit
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.papers import shortcuts, shortcuts_runs
 from accredit.papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, Row, choose_shortcut, firsts
 from accredit.papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy

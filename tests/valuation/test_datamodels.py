@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from valuation_data import blobs
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame
 from accredit.store import durable
 from accredit.valuation import RidgeUtility, datamodels, fit_datamodels, random_subsets

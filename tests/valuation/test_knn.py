@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from valuation_data import blobs
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.evaluate.axioms import check_claims
 from accredit.games import grouped
 from accredit.valuation import KNNUtility, groups_of, knn_regression_shapley, knn_shapley, split

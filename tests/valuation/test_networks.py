@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
-from accredit.valuation.gradient_store import GradientStore
-from accredit.valuation.influence import Influences
-from accredit.valuation.kfac import kronecker, mean_influence, network_influence
-from accredit.valuation.layers import row_gradients, track_layers
-from accredit.valuation.losses import Classification, NextTokens, Regression, loss_named
-from accredit.valuation.network import network, weights_of
-from accredit.valuation.projection import projection
-from accredit.valuation.tracin import tracin
+from accredit.errors import InvalidInput
+from accredit.influence.functions import Influences
+from accredit.influence.gradient_store import GradientStore
+from accredit.influence.kfac import kronecker, mean_influence, network_influence
+from accredit.influence.layers import row_gradients, track_layers
+from accredit.influence.losses import Classification, NextTokens, Regression, loss_named
+from accredit.influence.network import network, weights_of
+from accredit.influence.projection import projection
+from accredit.influence.tracin import tracin
 
 torch = pytest.importorskip("torch")
 
@@ -189,7 +189,7 @@ def test_a_projected_gradient_is_the_gradient_projected() -> None:
 
 
 def test_a_broken_store_goes_on_and_foreign_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accredit.valuation.gradient_store.BLOCK", 10)
+    monkeypatch.setattr("accredit.influence.gradient_store.BLOCK", 10)
     model, train, queries = _net(), _data(35), _data(2, seed=1)
     net = network(model, loss="classification")
     whole = GradientStore.build(tmp_path / "a", net, train).search(net, queries).matrix

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from valuation_data import blobs
 
-from accredit.core import InvalidInput, NotConverged
 from accredit.core.multi_target import Predicting
+from accredit.errors import InvalidInput, NotConverged
 from accredit.store import durable, fingerprint
 from accredit.valuation import KNNUtility, Recipe, Retraining, RidgeUtility, TorchTraining, split
 

@@ -173,7 +173,7 @@ def forest_file(folder: Path) -> Path:
 
 
 def _ridge() -> Any:
-    from accredit.valuation import Ridge
+    from accredit.influence import Ridge
 
     return Ridge(numeric_split(), 1.0)
 
@@ -625,13 +625,13 @@ def _datamodels() -> Any:
 
 @cache
 def _influences() -> Any:
-    from accredit.valuation import influence
+    from accredit.influence import functions as influence
 
     return influence(_ridge())
 
 
 def _asked() -> Any:
-    from accredit.games import asked_game
+    from accredit.answers import asked_game
 
     return asked_game(BY_CALL["games.asked_game.function"](Path()), "One fact. Two facts.", "Yes.", players="sentences")
 

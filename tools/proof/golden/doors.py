@@ -17,7 +17,7 @@ HOMES = {
     "accredit.games": "ChoiceTable FunctionGame FunctionGames TableGame TableGames WeightedVote answer_game "
     "asked_game cached grouped image_game restricted string_game tabular_game text_game",
     "accredit.games.textbook": "airport apex bankruptcy gloves security_council",
-    "accredit.games.sage": "sage_game",
+    "accredit.rows.sage": "sage_game",
     "accredit.values": "Antithetic CubeGame Differences DifferencesHint Exact KernelShap Lasso Leverage Lime "
     "Permutations SampledBanzhaf SampledBeta SampledSemivalue Surrogate Truncated banzhaf banzhaf_interactions "
     "banzhaf_owen best_subsets beta bolger by_player interactions least_core leave_one_out leaving_out mobius "
