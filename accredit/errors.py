@@ -68,7 +68,7 @@ class BadPayoff(AccreditError, ValueError):
 class NotConverged(AccreditError, ArithmeticError):
     """A solver did not reach its tolerance; it returns no numbers rather than wrong ones.
 
-    >>> from accredit.influence import ConjugateGradients, Softmax, functions as influence
+    >>> from accredit.influence import ConjugateGradients, Softmax, influence
     >>> from accredit.valuation import split
     >>> data = split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1])
     >>> influence(Softmax(data, weight_decay=0.1), ConjugateGradients(steps=1))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, IntArray
+from accredit.checks.numbers import BoolArray, IntArray
 from accredit.core.threads import one_thread
 from accredit.labels import scores as label_scores
 from accredit.labels.find import COMBINED, WANTED, _read_list, _Scored

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, IntArray
+from accredit.checks.numbers import BoolArray, IntArray
 from accredit.labels.find import wrong_labels
 from accredit.labels.planted_flips import find_share
 from accredit.labels.result import WrongLabels

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.influence.losses import Batch
 
 DIMENSIONS = 128  # of TRAK's projection; no other number was tried here

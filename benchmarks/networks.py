@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.evaluate.data import linear_datamodeling_score
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.kfac import network_influence

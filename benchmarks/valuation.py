@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc
-from accredit.influence import GaussNewton, Softmax, TorchObjective
-from accredit.influence import functions as influence
+from accredit.influence import GaussNewton, Softmax, TorchObjective, influence
 from accredit.store import Entry, Journal, durable, fingerprint
 from accredit.training_data import data_shapley
 from accredit.valuation import (

@@ -12,8 +12,7 @@ from accredit.cli.options import MethodName, MethodNames
 from accredit.core import Holds
 from accredit.errors import InvalidInput, MissingExtra
 from accredit.games import FunctionGame, TableGame
-from accredit.influence import Softmax
-from accredit.influence import functions as influence
+from accredit.influence import Softmax, influence
 from accredit.methods import COMPARED, DEFAULT, FOR_STRINGS, METHODS, Method, Place, find, find_all, methods_for
 from accredit.valuation import datamodels, knn_shapley, split
 from accredit.values import value_of

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.store import Journal, durable
 from accredit.values.orders import Antithetic
 

@@ -71,7 +71,7 @@ class Curvature(Protocol):
 class ExactHessian:
     """Form ∇²J and factor it. Costs P products, P³/3 operations and P² memory; refuses a matrix that is not positive.
 
-    >>> from accredit.influence import Softmax, functions as influence
+    >>> from accredit.influence import Softmax, influence
     >>> from accredit.valuation import split
     >>> model = Softmax(split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1]), weight_decay=0.1)
     >>> influence(model, ExactHessian()).method
@@ -86,7 +86,7 @@ class ExactHessian:
 class GaussNewton:
     """Form the Gauss–Newton matrix, which is never negative, and factor it; with any weight decay it can be solved.
 
-    >>> from accredit.influence import Softmax, functions as influence
+    >>> from accredit.influence import Softmax, influence
     >>> from accredit.valuation import split
     >>> model = Softmax(split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1]), weight_decay=0.1)
     >>> exact, solved = influence(model).matrix, influence(model, GaussNewton()).matrix
@@ -104,7 +104,7 @@ class ConjugateGradients:
 
     Needs about √(λ_max/λ_min)·ln(2/tolerance)/2 steps. A direction of negative curvature is an error, not a step.
 
-    >>> from accredit.influence import Softmax, functions as influence
+    >>> from accredit.influence import Softmax, influence
     >>> from accredit.valuation import split
     >>> model = Softmax(split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1]), weight_decay=0.1)
     >>> exact, solved = influence(model).matrix, influence(model, ConjugateGradients()).matrix
@@ -158,7 +158,7 @@ class Neumann:
     The scale s is found by power iteration, so that I − A/s contracts; a residual that grows is an error. Needs about
     (λ_max/λ_min)·ln(1/tolerance) steps, which is why small damping is slow.
 
-    >>> from accredit.influence import Softmax, functions as influence
+    >>> from accredit.influence import Softmax, influence
     >>> from accredit.valuation import split
     >>> model = Softmax(split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1]), weight_decay=0.1)
     >>> exact, solved = influence(model).matrix, influence(model, Neumann()).matrix

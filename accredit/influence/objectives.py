@@ -188,7 +188,7 @@ class Ridge:
     The loss is the squared error, as everywhere here: J = (1/N)Σ(xᵢᵀθ − yᵢ)² + weight_decay/2·‖θ‖² is what `TorchObjective`
     means by the same weight_decay, and the model of `RidgeUtility(data, l2=N·weight_decay/2)` where the targets have mean 0.
 
-    >>> from accredit.influence import functions as influence
+    >>> from accredit.influence import influence
     >>> from accredit.valuation import split
     >>> data = split([[1.0], [2.0], [3.0]], [1.0, 2.0, 9.0], [[2.0]], [2.0], regression=True)
     >>> influence(Ridge(data, weight_decay=0.1)).attribution().ranked().players[-1]  # the row that lies off hurts most

@@ -20,7 +20,7 @@ from accredit.core.game import as_name
 from accredit.core.statistics import ALIKE
 from accredit.core.threads import one_thread
 from accredit.errors import InvalidInput
-from accredit.labels import scores as scores
+from accredit.labels import scores
 from accredit.labels.duplicates_outliers import nearest, oddities
 from accredit.labels.out_of_fold import belief, copies_of, likeliest_penalty, out_of_fold, pool, pool_shares
 from accredit.labels.planted_flips import Trial, find_share, plant

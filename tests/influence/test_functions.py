@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
-from valuation_data import blobs
 
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput, NotConverged
@@ -18,13 +17,14 @@ from accredit.influence import (
     Ridge,
     Softmax,
     TorchObjective,
+    influence,
     neumann_error,
     neumann_terms,
     spectrum,
 )
-from accredit.influence import functions as influence
 from accredit.influence.functions import moving, stationarity
 from accredit.valuation import Recipe, RidgeUtility, TorchTraining, split
+from tests.valuation.valuation_data import blobs
 
 torch = pytest.importorskip("torch")
 

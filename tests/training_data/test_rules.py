@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from valuation_data import blobs
 
 from accredit.errors import InvalidInput
 from accredit.evaluate.axioms import check_claims
@@ -14,6 +13,7 @@ from accredit.store import Journal, durable
 from accredit.training_data import data_banzhaf, data_beta, data_shapley
 from accredit.valuation import Retraining, RidgeUtility, groups_of, split
 from accredit.values import Truncated, best_subsets, shapley, shapley_interactions, value_given, value_of
+from tests.valuation.valuation_data import blobs
 
 svm = pytest.importorskip("sklearn.svm")
 linear_model = pytest.importorskip("sklearn.linear_model")
