@@ -8,9 +8,9 @@ from accredit.core import BoolArray, FloatArray, needs
 from accredit.core.coalitions import from_index
 from accredit.core.json_data import round_off
 from accredit.games import TableGame
-from accredit.papers.report import Report
-from accredit.papers.verdicts import of_share
 from accredit.values import banzhaf, best_subsets, leave_one_out, mobius, shapley, shapley_interactions, value_given
+from accredit_papers.report import Report
+from accredit_papers.verdicts import of_share
 
 LITTLE = 0.02  # of accuracy
 

@@ -13,7 +13,7 @@ import numpy as np
 from accredit.core import FloatArray, needs
 from accredit.core.files import put
 from accredit.core.json_data import round_off
-from accredit.papers.verdicts import Found, Judgement
+from accredit_papers.verdicts import Found, Judgement
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from accredit.core import FloatArray, needs
 from accredit.games import FunctionGame
-from accredit.papers.report import Report
 from accredit.values import shapley
+from accredit_papers.report import Report
 
 if TYPE_CHECKING:
     import torch
