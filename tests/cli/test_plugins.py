@@ -93,7 +93,7 @@ def test_a_command_is_listed_and_run(example, typed):
 
 
 def test_the_doctor_lists_what_is_used(example, typed):
-    assert problems(typed) == {"equal-split": "", "accredit_example": "", "greet": ""}
+    assert problems(typed) == {"equal-split": "", "accredit_example": "", "greet": "", "reproduce": ""}  # and the papers
     assert "✓ plugin   greet of accredit-example (accredit.commands) is used" in typed("doctor")[1]
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("ortools")
 
 from accredit.errors import InvalidInput
-from accredit.papers.plausibility_report import METHODS, passages, plausibility_report
+from accredit_papers.plausibility_report import METHODS, passages, plausibility_report
 
 REVIEW = "the film is slow at first , but the acting is superb and the ending is deeply moving ."
 

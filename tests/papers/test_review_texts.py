@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
-from accredit.papers.review_texts import Glove, Review, ReviewTexts, data_digest, query, reviews, spread, tokens
+from accredit_papers.review_texts import Glove, Review, ReviewTexts, data_digest, query, reviews, spread, tokens
 from tests.together import at_once
 
 WORDS = ["the", "film", "is", "good", "bad", "n't", ".", "do"]

@@ -53,16 +53,16 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-@click.group(cls=Commands)
+@click.group(cls=Commands, short_help="Run the papers' claims and tables; print what holds.")
 def reproduce() -> None:
     """Run a paper's claims and print what holds."""
 
 
-@reproduce.command()
+@reproduce.command(trials={"accredit reproduce chapter --quick": "what holds of a paper, measured"})
 @_with(OPTIONS)
 def chapter(quick: bool, out: str, seed: int) -> None:
     """Every worked problem of the chapter on credit attribution, with its errata."""
-    from accredit.papers.chapter import chapter as run
+    from accredit_papers.chapter import chapter as run
 
     _finish(run(quick, seed), out)
 
@@ -73,7 +73,7 @@ def chapter(quick: bool, out: str, seed: int) -> None:
 def propositions(model: str, quick: bool, out: str, seed: int) -> None:
     """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
     from accredit.arena.texts import load
-    from accredit.papers.propositions import propositions as run
+    from accredit_papers.propositions import propositions as run
 
     _finish(run(load(model), quick, seed), out)
 
@@ -84,7 +84,7 @@ def propositions(model: str, quick: bool, out: str, seed: int) -> None:
 def choices(model: str, quick: bool, out: str, seed: int) -> None:
     """Players with several choices: values told apart by axioms; words, training rows and attention."""
     from accredit.arena.texts import load
-    from accredit.papers.choices_report import choices_report
+    from accredit_papers.choices_report import choices_report
 
     _finish(choices_report(load(model), quick, seed), out)
 
@@ -96,7 +96,7 @@ def questions(model: str, quick: bool, out: str, seed: int) -> None:
     """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
     from accredit.arena.examples import sample
     from accredit.arena.texts import load
-    from accredit.papers.questions_report import questions_report
+    from accredit_papers.questions_report import questions_report
 
     _finish(questions_report(load(model), [example.text for example in sample()], quick, seed), out)
 
@@ -115,7 +115,7 @@ def flows(
 ) -> None:
     """How far attention flow is determined on real models, how often it collapses, and what it agrees with."""
     from accredit.arena.examples import filters, read_examples, sample
-    from accredit.papers.flows import flows as run
+    from accredit_papers.flows import flows as run
 
     examples = read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
     _finish(run(models, examples[:4] if quick else examples, quick, seed), out)
@@ -138,7 +138,7 @@ def flows(
 @_with(OPTIONS)
 def agreement(data: str, weights: str | None, start: str | None, seeds: int | None, quick: bool, out: str, seed: int) -> None:
     """The verb-number study: attention, rollout and flow against blank-out, layer by layer."""
-    from accredit.papers.agreement import agreement as run
+    from accredit_papers.agreement import agreement as run
 
     kept, begun = (Path(folder) if folder else None for folder in (weights, start))
     _finish(run(Path(data), kept, quick, seed, begun, seeds or (1 if quick else 3)), out)
@@ -174,7 +174,7 @@ def arena(
     from accredit.arena.examples import filters, read_examples, sample
     from accredit.arena.texts import TextContest
     from accredit.methods import COMPARED
-    from accredit.papers.arena_report import arena_report
+    from accredit_papers.arena_report import arena_report
 
     chosen = filters(where)
     examples = read_examples(data_file, "text", None, limit, chosen, longest) if data_file else sample()[:limit]
@@ -200,7 +200,7 @@ def answers(limit: int, budget: int, store: str | None, executor: str, quick: bo
     """Which passages earned an answer, where that is known: plain, redundant, joint and contradicting facts."""
     from accredit.arena.answers import AnswerContest
     from accredit.methods import COMPARED_ANSWERS
-    from accredit.papers.answers_report import answers_report
+    from accredit_papers.answers_report import answers_report
 
     contest = AnswerContest(COMPARED_ANSWERS, passages=8 if quick else 16, budget=budget, seed=seed)
     _finish(answers_report(contest, 2 if quick else limit, store, executor, quick), out)
@@ -216,7 +216,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
     from accredit.arena.examples import sample
     from accredit.arena.texts import TextContest
     from accredit.methods import COMPARED
-    from accredit.papers.sanity_report import sanity_report
+    from accredit_papers.sanity_report import sanity_report
 
     contest = TextContest(COMPARED, model=model, budget=budget, seed=seed)
     _finish(sanity_report(contest, sample()[: 2 if quick else limit], quick, seed), out)
@@ -230,7 +230,7 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
     from accredit.checks.files import check_is_file
-    from accredit.papers.plausibility_report import plausibility_report
+    from accredit_papers.plausibility_report import plausibility_report
 
     check_is_file(data)  # a pipe would be waited for
     _finish(plausibility_report(model, data, 3 if quick else limit, quick, seed), out)
@@ -256,7 +256,7 @@ def shortcuts(
     seed: int,
 ) -> None:
     """Attention as a code for the answer, and two cures: Tables 1 and 2 of "Why is Attention Not So Attentive?"."""
-    from accredit.papers.shortcuts import shortcuts as run
+    from accredit_papers.shortcuts import shortcuts as run
 
     kept = store or str(Path(out) / "shortcuts_runs")
     _finish(run(data, quick, seeds, seed, kept, workers, lambda line: click.echo(line, err=True), not first, further), out)
@@ -303,8 +303,8 @@ def selection(
     seed: int,
 ) -> None:
     """Which k words or pixels keep a black box's answer: eight methods, two of them cures of shortcuts (Table 3)."""
-    from accredit.papers.selection import selection as run
-    from accredit.papers.selection_runs import WHOLE
+    from accredit_papers.selection import selection as run
+    from accredit_papers.selection_runs import WHOLE
 
     if whole and (quick or scale != 1):
         raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale")

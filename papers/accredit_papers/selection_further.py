@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.papers.report import Report, mean_error
-from accredit.papers.selection_data import SOURCES
-from accredit.papers.selection_report import NEAR, TITLES, Cells, apart, figures, published
-from accredit.papers.selection_runs import Outcome, Run, measure_together
 from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
+from accredit_papers.report import Report, mean_error
+from accredit_papers.selection_data import SOURCES
+from accredit_papers.selection_report import NEAR, TITLES, Cells, apart, figures, published
+from accredit_papers.selection_runs import Outcome, Run, measure_together
 
 WHERE = "yelp"  # the cheapest of the four sets
 SEEDS = 3

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from accredit.papers import chapter_data, chapter_influence, chapter_saliency, chapter_shapley, chapter_synergy
-from accredit.papers.report import Report
+from accredit_papers import chapter_data, chapter_influence, chapter_saliency, chapter_shapley, chapter_synergy
+from accredit_papers.report import Report
 
 
 def chapter(quick: bool = False, seed: int = 0) -> Report:

@@ -17,11 +17,11 @@ from accredit.games import TableGame, text_game
 from accredit.games.characters import character_game
 from accredit.games.components import inside_game
 from accredit.models.payoffs import PAYOFFS, payoff_of
-from accredit.papers.report import Report
-from accredit.papers.verdicts import all_of, of_share, over_runs
 from accredit.rows import tabular_game
 from accredit.values import leave_one_out, shapley
 from accredit.values.leaving_out import CLOSE, LeavingOut, leaving_out
+from accredit_papers.report import Report
+from accredit_papers.verdicts import all_of, of_share, over_runs
 
 SENTENCE = "The plot is thin but the acting is superb."
 MOST_WORDS = 10  # all 2ⁿ texts of a sentence are read

@@ -9,9 +9,9 @@ from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
-from accredit.papers.report import Report
-from accredit.papers.verdicts import of_share
 from accredit.values import banzhaf, best_subsets, leave_one_out, mobius, shapley, shapley_interactions, value_given
+from accredit_papers.report import Report
+from accredit_papers.verdicts import of_share
 
 LITTLE = 0.02  # of accuracy
 

@@ -16,8 +16,8 @@ from accredit.errors import AccreditError
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.sanity import model_randomisation, randomised_layers
 from accredit.evaluate.stability import max_sensitivity, nudge_embeddings
-from accredit.papers.report import Report, mean_error
-from accredit.papers.verdicts import Found, all_of, over_runs
+from accredit_papers.report import Report, mean_error
+from accredit_papers.verdicts import Found, all_of, over_runs
 
 NUDGE = 0.1  # of the spread of the embeddings
 LEFT = 0.9  # a correlation above this counts as no change

@@ -18,8 +18,8 @@ from accredit.evaluate.baselines import random_scores
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.chains import ordering, tops
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
-from accredit.papers.report import Report
-from accredit.papers.verdicts import over_runs
+from accredit_papers.report import Report
+from accredit_papers.verdicts import over_runs
 
 METHODS = (
     "shapley",

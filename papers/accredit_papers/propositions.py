@@ -11,10 +11,10 @@ from accredit.core import FloatArray, IntArray
 from accredit.core.coalitions import from_index
 from accredit.evaluate.agreement import spearman
 from accredit.games import TableGame, text_game
-from accredit.papers import beside_propositions as beside
-from accredit.papers.report import Report
 from accredit.values import leave_one_out, shapley
 from accredit.values.semivalues import leave_one_out_weights, semivalue_from_table, shapley_from_table
+from accredit_papers import beside_propositions as beside
+from accredit_papers.report import Report
 
 SENTENCE = "The plot is thin but the acting is superb."
 TWICE = "A superb film with superb acting."

@@ -12,8 +12,8 @@ import numpy as np
 from accredit.checks.json_data import round_off
 from accredit.core import FloatArray
 from accredit.evaluate.agreement import spearman
-from accredit.papers.report import Report
-from accredit.papers.verb_number import (
+from accredit_papers.report import Report
+from accredit_papers.verb_number import (
     UNKNOWN,
     Prefix,
     VerbNumberModel,
@@ -23,7 +23,7 @@ from accredit.papers.verb_number import (
     minimal_pairs,
     train,
 )
-from accredit.papers.verdicts import Found, all_of, over_runs
+from accredit_papers.verdicts import Found, all_of, over_runs
 
 READINGS = ("raw", "rollout", "flow")
 TRUTHS = ("blank-out", "input gradient")

@@ -17,9 +17,10 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
-from accredit.papers.report import Report, mean_error
-from accredit.papers.review_texts import ReviewTexts, data_digest
-from accredit.papers.shortcuts_runs import (
+from accredit.store.results_cache import Finished
+from accredit_papers.report import Report, mean_error
+from accredit_papers.review_texts import ReviewTexts, data_digest
+from accredit_papers.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
     CHANCE,
@@ -31,8 +32,7 @@ from accredit.papers.shortcuts_runs import (
     Task,
     read_finished,
 )
-from accredit.papers.verdicts import all_of, over_runs, standard_errors_from
-from accredit.store.results_cache import Finished
+from accredit_papers.verdicts import all_of, over_runs, standard_errors_from
 
 PUBLISHED = {  # accuracy and attention to default tokens, on the training set: Tables 1 and 2 of the paper
     ("Baseline", "pooling"): (0.717, None), ("Baseline", "rcnn"): (0.961, None),

@@ -14,11 +14,11 @@ import numpy as np
 
 from accredit.checks.numbers import IntArray
 from accredit.core import FloatArray
-from accredit.papers.review_texts import FIRST_WORDS, ReviewTexts
-from accredit.papers.shortcuts_measures import neutral_loss, probe_accuracy
 from accredit.shortcuts.cures import Cure, MaskNeutral, Plain, RandomPretraining
 from accredit.store.executors import fresh_processes
 from accredit.store.results_cache import Finished
+from accredit_papers.review_texts import FIRST_WORDS, ReviewTexts
+from accredit_papers.shortcuts_measures import neutral_loss, probe_accuracy
 
 if TYPE_CHECKING:
     from accredit.shortcuts.models import AttentionClassifier

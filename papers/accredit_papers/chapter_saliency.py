@@ -10,8 +10,8 @@ import numpy as np
 from accredit.checks import needs
 from accredit.core import FloatArray
 from accredit.games import FunctionGame
-from accredit.papers.report import Report
 from accredit.values import shapley
+from accredit_papers.report import Report
 
 if TYPE_CHECKING:
     import torch

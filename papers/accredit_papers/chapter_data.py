@@ -10,8 +10,8 @@ from accredit.checks import needs
 from accredit.core import FloatArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
-from accredit.papers.report import Report
-from accredit.papers.verdicts import of_share
+from accredit_papers.report import Report
+from accredit_papers.verdicts import of_share
 
 ROWS = 10  # training rows whose 2ᴺ subsets are all trained on
 SETTLED = 100  # full steps after which the classifier is at its minimum

@@ -14,7 +14,7 @@ from accredit.checks import needs
 from accredit.checks.files import put
 from accredit.checks.json_data import round_off
 from accredit.core import FloatArray
-from accredit.papers.verdicts import Found, Judgement
+from accredit_papers.verdicts import Found, Judgement
 
 Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
 

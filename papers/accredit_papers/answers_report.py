@@ -15,8 +15,8 @@ from accredit.core import Estimate
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.methods import BY_NAME
 from accredit.models.builtin.facts import KINDS
-from accredit.papers.report import Report
 from accredit.views.arena import failures_of, interval_text
+from accredit_papers.report import Report
 
 LAID_OUT = {
     "plain": "One passage holds the answer.",

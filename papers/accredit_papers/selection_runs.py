@@ -14,7 +14,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array, Pixels
 from accredit.learned.masks import top
-from accredit.papers.selection_data import Task, task, with_padding
+from accredit_papers.selection_data import Task, task, with_padding
 
 PAPER_METHODS = (
     "gradient",

@@ -11,12 +11,12 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
-from accredit.papers.report import Report
-from accredit.papers.verdicts import all_of, over_runs
 from accredit.values import Solver, banzhaf, shapley
 from accredit.values.differences import Differences, DifferencesHint
 from accredit.values.interactions import mobius_from_table
 from accredit.values.orders import Permutations
+from accredit_papers.report import Report
+from accredit_papers.verdicts import all_of, over_runs
 
 
 def random_game(rng: np.random.Generator, players: int) -> TableGame:

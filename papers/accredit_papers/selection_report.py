@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.papers.report import Report, mean_error
-from accredit.papers.selection_data import SOURCES, kind
-from accredit.papers.selection_runs import CHOOSING, METHODS, Outcome, Run, Sizes, read
-from accredit.papers.verdicts import over_runs, standard_errors_from
+from accredit_papers.report import Report, mean_error
+from accredit_papers.selection_data import SOURCES, kind
+from accredit_papers.selection_runs import CHOOSING, METHODS, Outcome, Run, Sizes, read
+from accredit_papers.verdicts import over_runs, standard_errors_from
 
 PUBLISHED = {  # post-hoc accuracy in %, Table 3 of "Why is Attention Not So Attentive?" (Bai et al., 2020)
     "gradient": (85.6, 82.3, 98.2, 58.6),

@@ -25,12 +25,12 @@ from accredit.core import BoolArray
 from accredit.games import cached, text_game
 from accredit.methods import COMPARED_ANSWERS, find
 from accredit.models.builtin.facts import KINDS
-from accredit.papers.answers_report import LAID_OUT
-from accredit.papers.report import Report
-from accredit.papers.verdicts import Found, Judgement, all_of, of_share, over_runs
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.views.arena import as_markdown_matrix, interval_text, markdown_table, seconds_text
+from accredit_papers.answers_report import LAID_OUT
+from accredit_papers.report import Report
+from accredit_papers.verdicts import Found, Judgement, all_of, of_share, over_runs
 
 PASSES = (2, 20, 60, 0)  # 0: any number
 STEADY = 0.8

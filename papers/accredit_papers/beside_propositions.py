@@ -12,9 +12,9 @@ from accredit.core.coalitions import from_index
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.games import TableGame, text_game
-from accredit.papers.report import Report
-from accredit.papers.verdicts import of_estimate
 from accredit.values import leave_one_out, shapley
+from accredit_papers.report import Report
+from accredit_papers.verdicts import of_estimate
 
 
 def degenerate(report: Report) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.papers.report import Report
+from accredit_papers.report import Report
 
 
 def influence_theorem(report: Report, seed: int) -> None:

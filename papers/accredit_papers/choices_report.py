@@ -12,10 +12,10 @@ from accredit.core.choices import ChoiceGame
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
 from accredit.games import ChoiceFunction, ChoiceTable
 from accredit.games.word_choices import WordChoices
-from accredit.papers.report import Report, mean_error
-from accredit.papers.verdicts import all_of, over_runs
 from accredit.values import bolger, by_player, multichoice, multichoices, shapley
 from accredit.values.multichoice import RULES, from_dividends, from_orders, from_vertices, from_weights
+from accredit_papers.report import Report, mean_error
+from accredit_papers.verdicts import all_of, over_runs
 
 VALUES = {
     "orders": from_orders,

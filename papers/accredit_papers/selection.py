@@ -9,14 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from accredit.errors import InvalidInput
-from accredit.papers.report import Report
-from accredit.papers.selection_data import SOURCES, kind, needed
-from accredit.papers.selection_further import WHERE, tell_further, try_further
-from accredit.papers.selection_report import Cells, selection_report
-from accredit.papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measure
 from accredit.store.executors import fresh_processes
 from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
+from accredit_papers.report import Report
+from accredit_papers.selection_data import SOURCES, kind, needed
+from accredit_papers.selection_further import WHERE, tell_further, try_further
+from accredit_papers.selection_report import Cells, selection_report
+from accredit_papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measure
 
 
 def selection(

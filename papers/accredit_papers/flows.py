@@ -15,8 +15,8 @@ from accredit.core import Estimate, FloatArray
 from accredit.errors import AccreditError
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
-from accredit.papers.report import Report
-from accredit.papers.verdicts import of_estimate
+from accredit_papers.report import Report
+from accredit_papers.verdicts import of_estimate
 
 if TYPE_CHECKING:
     from accredit.attention import FlowReport
