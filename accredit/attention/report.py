@@ -12,7 +12,8 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, InvalidInput, check_seed, whole_number
 from accredit.core.arguments import check_arguments
 from accredit.core.json_data import plain, round_off
-from accredit.core.statistics import rank_correlation
+from accredit.core.rounding import blur
+from accredit.core.statistics import rank_correlation, tied
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
 from accredit.flow.intervals import credit_intervals
@@ -223,7 +224,8 @@ def _relabelling(
         other = network.renumbered(order)
         plain_credit = maximum_flow(other.pruned()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
-        ties = np.ptp(plain_credit) == 0 or np.ptp(exact.demand) == 0  # which leave nothing to compare
-        correlations.append(1.0 if ties else float(rank_correlation(plain_credit, exact.demand[order])))
+        places = [tied(x, blur(float(x.max()))) for x in (plain_credit, exact.demand[order])]
+        ranked = places[0].any() and places[1].any()  # ties alone leave nothing to compare
+        correlations.append(float(rank_correlation(*places)) if ranked else 1.0)
         barrier_change = max(barrier_change, float(np.abs(_barrier_credit(other, exact) - credit[order]).max()))
     return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division, shown
 from accredit.core.arguments import check_arguments
 from accredit.core.estimate import Precision
-from accredit.core.statistics import alike, holm
+from accredit.core.statistics import ALIKE, alike, holm
 from accredit.gradients.point import Point, point
 from accredit.models.arrays import ArrayModel
 from accredit.models.image import ImageModel
@@ -162,7 +162,9 @@ def _measure(
         negative = pool[rng.choice(len(pool), len(concept), replace=False)]
         direction, accuracy = concept_vector(concept, negative, penalty)
         along = slopes @ direction
-        scores[k] = (along > 0).mean()
+        scores[k] = (
+            along > ALIKE * (np.abs(slopes) @ np.abs(direction))
+        ).mean()  # what cancels but for rounding is not above 0
         each += along / negatives
         separation += accuracy / negatives
     return Concept(scores, each, separation)

@@ -22,6 +22,7 @@ from torch import nn
 from accredit import defaults
 from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, real_number
 from accredit.core.estimate import check_level
+from accredit.core.rounding import blur, blur_of
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrate, rows_needed
 from accredit.learned.folders import DAMAGE, read, tensors, write
@@ -310,14 +311,15 @@ def _ask(
     family: Family, learn: IntArray, present: Any, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Any
 ) -> Asked:
     coalitions = draw_coalitions(present[learn], pairs, rng)
-    wanted = np.empty((len(learn), pairs, total.shape[1]))
+    wanted, largest = np.empty((len(learn), pairs, total.shape[1])), 0.0
     for place, at in enumerate(learn.tolist()):
         n = int(present[at].sum())
         drawn = coalitions[place, :, :n]
         earned = family.game(at).payoff(np.concatenate([drawn, ~drawn]))
         wanted[place] = (earned[:pairs] - earned[pairs:] + total[at]) / 2
+        largest = max(largest, float(np.abs(earned).max()))
         bar.update(place)
-    return Asked(coalitions, wanted, total[learn])
+    return Asked(coalitions, wanted, total[learn], blur_of(family.game(int(learn[0]))) + blur(largest))
 
 
 def _sizes(family: Family, seen: Seen, width: int) -> dict[str, int]:
