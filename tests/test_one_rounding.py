@@ -315,10 +315,14 @@ def test_a_report_believes_what_a_game_says_of_its_rounding():
 
 
 def test_leave_one_out_of_blurred_payoffs_is_in_the_same_order():
-    """a and b are equal, but for what single precision makes of them: in one order left out, in the other by Shapley."""
-    paid = np.array([0.0, 1.0, 1.0 + 1e-7, 2.0])
-    game = FunctionGame("ab", lambda s: paid[s @ [1, 2]] + 3e-7 * (s @ [1, 2] == 3), blur=1e-6)
-    assert leaving_out(game).same_order
+    """a and b are equal, but for rounding: what they earn alone puts a first, what is left without them puts b first."""
+    paid = np.array([0.0, 1 + 5e-7, 1.0, 2.0, 0.0, 1.0, 1 + 1e-7, 2.0])
+
+    def game(blur):
+        return FunctionGame("abc", lambda s: paid[s @ [1, 2, 4]], blur=blur)
+
+    assert not leaving_out(game(0.0)).same_order
+    assert leaving_out(game(1e-6)).same_order
 
 
 def test_credit_that_is_rounding_has_no_sign_and_no_first():
