@@ -89,7 +89,7 @@ def top_chances(scores: FloatArray, count: int, rounding: float) -> FloatArray:
     places = tied(scores, rounding)
     last = np.sort(places)[::-1][min(count, len(places)) - 1]
     above, level = places > last, places == last
-    return np.minimum(above + level * ((count - above.sum()) / level.sum()), 1.0)
+    return np.asarray(np.minimum(above + level * ((count - above.sum()) / level.sum()), 1.0))
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:
