@@ -13,7 +13,8 @@ from accredit.checks import check_seed, whole_number
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import plain, round_off
 from accredit.core import BoolArray, FloatArray
-from accredit.core.statistics import rank_correlation
+from accredit.core.rounding import blur
+from accredit.core.statistics import rank_correlation, tied
 from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
@@ -225,7 +226,8 @@ def _relabelling(
         other = network.renumbered(order)
         plain_credit = maximum_flow(other.pruned()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
-        ties = np.ptp(plain_credit) == 0 or np.ptp(exact.demand) == 0  # which leave nothing to compare
-        correlations.append(1.0 if ties else float(rank_correlation(plain_credit, exact.demand[order])))
+        places = [tied(x, blur(float(x.max()))) for x in (plain_credit, exact.demand[order])]
+        ranked = places[0].any() and places[1].any()  # ties alone leave nothing to compare
+        correlations.append(float(rank_correlation(*places)) if ranked else 1.0)
         barrier_change = max(barrier_change, float(np.abs(_barrier_credit(other, exact) - credit[order]).max()))
     return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from accredit.audit.finding import Finding, judge_finding
 from accredit.core import BoolArray, FloatArray
-from accredit.core.statistics import alike
+from accredit.core.rounding import SINGLE, blur
+from accredit.core.statistics import tied
 from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import kendall
 
@@ -58,10 +59,15 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 def rank_agreement(first: FloatArray, second: FloatArray, there: BoolArray) -> FloatArray:
     """Kendall's τ_b of two scores (N, T) in every row, over the tokens that are there.
 
-    NaN where one of the two ranks nothing: fewer than two tokens, or the same score for all of them.
+    Scores come from single precision, whose roundings are ties. NaN where one of the two ranks nothing: fewer than two tokens,
+    or the same score for all of them.
     """
-    pairs = ((a[t], b[t]) for a, b, t in zip(first, second, there, strict=True))
-    return np.array([np.nan if len(a) < 2 or alike(a) or alike(b) else kendall(a, b) for a, b in pairs])
+    pairs = ((_places(a[t]), _places(b[t])) for a, b, t in zip(first, second, there, strict=True))
+    return np.array([kendall(a, b) if a.any() and b.any() else np.nan for a, b in pairs])
+
+
+def _places(scores: FloatArray) -> FloatArray:
+    return tied(scores, blur(float(np.abs(scores).max(initial=0.0)), SINGLE))
 
 
 @torch.no_grad()

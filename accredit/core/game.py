@@ -63,6 +63,8 @@ def check_game(game: Any) -> Game:
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)"
         )
+    if not callable(game.payoff):
+        raise InvalidInput(f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs")
     names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
 

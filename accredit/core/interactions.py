@@ -85,7 +85,9 @@ class Interactions(Drawn):
         names = [given] if isinstance(given, str) else given
         if not isinstance(names, Iterable) or isinstance(names, bytes):
             raise InvalidInput(f"{shown(who)} is not a coalition; write the names of its members, as in ('A', 'B')")
-        places = {self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p) for p in names}
+        places = [self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p) for p in names]
+        if len(set(places)) < len(places):
+            raise InvalidInput(f"{shown(who)} names a player twice; a coalition holds each of its members once")
         return tuple(self.players[place] for place in sorted(places))
 
     @property
@@ -125,6 +127,13 @@ class Interactions(Drawn):
 
     def __iter__(self) -> Iterator[tuple[Coalition, float]]:
         return iter(self.values.items())
+
+    def __contains__(self, coalition: object) -> bool:
+        """Whether there is a number of a coalition."""
+        try:
+            return self._key(coalition) in self.values  # type: ignore[arg-type]
+        except InvalidInput:
+            return False
 
     def __len__(self) -> int:
         return len(self.values)

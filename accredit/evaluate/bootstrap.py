@@ -162,7 +162,7 @@ def sign_flips(gaps: FloatArray, *, count: int = 10_000, seed: int = 0) -> Float
     array([0.25, 1.  ])
     """
     examples = len(gaps)
-    seen = np.abs(gaps.sum(axis=0)) - 1e-12 * np.abs(gaps).sum(axis=0)  # as far, whatever the order of summation
+    seen = np.abs(gaps.sum(axis=0)) - ALIKE * np.abs(gaps).sum(axis=0)  # as far, but for rounding of the gaps and of their sum
     if examples <= EXACT_SIGNS:
         signs = 1.0 - 2.0 * (np.arange(1 << examples)[:, None] >> np.arange(examples) & 1)
         return np.asarray((np.abs(signs @ gaps) >= seen).mean(axis=0))

@@ -18,11 +18,6 @@ from accredit.errors import InvalidInput
 CHAIN_LIMIT = 12  # players; up to here the best chain is found exactly from 2ⁿ payoffs, beyond it greedily from n²/2
 
 
-def ordering(scores: FloatArray) -> IntArray:
-    """Players from most to least credited, by signed value; ties keep the players' order."""
-    return np.argsort(-scores, kind="stable")
-
-
 def tops(order: IntArray, sizes: Sequence[int] | IntArray) -> BoolArray:
     """The first k players of an order as a coalition, for every k in `sizes`: (len(sizes), n).
 

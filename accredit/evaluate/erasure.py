@@ -13,9 +13,10 @@ import numpy as np
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, Selection, payoffs
+from accredit.core.rounding import SINGLE, blur
 from accredit.errors import InvalidInput
-from accredit.evaluate.chains import best_chain, check_fractions, ordering, sizes_of, tops
-from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
+from accredit.evaluate.chains import best_chain, check_fractions, sizes_of, tops
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, order_of, rounding_of, scores_of
 
 EVERY_CHOICE = 2000  # choices of players to remove that are all tried
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
@@ -25,7 +26,7 @@ def _choose(result: Result, fractions: Sequence[float]) -> BoolArray:
     """The players called important, one row per bin; a selection is its own single bin: (bins, n)."""
     if isinstance(result, Selection):
         return result.chosen[None]
-    return tops(ordering(result.credit), sizes_of(fractions, len(result)))
+    return tops(order_of(result, result.credit), sizes_of(fractions, len(result)))
 
 
 def _bins(fractions: Sequence[float], players: int) -> FloatArray:
@@ -183,8 +184,9 @@ class LogOdds:
 
 
 def _log_probability(earned: FloatArray) -> FloatArray:
-    if (earned <= 0).any() or (earned > 1 + 1e-9).any():
-        bad = earned[(earned <= 0) | (earned > 1 + 1e-9)][0]
+    impossible = (earned <= 0) | (earned > 1 + blur(1.0, SINGLE))
+    if impossible.any():
+        bad = earned[impossible][0]
         raise NotApplicable(f"log-odds needs payoffs that are probabilities in (0, 1], and this game pays {bad:.4g}")
     return np.log(earned)
 
@@ -220,7 +222,7 @@ class AOPC:
         return players if self.steps is None else min(self.steps, players)
 
     def plan(self, result: Result) -> BoolArray:
-        order = ordering(scores_of(result, self.name))
+        order = order_of(result, scores_of(result, self.name))
         return ~tops(order, np.arange(self._last(len(order)) + 1))
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -262,7 +264,7 @@ class DropAt:
         return f"drop@{self.k}"
 
     def plan(self, result: Result) -> BoolArray:
-        order = ordering(scores_of(result, self.name))
+        order = order_of(result, scores_of(result, self.name))
         return ~tops(order, np.array([0, min(self.k, len(order)), len(order)]))
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -314,7 +316,8 @@ class PostHocAccuracy:
         return _alone(_choose(result, (self.fraction,)))
 
     def score(self, result: Result, earned: FloatArray) -> float:
-        return float((earned[0] > self.threshold) == (earned[1] > self.threshold))
+        above = earned > self.threshold + rounding_of(result, earned)  # half of a vote, but for rounding, is not above half
+        return float(above[0] == above[1])
 
     def oracle(self, game: Game) -> Attribution:
         """The keeping order that pushes the payoff furthest to the side of the decision."""

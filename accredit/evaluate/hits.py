@@ -10,7 +10,7 @@ import numpy as np
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, BoolArray, FloatArray, Game
-from accredit.core.statistics import tied
+from accredit.core.statistics import top_chances
 from accredit.errors import InvalidInput
 from accredit.evaluate.erasure import rank
 from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
@@ -58,11 +58,8 @@ class HitAt:
 
     def score(self, result: Result, earned: FloatArray) -> float:
         scores = scores_of(result, self.name)
-        places = tied(scores, rounding_of(result, scores))
-        last = np.sort(places)[::-1][min(self.k, len(places)) - 1]
-        above, level = places > last, places == last
-        chance = above + level * ((self.k - above.sum()) / level.sum())
-        return float(np.minimum(chance, 1.0)[list(self.truth)].sum() / min(self.k, len(self.truth)))
+        chance = top_chances(scores, self.k, rounding_of(result, scores))
+        return float(chance[list(self.truth)].sum() / min(self.k, len(self.truth)))
 
     def oracle(self, game: Game) -> Attribution:
         if not self.truth:

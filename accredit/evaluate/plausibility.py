@@ -11,9 +11,11 @@ import numpy as np
 
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import shown, whole_number
-from accredit.core import BoolArray, FloatArray
+from accredit.checks.numbers import real_number, shown, whole_number
+from accredit.core import Attribution, BoolArray, FloatArray
+from accredit.core.statistics import tied
 from accredit.errors import InvalidInput
+from accredit.evaluate.metric import rounding_between
 
 Span = tuple[int, int]  # [start, end)
 
@@ -48,25 +50,27 @@ def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
 
 
 @check_arguments
-def auprc(scores: FloatArray, rationale: BoolArray) -> float:
+def auprc(scores: Attribution | FloatArray, rationale: BoolArray) -> float:
     r"""Area under the precision–recall curve of soft scores, as average precision: Σ (R_k − R_{k−1})·P_k over distinct scores.
 
-    Tied scores enter together, and there is no interpolation between points: ERASER's own scorer joins them by straight lines,
-    which gives another number. The chance level is the share of rationale tokens.
+    Tied scores, also those that differ by rounding alone, enter together, and there is no interpolation between points:
+    ERASER's own scorer joins them by straight lines, which gives another number. The chance level is the share of rationale
+    tokens.
 
     >>> auprc(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
     0.8333333333333333
     """
-    scores = real_numbers(scores, "scores")
-    if scores.ndim != 1 or not np.isfinite(scores).all():
-        raise InvalidInput(f"scores must be one finite number per token, got {scores!r}")
-    _, b = _check(np.zeros(len(scores), dtype=bool), rationale)
+    given = scores.credit if isinstance(scores, Attribution) else real_numbers(scores, "scores")
+    if given.ndim != 1 or not np.isfinite(given).all():
+        raise InvalidInput(f"scores must be one finite number per token, got {given!r}")
+    _, b = _check(np.zeros(len(given), dtype=bool), rationale)
     if not b.any():
         raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")
-    order = np.argsort(-scores, kind="stable")
+    places = tied(given, rounding_between(scores, given))
+    order = np.argsort(-places, kind="stable")
     hits = np.cumsum(b[order])
-    last_of_tie = np.append(np.diff(scores[order]) != 0, True)
-    found, taken = hits[last_of_tie], (np.arange(len(scores)) + 1)[last_of_tie]
+    last_of_tie = np.append(np.diff(places[order]) != 0, True)
+    found, taken = hits[last_of_tie], (np.arange(len(given)) + 1)[last_of_tie]
     return float((np.diff(found, prepend=0) / b.sum()) @ (found / taken))
 
 
@@ -94,6 +98,7 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
     >>> iou_f1([(0, 4)], [(0, 2), (6, 8)])
     0.6666666666666666
     """
+    real_number(threshold, "threshold", 0, 1)
     if not rationale:
         raise InvalidInput("rationale has no span; leave this example out")
     for name, spans in (("predicted", predicted), ("rationale", rationale)):

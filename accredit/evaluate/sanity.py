@@ -12,8 +12,9 @@ import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array, shown
-from accredit.core import Attribution
+from accredit.core import Attribution, FloatArray
 from accredit.core.attribution import returned
+from accredit.core.statistics import tied
 from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import spearman
 
@@ -73,10 +74,15 @@ def model_randomisation(
         other = [returned(explain(broken, x), "explain") for x, _ in ranked]
         stages.append(stage)
         signed.append(_mean([spearman(a, b) for a, b in zip(truth, other, strict=True)]))
-        by_size.append(_mean([spearman(np.abs(a.credit), np.abs(b.credit)) for a, b in zip(truth, other, strict=True)]))
+        by_size.append(_mean([spearman(_sizes(a), _sizes(b)) for a, b in zip(truth, other, strict=True)]))
     if not stages:
         raise InvalidInput("randomised yields no model; give for example randomised_layers(model, seed=0)")
     return Sanity(tuple(stages), tuple(signed), tuple(by_size))
+
+
+def _sizes(credit: Attribution) -> FloatArray:
+    """Places of the players by the size of their credit; one place where sizes differ by rounding."""
+    return tied(np.abs(credit.credit), credit.rounding)
 
 
 def _stages_of(randomised: Iterable[tuple[str, Model]]) -> Iterator[tuple[str, Model]]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray
-from accredit.core.statistics import alike, rank_correlation
+from accredit.core.rounding import SINGLE, blur
+from accredit.core.statistics import rank_correlation, tied
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.graph import GRADIENTS, Graph, graph_of, uniform_of
 from accredit.explanation.result import FlowPicture
@@ -81,8 +82,9 @@ def beside_uniform(credit: Attribution, even: FloatArray, error: float = 0.0) ->
         return credit
     mine, mask = credit.credit / credit.credit.sum(), even / even.sum()
     found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
-    if not alike(mine) and not alike(mask):
-        found["uniform_rank_correlation"] = float(rank_correlation(mine, mask))
+    places = [tied(shares, blur(float(shares.max()), SINGLE)) for shares in (mine, mask)]
+    if places[0].any() and places[1].any():
+        found["uniform_rank_correlation"] = float(rank_correlation(*places))
     if error:
         found["uniform_error"] = error
     return replace(credit, certificate={**credit.certificate, **found})

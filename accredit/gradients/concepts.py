@@ -24,7 +24,7 @@ from accredit.checks import shown
 from accredit.checks.arguments import check_arguments
 from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, no_division
 from accredit.core.estimate import Precision
-from accredit.core.statistics import alike, holm
+from accredit.core.statistics import ALIKE, alike, holm
 from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.point import Point, point
 from accredit.models.arrays import ArrayModel
@@ -164,7 +164,9 @@ def _measure(
         negative = pool[rng.choice(len(pool), len(concept), replace=False)]
         direction, accuracy = concept_vector(concept, negative, penalty)
         along = slopes @ direction
-        scores[k] = (along > 0).mean()
+        scores[k] = (
+            along > ALIKE * (np.abs(slopes) @ np.abs(direction))
+        ).mean()  # what cancels but for rounding is not above 0
         each += along / negatives
         separation += accuracy / negatives
     return Concept(scores, each, separation)

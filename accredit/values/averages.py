@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from accredit import defaults
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision
 from accredit.errors import InvalidInput
@@ -103,7 +101,7 @@ def normalised_banzhaf(game: Game, *, budget: int | None = None, seed: int = 0) 
     """
     plain = banzhaf(game, budget=budget, seed=seed)
     total, added = float(plain.total or 0.0), float(plain.credit.sum())
-    if abs(added) <= 1e-12 * max(float(np.abs(plain.credit).sum()), abs(total), np.finfo(float).tiny):
+    if abs(added) <= len(plain) * plain.rounding:
         raise InvalidInput(
             f"the Banzhaf values add up to {added:.3g} and cannot be scaled to {total:.6g}; use banzhaf(game) or shapley(game)"
         )

@@ -130,7 +130,7 @@ class DifferencesHint(Sampled):
         def half_widths(share: float) -> FloatArray | None:
             if hint.draws < hint.needed:
                 return None
-            return mean_half_widths(hint.moments(), confidence, share, ledger.blur)
+            return mean_half_widths(hint.moments(), confidence, share, ledger.blur, hint.weight)
 
         ended = run(self, self.budget, ledger, hint.draw, half_widths, cost=n, unit="draw")
         moments, widths = hint.moments(), half_widths(ended.share)
@@ -158,6 +158,7 @@ class _Hint:
         self.draws = 0
         harmonic = sum(1 / k for k in range(1, players))
         self.needed = ceil(3 * (players - 1) * harmonic)  # draws after which S = ∅ is expected three times
+        self.weight = harmonic  # only one draw in so many compares a player with the first, and its difference counts as all
 
     def draw(self, count: int) -> None:
         """Ask for `count` more sets S."""

@@ -18,6 +18,8 @@ from accredit import defaults
 from accredit.checks import check_seed, optional_whole, whole_number
 from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Precision, payoffs
+from accredit.core.rounding import blur_of
+from accredit.core.statistics import falling
 from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import blur_between
@@ -115,7 +117,9 @@ class Lime:
         if self.features is not None and self.features < n:
             screen = ridge_readout(coalitions, near, SCREEN)[:-1] @ earned
             kept = np.zeros(n, dtype=bool)
-            kept[np.argsort(-np.abs(screen), kind="stable")[: self.features]] = True
+            kept[
+                falling(np.abs(screen), blur_between(float(earned.min()), float(earned.max()), blur_of(game)))[: self.features]
+            ] = True
         fit = ridge_readout(coalitions[:, kept], near, self.ridge) @ earned
         credit = np.zeros(n)
         credit[kept] = fit[:-1]
@@ -131,17 +135,18 @@ class Lime:
             seed=self.seed,
             stopped=f"the budget of {self.budget} payoffs is spent",
             certificate={
-                "fit": fit_of(earned, line, near),
+                "fit": fit_of(earned, line, near, blur_of(game)),
                 "intercept": float(fit[-1]),
                 "error at the input": float(line[0] - earned[0]),
             },
         )
 
 
-def fit_of(earned: FloatArray, line: FloatArray, near: FloatArray) -> float:
-    """Weighted R² of the line: 1 is perfect, 0 no better than a constant; 1 where payoffs differ by rounding alone."""
+def fit_of(earned: FloatArray, line: FloatArray, near: FloatArray, moved: float = 0.0) -> float:
+    """Weighted R² of the line: 1 is perfect, 0 no better than a constant; 1 where payoffs differ by rounding alone, which may
+    have moved each of them by `moved`."""
     low, high = float(earned.min()), float(earned.max())
-    if high - low <= blur_between(low, high):
+    if high - low <= blur_between(low, high, moved):
         return 1.0
     spread = float(near @ (earned - np.average(earned, weights=near)) ** 2)
     if not spread > 0:  # squares of the smallest payoffs are 0

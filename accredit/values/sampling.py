@@ -223,14 +223,16 @@ def _show(
     bar.update(max(shares))
 
 
-def mean_half_widths(moments: Moments, confidence: Confidence, share: float, blur: float) -> FloatArray | None:
+def mean_half_widths(
+    moments: Moments, confidence: Confidence, share: float, blur: float, weight: float = 1.0
+) -> FloatArray | None:
     r"""Half-widths for a mean of independent gains, or None where none is honest.
 
     Certified: empirical Bernstein, as gains lie in [−R, R] when payoffs have a declared range R. Otherwise Student t, widened
     for what may have been missed: $\sqrt{(t \cdot SE_i)^2 + (p\,e_i)^2}$, where p is the largest chance of what no draw has
     shown (`unseen_chance`) and e_i the size such an event is taken to have: the range of the player's own gains or, for one
     whose gains were all alike, the largest gain that anybody has shown (with a declared range, R). Gains are alike if they
-    differ by no more than `blur`.
+    differ by no more than `blur`. `weight` is how many times its size a gain may count in a score.
     """
     error, span = confidence.error(len(moments.mean)) * share, confidence.span
     if moments.stderr is None:
@@ -240,7 +242,7 @@ def mean_half_widths(moments: Moments, confidence: Confidence, share: float, blu
     if moments.count < FEW_DRAWS or _no_scale(moments, confidence, blur):
         return None
     reach = moments.high - moments.low
-    event = np.where(reach > blur, reach, _largest(moments) if span is None else span)
+    event = np.where(reach > blur, reach, weight * (_largest(moments) if span is None else span))
     return np.hypot(student_t(moments.stderr, moments.count - 1, error), unseen_chance(moments.count, error) * event)
 
 

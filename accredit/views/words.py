@@ -112,22 +112,27 @@ def leaders(result: Attribution, most: str = "earned most", least: str = "costs 
     >>> leaders(shapley(TableGame("ab", [0, -1, -1, -2])))
     'a and b cost most: −1 each.'
     """
-    highest, lowest = float(result.credit.max()), float(result.credit.min())
+    highest, lowest, nothing = float(result.credit.max()), float(result.credit.min()), _unseen(result)
     divided = result.total is not None and result.total > 0
     first, whole = part_of(highest, result.total or 0.0) if divided else (round_off(highest, 3), "")
     of = f" of {whole}" if divided else ""
-    parts = [f"{_first(result, 1, quoted, most, first)}{of}"] if highest > 0 else []
-    parts += [_first(result, -1, quoted, least, round_off(lowest, 3))] if lowest < -ROUNDING * abs(result.credit).max() else []
+    parts = [f"{_first(result, 1, quoted, most, first)}{of}"] if highest > nothing else []
+    parts += [_first(result, -1, quoted, least, round_off(lowest, 3))] if lowest < -nothing else []
     doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
     said = re.sub(r"^row (?=\d)", "Row ", "; ".join(parts))  # a name that was given here; others stay as they are written
     return f"{said or f'All credit is 0{of}'}.{doubt}"
+
+
+def _unseen(result: Attribution) -> float:
+    """Credits that differ by no more read the same, or are the same but for rounding."""
+    return max(ROUNDING * float(np.abs(result.credit).max()), result.rounding)
 
 
 def _first(result: Attribution, sign: int, quoted: bool, words: str, written: str) -> str:
     """Who is first at one end, all of them where several are, and with how much."""
     credit = sign * result.credit
     best = int(np.argmax(credit))
-    names = [p for p, c in zip(result.players, credit, strict=True) if c >= credit[best] - ROUNDING * abs(credit).max()]
+    names = [p for p, c in zip(result.players, credit, strict=True) if c >= credit[best] - _unseen(result)]
     shown = [f"“{short(name, NAME)}”" if quoted else short(name, NAME) for name in names]
     who = f"{', '.join(shown[:-1])} and {shown[-1]}" if 1 < len(shown) <= TIED else shown[0]
     who = f"{len(shown)} players" if len(shown) > TIED else who
