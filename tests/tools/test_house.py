@@ -102,11 +102,7 @@ def test_the_house_is_measured_and_shown_in_one_table(capsys, monkeypatch):
     rows = capsys.readouterr().out.splitlines()
     assert rows[0] == "| figure | now |" and len(rows) > 10
     files = int(next(row for row in rows if "without papers" in row).split("|")[2].split(",")[0])
-<<<<<<< HEAD
-    assert files == len([*(house.ROOT / "accredit").rglob("*.py")])
-=======
     assert files == len([*(house.ROOT / "accredit" / "core").rglob("*.py")])
->>>>>>> fast
 
 
 def test_examples_in_docstrings_hold():
