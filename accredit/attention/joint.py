@@ -14,7 +14,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.attention.shapley import FlowShapley, flow_shapley
-from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision
+from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.flow.certificate import Flow, conservation
 from accredit.flow.game import FlowGame, FrozenFlowGame, Groups, members
@@ -164,7 +164,7 @@ def frozen_flow(
         game.players,
         game.through,
         total=float(game.through.sum()),
-        method=f"frozen-flow(layer={game.layer}, rule={rule!r})",
+        method=Procedure("frozen-flow", settings={"layer": game.layer, "rule": rule}),
         claims=(*claims, freedom),
         precision=Precision.exact("the flow is frozen, and its game additive"),
         baseline=0.0,
@@ -235,12 +235,12 @@ def _flow_credit(flow: Flow, layer: int, names: tuple[str, ...], belongs: Any) -
         Claim("linearity", Holds.NO, "the chosen flow is not additive in the capacities"),
         Claim("uniqueness", Holds.EXACTLY, "the rule maximises a strictly concave function over flows"),
     )
-    setting = "" if certificate.epsilon is None else f", epsilon={certificate.epsilon:g}"
+    rough = {} if certificate.epsilon is None else {"epsilon": certificate.epsilon}
     return Attribution(
         names,
         belongs @ flow.through[layer],
         total=certificate.max_flow,
-        method=f"joint-flow(rule={certificate.rule!r}, layer={layer}{setting})",
+        method=Procedure("joint-flow", settings={"rule": certificate.rule, "layer": layer} | rough),
         claims=claims,
         precision=Precision.exact(f"there is no sampling error; {RANGE}")
         if certificate.epsilon is None
@@ -270,11 +270,12 @@ def _shapley_credit(
         Claim("uniqueness", random, why),
     )
     certificate = _shapley_certificate(game, found)
+    drawn = {} if exact else {"orders": orders, "seed": seed}
     return Attribution(
         game.players,
         found.credit,
         total=found.total,
-        method=f"joint-flow(rule='shapley', layer={layer}" + ("" if exact else f", orders={orders}, seed={seed}") + ")",
+        method=Procedure("joint-flow", settings={"rule": "shapley", "layer": layer} | drawn),
         claims=claims,
         stderr=found.stderr,
         interval=found.interval,

@@ -43,6 +43,7 @@ from accredit.core.numbers import (
     shown,
     whole_number,
 )
+from accredit.core.procedure import Procedure
 from accredit.core.selection import Selection
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "MissingExtra",
     "NotConverged",
     "Precision",
+    "Procedure",
     "Selection",
     "Tabulated",
     "TooManyOutputs",

@@ -28,6 +28,7 @@ from accredit.core.numbers import (
     shown,
     whole_number,
 )
+from accredit.core.procedure import Procedure, check_procedure, read_procedure
 from accredit.core.rounding import SINGLE, blur
 from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 2
+FORMAT = 3  # 2: `method` was its line of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class Attribution(Drawn):
     players: tuple[str, ...]
     credit: FloatArray  # (n,), in the order of `players`
     total: float | None  # v(N) - v(∅), what there was to share; None: nothing is divided, these are scores
-    method: str  # enough to run it again
+    method: Procedure  # enough to run it again; a text names one
     claims: tuple[Claim, ...] = ()
     stderr: FloatArray | None = None  # (n,); None: there is no sampling error, or no honest estimate of it
     interval: FloatArray | None = None  # (n, 2) low and high; None where `precision` is exact or unknown
@@ -74,8 +75,8 @@ class Attribution(Drawn):
         put(self, "credit", frozen(self.credit, (n,), "credit"))
         for name in ("total", "baseline"):
             put(self, name, None if getattr(self, name) is None else real_number(getattr(self, name), name))
-        for name in ("method", "stopped"):
-            put(self, name, check_text(getattr(self, name), name))
+        put(self, "method", check_procedure(self.method))
+        put(self, "stopped", check_text(self.stopped, "stopped"))
         put(self, "claims", checked_claims(self.claims))
         put(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
         put(self, "seed", None if self.seed is None else check_seed(self.seed))
@@ -232,7 +233,7 @@ class Attribution(Drawn):
     def _as_plain(self) -> dict[str, Any]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
-        data["precision"] = self._known.as_plain()
+        data["precision"], data["method"] = self._known.as_plain(), self.method.as_plain()
         return {"kind": "attribution", "format": FORMAT, **plain(data, "attribution")}
 
     def to_json(self) -> str:
@@ -247,11 +248,12 @@ class Attribution(Drawn):
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
         """An attribution from the object that `to_json` writes."""
-        values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",))
+        values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",), before=True)
         with damaged("attribution"):
             read_list(values, "players", "credit", "claims")
             values["claims"] = tuple(Claim.from_plain(claim) for claim in values["claims"])
             values["precision"] = Precision.from_plain(values["precision"])
+            values["method"] = read_procedure(values["method"], is_line=data["format"] < FORMAT)
             return cls(**values)
 
     def to_pandas(self) -> pandas.DataFrame:

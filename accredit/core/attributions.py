@@ -110,7 +110,7 @@ class Attributions(Drawn):
     @classmethod
     def from_json(cls, text: str) -> Attributions:
         """Read what `to_json` wrote; anything else is refused."""
-        data = fields_of(cls, read_object(text, "attributions"), "attributions", FORMAT)
+        data = fields_of(cls, read_object(text, "attributions"), "attributions", FORMAT, before=True)
         with damaged("attributions"):
             read_list(data, "by_output")
             pairs = [_pair(entry) for entry in data["by_output"]]

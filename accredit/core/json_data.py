@@ -170,14 +170,20 @@ def name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def fields_of(kind: type[Any], data: Mapping[str, Any], name: str, format: int, optional: Sequence[str] = ()) -> dict[str, Any]:
+def fields_of(
+    kind: type[Any], data: Mapping[str, Any], name: str, format: int, optional: Sequence[str] = (), *, before: bool = False
+) -> dict[str, Any]:
     """The fields of a dataclass in what its `to_json` wrote: all of them but the `optional` ones, and no other. Another format
-    is refused."""
+    is refused; with `before`, the caller reads the one before as well."""
     if not isinstance(data, Mapping):
         raise InvalidInput(f"data of {name} is {shown(data)}; give the object that .to_json() writes")
-    if isinstance(data.get("format"), bool) or data.get("format") != format:
+    known_formats = (format - 1, format) if before else (format,)
+    if isinstance(data.get("format"), bool) or data.get("format") not in known_formats:
         raise InvalidInput(
-            f"{name} data has format {shown(data.get('format'))}, not {format}; write it again with this version"
+            f"{name} data has format {shown(data.get('format'))}; this version reads {' and '.join(map(str, known_formats))}: "
+            "write it again with this version",
+            argument="format",
+            code="format",
         )
     known = [field.name for field in fields(kind)]
     known_fields((key for key in data if key not in ("kind", "format")), known, f"{name} JSON")

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, endpoints, payoffs
+from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Procedure, Selection, endpoints, payoffs
 from accredit.core.arguments import check_fields
 from accredit.core.coalitions import from_index
 from accredit.core.rounding import blur, blur_of
@@ -255,7 +255,9 @@ def _losses(game: Game, removed: list[BoolArray]) -> list[FloatArray]:
 
 def _share(game: Game, credit: FloatArray) -> Attribution:
     nobody, everybody = endpoints(game)
-    return Attribution(game.players, credit, total=everybody - nobody, method="oracle: fitted to the metric's own removals")
+    return Attribution(
+        game.players, credit, total=everybody - nobody, method=Procedure("oracle", "fitted to the metric's own removals")
+    )
 
 
 def most_correlated(designs: list[FloatArray], targets: list[FloatArray]) -> FloatArray:

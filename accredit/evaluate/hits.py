@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, whole_number
+from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Procedure, whole_number
 from accredit.core.arguments import check_fields
 from accredit.core.statistics import tied
 from accredit.evaluate.erasure import rank
@@ -66,4 +66,4 @@ class HitAt:
         if not self.truth:
             raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
         others = [i for i in range(len(game.players)) if i not in self.truth]
-        return rank(game, np.array([*self.truth, *others]), "oracle: the truth")
+        return rank(game, np.array([*self.truth, *others]), Procedure("oracle", "the truth"))

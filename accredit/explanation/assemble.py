@@ -111,7 +111,8 @@ def _answer(subject: AnswerSubject) -> dict[str, Any]:
         "prediction": ((subject.main, worth[0]),),
         "said": subject.said,
         "notes": (*facts["notes"], *subject.notes),
-        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None} | {"passes": subject.game.passes},
+        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
+        | {"answer from": str(facts["answer from"]), "passes": subject.game.passes},
     }
 
 

@@ -14,6 +14,7 @@ from accredit.core import (
     FloatArray,
     IntArray,
     InvalidInput,
+    Procedure,
     check_text,
     real_number,
     real_numbers,
@@ -21,6 +22,7 @@ from accredit.core import (
 )
 from accredit.core.attribution import frozen
 from accredit.core.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
+from accredit.core.procedure import check_procedure, read_procedure
 from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
 from accredit.explanation.family import Result, usual_name
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 1
+FORMAT = 2  # 1: how an answer came about was a line of text
 PICTURE = "data:image/png;base64,"
 SAME_PASSES = "comes from the same passes"  # of the note on other targets, which only the main one has
 
@@ -158,13 +160,14 @@ class Said:
     targets: tuple[tuple[str, int, int], ...]
     likely: FloatArray  # (A,) log-probability of each token with the whole prompt
     base: FloatArray  # (A,) the same when nobody's part is in the prompt
-    source: str  # given, or how it was generated
+    source: Procedure  # given, or how it was generated; a text says it
     rather_than: str | None = None  # the answer that this one is compared with
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "pieces", tuple(map(str, self.pieces)))
         put(self, "targets", tuple((str(name), int(a), int(b)) for name, a, b in self.targets))
+        put(self, "source", check_procedure(self.source, "said.source"))
         count = len(np.atleast_1d(self.likely))
         if len(self.pieces) not in (1, count) or any(not 0 <= a < b <= count for _, a, b in self.targets):
             raise InvalidInput(
@@ -324,13 +327,16 @@ class Explanation(Result):
             data[name] = None if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
         if self.said is None:
             del data["said"]
+        else:
+            data["said"]["source"] = self.said.source.as_plain()
         whole: dict[str, Any] = {"kind": "explanation", "format": FORMAT} | plain(data, "explanation")
         return whole
 
     @classmethod
     def from_json(cls, text: str) -> Explanation:
         """Read what `to_json` wrote; anything else is refused."""
-        values = fields_of(cls, read_object(text, "explanation"), "explanation", FORMAT, optional=("others", "said"))
+        data = read_object(text, "explanation")
+        values = fields_of(cls, data, "explanation", FORMAT, optional=("others", "said"), before=True)
         with damaged("explanation"):
             read_list(values, "prediction", "players", "methods", "tokens", "unsigned", "notes")
             values["attributions"] = _credit(values["attributions"], "attributions")
@@ -339,6 +345,8 @@ class Explanation(Result):
             for name in ("refused", "seconds"):
                 values[name] = plain_mapping(values[name], name)
             values["tokens"] = tuple(made(Token, token, "tokens") for token in values["tokens"])
+            if isinstance(said := values.get("said"), dict) and "source" in said:
+                values["said"] = said | {"source": read_procedure(said["source"], is_line=data["format"] < FORMAT)}
             for name, kind in (("flow", FlowPicture), ("picture", Picture), ("said", Said)):
                 part = values.get(name)
                 values[name] = None if part is None else made(kind, part, name)

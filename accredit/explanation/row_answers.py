@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Known, Precision
+from accredit.core import Attribution, Attributions, Claim, FloatArray, InvalidInput, Known, Precision, Procedure
 from accredit.explanation.backgrounds import Compared
 from accredit.explanation.ground import Ground, NoClosedForm
 from accredit.explanation.row_pairs import RowPairs, gather_pairs, pair_index, pairs_of_game
@@ -85,7 +85,7 @@ class Answer:
 
     credit: FloatArray  # (rows, players, outputs)
     base: FloatArray  # (outputs,)
-    method: str
+    method: Procedure
     precision: Precision
     claims: tuple[Claim, ...]
     interval: FloatArray | None = None
@@ -138,7 +138,14 @@ def _in_closed_form(asked: Asked) -> Answer:
     pairs = None
     if got.pairs is not None:
         pairs = RowPairs(pair_index(rule), two_classes(got.pairs, len(asked.outputs)), IN_CLOSED_FORM)
-    return Answer(credit, base, f"{asked.method.name}/closed form", IN_CLOSED_FORM, asked.ground.claims, pairs=pairs)
+    return Answer(
+        credit,
+        base,
+        Procedure(asked.method.name, "closed form", closed_form=True),
+        IN_CLOSED_FORM,
+        asked.ground.claims,
+        pairs=pairs,
+    )
 
 
 def _other_unit(asked: Asked, payoff: str) -> NoClosedForm:
@@ -169,7 +176,7 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
     """What to say where a model has a closed form and the payoff that was asked has not."""
     natural = asked.model.unit(None)
     could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
-    if asked.unit == natural or not could or answer.method.endswith("/closed form"):
+    if asked.unit == natural or not could or answer.method.closed_form:
         return ()
     try:
         asked.ground.form()

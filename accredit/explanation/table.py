@@ -19,6 +19,7 @@ from accredit.core import (
     InvalidInput,
     Known,
     Precision,
+    Procedure,
     check_players,
     check_text,
     needs,
@@ -30,6 +31,7 @@ from accredit.core.attribution import frozen
 from accredit.core.claims import checked_claims, claims_of_part, no_division
 from accredit.core.estimate import check_level
 from accredit.core.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.core.procedure import check_procedure, read_procedure
 from accredit.core.shap_form import shap_explanation
 from accredit.explanation.family import Result
 from accredit.explanation.row_index import EVERY, Picked, positions, split_index
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 1
+FORMAT = 2  # 1: `method` was its line of text
 Cell = str | float | int | bool | None
 
 
@@ -81,7 +83,7 @@ class TableExplanation(Result):
     base: FloatArray  # (outputs,): the payoff when nobody plays
     prediction: FloatArray  # (rows, outputs): the payoff of the row as it is
     values: tuple[tuple[Cell, ...], ...]  # for each player its value in every row; None where it is missing
-    method: str
+    method: Procedure  # how it was computed; a text names it
     target: str = ""  # the output that is shown first; the first one if empty
     rows: tuple[str, ...] = ()  # names of the rows; their numbers if empty
     payoff: str = ""  # what of the output is shared: margin, log-odds, probability, value
@@ -128,9 +130,10 @@ class TableExplanation(Result):
         put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
         if len(self.rows) != count:
             raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
-        for name in ("method", "target", "payoff", "model", "dependence", "pairs_index", "method_name"):
+        put(self, "method", check_procedure(self.method))
+        for name in ("target", "payoff", "model", "dependence", "pairs_index", "method_name"):
             put(self, name, check_text(getattr(self, name), name))
-        put(self, "method_name", self.method_name or self.method)
+        put(self, "method_name", self.method_name or self.method.name)
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
         put(self, "apart", self._checked_apart(count))
@@ -361,7 +364,7 @@ class TableExplanation(Result):
             self.players,
             mean,
             None,
-            f"mean |credit| over {len(sizes)} rows, {self.method}",
+            self.method.then(f"mean |credit| over {len(sizes)} rows"),
             no_division("mean sizes of credit rank columns, they do not share anything"),
             interval=interval,
             level=None if interval is None else defaults.LEVEL,
@@ -388,6 +391,7 @@ class TableExplanation(Result):
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
         data["apart"] = [[row, precision.as_plain()] for row, precision in self.apart]
+        data["method"] = self.method.as_plain()
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         data["by_other_methods"] = {name: other.to_plain() for name, other in self.by_other_methods.items()}
         if not self.by_other_methods:
@@ -402,11 +406,12 @@ class TableExplanation(Result):
     @classmethod
     def _from_plain(cls, given: Mapping[str, Any]) -> TableExplanation:
         later = ("method_name", "by_other_methods")  # not known of files that were written before they were
-        data = fields_of(cls, given, "table explanation", FORMAT, optional=later)
+        data = fields_of(cls, given, "table explanation", FORMAT, optional=later, before=True)
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
             data["by_other_methods"] = {name: cls._from_plain(other) for name, other in others.items()}
             read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart")
+            data["method"] = read_procedure(data["method"], is_line=given["format"] < FORMAT)
             data["rows"] = [check_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
@@ -432,7 +437,7 @@ def beside(explained: Sequence[TableExplanation]) -> TableExplanation:
 
     >>> one = TableExplanation(("x",), ("y",), [[[2.0]]], [0.0], [[2.0]], [[1]], "shapley")
     >>> both = beside([one, replace(one, method="lime", method_name="lime")])
-    >>> both.methods, both["lime"].method
+    >>> both.methods, str(both["lime"].method)
     (('shapley', 'lime'), 'lime')
     """
     first, *others = explained

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, InvalidInput, distinct_names, real_numbers
+from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, InvalidInput, Procedure, distinct_names, real_numbers
 from accredit.core.arguments import check_arguments
 from accredit.games.answers import AnswerGame, choose_players
 from accredit.games.batches import spans
@@ -90,7 +90,7 @@ class FunctionPays:
             "removal": "rebuild" if self.filler is None else "filler",
             "filler": self.filler,
             "answer": self.answers[0],
-            "answer from": "given",
+            "answer from": Procedure("given"),
             "rather than": self.answers[1] if len(self.answers) > 1 else None,
             "reading": f"up to {ROWS} prompts in one call of the function",
             "notes": list(self.notes),

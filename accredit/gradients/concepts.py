@@ -20,7 +20,18 @@ import torch
 from scipy import stats
 from scipy.optimize import minimize
 
-from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, no_division, shown
+from accredit.core import (
+    AXIOMS,
+    Attribution,
+    Claim,
+    FloatArray,
+    Holds,
+    InvalidInput,
+    NotConverged,
+    Procedure,
+    no_division,
+    shown,
+)
 from accredit.core.arguments import check_arguments
 from accredit.core.estimate import Precision
 from accredit.core.statistics import alike, holm
@@ -90,11 +101,12 @@ def tcav(
     nulls = [null[len(acts)] for acts in known.values()]
     p = np.array([_p_value(own, others, test) for own, others in zip(found, nulls, strict=True)])
     scores = np.stack([own.scores for own in found])  # (concepts, negatives)
+    settings = {"layer": layer, "random_concepts": random_concepts, "negatives": negatives, "test": test, "seed": seed}
     return Attribution(
         tuple(concepts),
         scores.mean(axis=1),
         None,
-        f"tcav(layer={layer!r}, random_concepts={random_concepts}, negatives={negatives}, test={test!r}, seed={seed})",
+        Procedure("tcav", settings=settings),
         CLAIMS,
         precision=Precision.unknown("standard errors over draws of other examples only; see the p-values"),
         stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives),

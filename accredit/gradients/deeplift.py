@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.gradients.expected import several
 from accredit.gradients.multipliers import multipliers
@@ -75,7 +75,7 @@ def deep_lift_at(points: Sequence[Point]) -> Attribution:
         at.partition.players,
         credit,
         total,
-        f"DeepLIFT(Rescale, {len(points)} baseline{'s' * (len(points) > 1)})",
+        Procedure("DeepLIFT", settings={"rule": "Rescale", "baselines": len(points)}),
         claims,
         baseline=low,
         payoffs=2 * len(points),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
 from accredit.gradients.point import Point, point
@@ -87,7 +87,7 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
         at.partition.players,
         credit,
         total,
-        f"gradient SHAP(samples={samples}, noise={noise:g}, seed={seed})",
+        Procedure("gradient SHAP", settings={"samples": samples, "noise": noise, "seed": seed}),
         _claims(noise),
         stderr=stderr,
         baseline=low,

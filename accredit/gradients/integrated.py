@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged, Precision
+from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.gradients.point import Point, point
 
@@ -128,7 +128,7 @@ def integrated_gradients_at(
         at.partition.players,
         credit,
         high - low,
-        f"integrated gradients(steps={used})",
+        Procedure("integrated gradients", settings={"steps": used}),
         claims,
         baseline=low,
         payoffs=used,

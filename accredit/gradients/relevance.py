@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from accredit.core import Attribution, Claim, Holds, Precision
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.gradients.point import Point, point
 from accredit.gradients.rules import identity_activations, relevance
@@ -75,7 +75,7 @@ def _attribution(at: Point, values: torch.Tensor, worth: float) -> Attribution:
         at.partition.players,
         credit,
         None,
-        "AttnLRP",
+        Procedure("AttnLRP"),
         claims,
         certificate=split,
         provenance=at.local,

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, no_division
+from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, Procedure, no_division
 from accredit.core.arguments import check_arguments
 from accredit.gradients.point import Point, point
 
@@ -48,7 +48,7 @@ def saliency(
 
 def saliency_at(at: Point) -> Attribution:
     claim = Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|")
-    return _scores(at, at.slopes(at.here).abs(), "saliency", claim)
+    return _scores(at, at.slopes(at.here).abs(), Procedure("saliency"), claim)
 
 
 @check_arguments
@@ -76,7 +76,7 @@ def input_x_gradient(
 
 def input_x_gradient_at(at: Point) -> Attribution:
     linear = Claim("linearity", Holds.EXACTLY, "the slope of a sum of payoffs is the sum of their slopes")
-    return _scores(at, at.here * at.slopes(at.here), "input × gradient", linear)
+    return _scores(at, at.here * at.slopes(at.here), Procedure("input × gradient"), linear)
 
 
 @check_arguments
@@ -122,7 +122,7 @@ def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int 
     parts = torch.stack([torch.from_numpy(at.shares(row[None])) for row in along])
     credit, stderr = parts.mean(dim=0).numpy(), (parts.std(dim=0) / samples**0.5).numpy()
     claim = Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|")
-    method = f"smoothgrad(noise={noise}, samples={samples}, seed={seed})"
+    method = Procedure("smoothgrad", settings={"noise": noise, "samples": samples, "seed": seed})
     return Attribution(
         at.partition.players,
         credit,
@@ -145,7 +145,7 @@ def _claims(linearity: Claim) -> tuple[Claim, ...]:
     )
 
 
-def _scores(at: Point, values: torch.Tensor, method: str, linearity: Claim) -> Attribution:
+def _scores(at: Point, values: torch.Tensor, method: Procedure, linearity: Claim) -> Attribution:
     return Attribution(
         at.partition.players,
         at.shares(values),

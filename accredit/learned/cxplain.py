@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Selection
+from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Procedure, Selection
 from accredit.learned.black_boxes import BlackBox, answers_of, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
@@ -275,7 +275,7 @@ class CXPlain:
         return Selection(
             named,
             chosen,
-            f"cxplain/CXPlain(k={self.k}, block={self.block}, models={self.models}, seed={self.seed})",
+            Procedure("cxplain", "CXPlain", {"k": self.k, "block": self.block, "models": self.models, "seed": self.seed}),
             self.rule(),
             each.mean(axis=0)[0, present],
             self.seed,

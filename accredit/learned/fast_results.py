@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, InvalidInput, Known, Precision
+from accredit.core import Attribution, Attributions, InvalidInput, Known, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
@@ -146,7 +146,7 @@ def explain_rows_fast(
     answer = Answer(
         found.credit,
         found.nobody[0],
-        f"{METHOD}, learned from {fast.report['trained on']} rows",
+        Procedure(METHOD, f"learned from {fast.report['trained on']} rows"),
         usual,
         CLAIMS,
         found.interval if usual.known is Known.INTERVAL else None,
@@ -200,7 +200,7 @@ def credit(subject: Subject, folder: str) -> Attribution | Attributions:
             subject.players,
             found.credit[0, :there, k],
             float(found.everybody[0, k] - found.nobody[0, k]),
-            f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}",
+            Procedure(METHOD, f"learned from {fast.report['trained on']} {fast.kind}"),
             CLAIMS,
             interval=None if exact else ends[:, k],
             level=None if exact else fast.calibration.level,

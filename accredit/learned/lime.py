@@ -10,12 +10,11 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
+from accredit.core import BoolArray, FloatArray, InvalidInput, Procedure, Selection
 from accredit.learned.black_boxes import BlackBox, answers_of
 from accredit.learned.inputs import Array, Inputs, one_input
 from accredit.learned.masks import check_k, top
 from accredit.values.lime import LAWS, Lime, draw, fit_of, proximity, ridge_readout
-from accredit.values.sampling import describe
 from accredit.values.solver import progress as progress_bar
 
 RANKS = ("magnitude", "support")
@@ -97,7 +96,7 @@ class LimeExplainer:
         return Selection(
             named,
             chosen,
-            describe("lime", self.lime),
+            Procedure.by("lime", self.lime),
             f"{int(chosen.sum())} players by {self.rank} of slope; coalitions: {LAWS[self.lime.law]}; {self.inputs.describe()}",
             slopes[0, present],
             self.lime.seed,

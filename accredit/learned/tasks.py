@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, InvalidInput, Precision
+from accredit.core import Attribution, FloatArray, InvalidInput, Precision, Procedure
 from accredit.core.claims import no_division
 from accredit.core.files import read_bytes
 from accredit.explanation.subject import Subject
@@ -209,7 +209,7 @@ def scores_of(players: tuple[str, ...], scores: FloatArray, rule: str) -> Attrib
         players,
         scores,
         None,
-        f"selector, {rule}",
+        Procedure("selector", rule),
         no_division("a selector ranks players by how soon it chooses them"),
         precision=Precision.unknown("one trained network; another seed may rank otherwise"),
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, Selection
+from accredit.core import BoolArray, FloatArray, InvalidInput, Procedure, Selection
 from accredit.core.statistics import units
 from accredit.learned.batches import asked, rows_of
 from accredit.learned.black_boxes import BlackBox
@@ -234,7 +234,7 @@ class TrainedExplainer:
         return Selection(
             named,
             chosen,
-            method=self.method,
+            method=Procedure(self.method),
             rule=self.rule(k),
             scores=self.scores(given)[0][present],
             seed=self.seed,

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 import torch
 
-from accredit.core import AccreditError, IntArray, InvalidInput, distinct_names
+from accredit.core import AccreditError, IntArray, InvalidInput, Procedure, distinct_names
 from accredit.core.arguments import check_arguments
 from accredit.core.numbers import as_array
 from accredit.models.encoded import number_tokens, sentence_spans
@@ -31,7 +31,7 @@ class Answer:
 
     ids: IntArray  # (A,)
     pieces: tuple[str, ...]  # (A,) the characters that each token adds
-    source: str  # given, or how it was generated
+    source: Procedure  # given, or how it was generated
     note: str = ""  # where the tokenizer writes it in another way than it was given
 
     @property
@@ -275,7 +275,7 @@ class AnsweringModel:
         """
         if not isinstance(answer, str):
             ids = self._check_ids(answer, name)
-            return Answer(ids, self.pieces(ids), "given as token ids")
+            return Answer(ids, self.pieces(ids), Procedure("given as token ids"))
         if not answer.strip():
             instead = ", or None to generate one" if name == "answer" else ""
             raise InvalidInput(f"{name} is {answer!r}: there is nothing to credit; give some words{instead}")
@@ -287,7 +287,7 @@ class AnsweringModel:
             )
         pieces = self.pieces(ids)
         note = "" if self._writes(ids, answer) else f"The tokenizer writes the answer as {''.join(pieces)!r}."
-        return Answer(ids, pieces, "given", note)
+        return Answer(ids, pieces, Procedure("given"), note)
 
     def _writes(self, ids: IntArray, answer: str) -> bool:
         """Whether these tokens say the answer, white space aside."""
@@ -357,7 +357,7 @@ class AnsweringModel:
         new = new[: ends[0]] if len(ends) else new
         if not len(new):
             raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'")
-        return Answer(new.astype(np.int64), self.pieces(new), f"generated: {how}")
+        return Answer(new.astype(np.int64), self.pieces(new), Procedure("generated", settings=_kept(chosen | drawn)))
 
     @property
     def _ending(self) -> list[int]:
@@ -428,6 +428,11 @@ class AnsweringModel:
 
         with self.held(), track(self.model):
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
+
+
+def _kept(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a result keeps them: what JSON does not hold, as text."""
+    return {name: x if isinstance(x, bool | int | float | str) else str(x) for name, x in settings.items()}
 
 
 def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from accredit.core import (
     IntArray,
     InvalidInput,
     Precision,
+    Procedure,
     every_payoff,
     payoffs,
 )
@@ -82,7 +83,7 @@ class Datamodels:
             self.players,
             column,
             total=None,
-            method=f"datamodel({self.shrinkage}, p={self.fraction:g}, subsets={self.subsets})",
+            method=Procedure("datamodel", settings={"shrinkage": self.shrinkage, "p": self.fraction, "subsets": self.subsets}),
             claims=CLAIMS[self.shrinkage](),
             precision=Precision.unknown("none is computed" if plain else "the weights are shrunk"),
             payoffs=self.subsets,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, check_text, whole_number
+from accredit.core import FloatArray, InvalidInput, Procedure, check_text, whole_number
 from accredit.core.files import put, read_json_object
 from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.losses import Batch, check_rows
@@ -194,7 +194,7 @@ class GradientStore:
         }
         players = tuple(self.about["names"] or (f"row {i}" for i in range(len(self))))
         asked_for = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
-        return Influences(players, asked_for, matrix / len(self), "influence/projected gradients", facts)
+        return Influences(players, asked_for, matrix / len(self), Procedure("influence", "projected gradients"), facts)
 
     def self_influence(self, damping: float = DAMPING) -> FloatArray:
         """φᵢᵀ(moments + λ)⁻¹φᵢ of every row (N,): how much it moves the model about itself; long and odd rows do most."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.valuation.curvature import Curvature, ExactHessian
 from accredit.valuation.objectives import Objective
@@ -44,7 +44,7 @@ class Influences:
     players: tuple[str, ...]
     targets: tuple[str, ...]
     matrix: FloatArray  # (N, M)
-    method: str
+    method: Procedure
     certificate: dict[str, Any] = field(default_factory=dict)
 
     def attribution(self, target: str | None = None) -> Attribution:
@@ -57,7 +57,7 @@ class Influences:
             self.players,
             column,
             total=None,
-            method=self.method if target is None else f"{self.method} on {target}",
+            method=self.method if target is None else self.method.with_settings(target=target),
             claims=(
                 Claim("efficiency", Holds.NO, slope),
                 Claim("symmetry", Holds.EXACTLY, "equal rows have equal gradients"),
@@ -102,7 +102,7 @@ def influence(
     matrix = (products if len(test) <= len(train) else products.T) / len(train)
     facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged} | settled | certificate
     data = objective.data
-    return Influences(data.names, data.targets, matrix, f"influence/{curvature}", facts)
+    return Influences(data.names, data.targets, matrix, Procedure.by("influence", curvature), facts)
 
 
 def stationarity(gradient: float, typical: float) -> dict[str, Any]:

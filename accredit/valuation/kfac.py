@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, NotConverged
+from accredit.core import FloatArray, InvalidInput, NotConverged, Procedure
 from accredit.valuation.influence import Influences, stationarity
 from accredit.valuation.layers import Seen
 from accredit.valuation.losses import Batch, check_rows
@@ -242,7 +242,7 @@ def network_influence(
         matrix -= matrix.mean(axis=0)
     norm = math.sqrt(sum(float((m.double() ** 2).sum()) for m in mean.values()))
     facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares)) | {"averaged": averaged, "seed": seed}
-    return Influences(players, asked_for, matrix / count, f"influence/{facts['curvature']}", facts)
+    return Influences(players, asked_for, matrix / count, Procedure("influence", facts["curvature"]), facts)
 
 
 def _solve_queries(net: Network, curved: Fitted, queries: Batch, count: int | None) -> Coordinates:
@@ -274,4 +274,4 @@ def mean_influence(several: Sequence[Influences]) -> Influences:
             raise InvalidInput("the influences are about different rows or queries; ask every model the same")
     matrix: FloatArray = np.mean([one.matrix for one in several], axis=0)
     facts = {"models": len(several), "each": [dict(one.certificate) for one in several]}
-    return Influences(first.players, first.targets, matrix, f"mean of {len(several)} models, {first.method}", facts)
+    return Influences(first.players, first.targets, matrix, first.method.then(f"mean of {len(several)} models"), facts)

@@ -34,6 +34,7 @@ from accredit.core import (
     IntArray,
     InvalidInput,
     Precision,
+    Procedure,
     whole_number,
 )
 from accredit.core.arguments import check_arguments
@@ -129,11 +130,12 @@ def knn_shapley(
             "interval": np.column_stack([credit - bound, credit + bound]),
             "stopped": f"the {reach} nearest rows of each test row",
         }
+    near = {} if reach is None else {"within": 1 / reach}
     return Attribution(
         data.names,
         credit,
         total=everybody,
-        method=f"knn-shapley(k={k}{'' if reach is None else f', within={1 / reach:.3g}'})",
+        method=Procedure("knn-shapley", settings={"k": k} | near, closed_form=reach is None),
         claims=_exact_claims() if reach is None else _bound_claims(reach),
         baseline=0.0,
         payoffs=0,

@@ -33,6 +33,7 @@ from accredit.core import (
     IntArray,
     InvalidInput,
     Precision,
+    Procedure,
     whole_number,
 )
 from accredit.core.arguments import check_arguments
@@ -101,7 +102,7 @@ def knn_regression_shapley(
         data.names,
         credit,
         total=total,
-        method=f"knn-shapley(k={k})",
+        method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=tuple(Claim(a, Holds.EXACTLY, why) for a in ("efficiency", "symmetry", "null player", "linearity")),
         precision=Precision.exact(),
         baseline=-float(((data.test_y - data.y.mean()) ** 2).mean()),

@@ -20,6 +20,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
+    Procedure,
     check_seed,
     needs,
     whole_number,
@@ -74,7 +75,7 @@ def _scores(data: Split, votes: FloatArray, mean: FloatArray, square: FloatArray
         data.names,
         mean,
         total=None,
-        method=f"data-oob(trees={trees})",
+        method=Procedure("data-oob", settings={"trees": trees}),
         claims=(
             Claim("efficiency", Holds.NO, "a score is a mean over trees; scores share nothing out"),
             Claim("symmetry", Holds.IN_THE_LIMIT, "equal rows meet the same distribution of trees"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision, Procedure
 from accredit.core.files import LIMIT, put, read_json_object
 from accredit.core.json_data import plain
 from accredit.core.numbers import shown
@@ -84,7 +84,7 @@ class Trace:
             tuple(f"row {i + 1}" for i in range(len(self.texts))),
             self.scores,
             total=None,
-            method=f"trace/projected gradients, {self.facts['scale']}",
+            method=Procedure("trace", "projected gradients", {"scale": self.facts["scale"]}),
             claims=(Claim("efficiency", Holds.NO, "a slope where all texts were trained on: it divides nothing"),),
             precision=Precision.unknown("the error is that of first order and of the projection"),
             certificate=self.facts,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import InvalidInput
+from accredit.core import InvalidInput, Procedure
 from accredit.valuation.influence import Influences
 from accredit.valuation.losses import Batch, check_rows
 from accredit.valuation.network import Network, facts_of
@@ -63,7 +63,7 @@ def tracin(
     facts = {"checkpoints": used, "rates": None if rates is None else list(rates)} | facts_of(net)
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     labels = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
-    return Influences(players, labels, matrix, f"TracIn over {used} checkpoints", facts)
+    return Influences(players, labels, matrix, Procedure("TracIn", settings={"checkpoints": used}), facts)
 
 
 def _rate(rates: Sequence[float], used: int) -> float:

@@ -21,6 +21,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
+    Procedure,
     check_seed,
     payoffs,
     whole_number,
@@ -29,7 +30,6 @@ from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.lasso import gram, lasso
 from accredit.values.lime import fit_of
-from accredit.values.sampling import describe
 
 GAP = 1e-10  # of the spread of the payoffs: where the descent stops
 NO_INTERVAL = "a lasso chooses players by the payoffs it saw, and its spread over other draws is not estimated"
@@ -85,7 +85,7 @@ class Lasso:
             game.players,
             credit,
             None,
-            describe("lasso", self),
+            Procedure.by("lasso", self),
             CLAIMS,
             precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,

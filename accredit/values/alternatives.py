@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.values.intervals import Moments, Seen
@@ -77,7 +77,7 @@ def _exact(game: ChoiceGame, v: FloatArray, alternative: int) -> Attribution:
         game.players,
         shapley_from_table(table),
         float(table[-1] - table[0]),
-        f"bolger/{game.levels[0][alternative]}",
+        Procedure("bolger", game.levels[0][alternative]),
         _claims(Holds.EXACTLY),
         precision=Precision.exact(),
         baseline=float(table[0]),
@@ -100,7 +100,7 @@ def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: f
         game.players,
         moments,
         float(moments.mean.sum()),
-        f"bolger/{game.levels[0][alternative]}/orders={draws}",
+        Procedure("bolger", game.levels[0][alternative], {"orders": draws}),
         _claims(Holds.IN_EXPECTATION),
         baseline=float(start.mean[0]),
         seen=seen,

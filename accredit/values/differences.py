@@ -16,7 +16,7 @@ from math import ceil
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged, Procedure
 from accredit.core.arguments import check_fields
 from accredit.values.control_variate import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
@@ -27,7 +27,6 @@ from accredit.values.sampling import (
     Ledger,
     Sampled,
     check,
-    describe,
     in_expectation,
     known_whole,
     linearity,
@@ -120,7 +119,7 @@ class DifferencesHint(Sampled):
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
-        n, confidence, method = len(game.players), self.confidence, describe("shapley", self)
+        n, confidence, method = len(game.players), self.confidence, Procedure.by("shapley", self)
         ledger = Ledger(game, confidence.payoff_range)
         if n <= 2:
             return known_whole(game, ledger, np.full(n, 1 / n), method, self.budget, self.seed)

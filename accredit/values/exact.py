@@ -14,6 +14,7 @@ from accredit.core import (
     Game,
     Holds,
     Precision,
+    Procedure,
     Tabulated,
     TooManyPlayers,
     payoffs,
@@ -70,7 +71,7 @@ def in_closed_form(game: Cubed | Weighted, rule: Semivalue) -> Attribution:
         game.players,
         cube_credit(game.cubes, rule),
         total=everybody - nobody,
-        method=f"{rule.name}/cubes",
+        method=Procedure(rule.name, "cubes", closed_form=True),
         claims=_claims(rule.efficient, _CUBES),
         precision=Precision.exact(),
         baseline=nobody,
@@ -86,7 +87,7 @@ def _of_votes(game: Weighted, rule: Semivalue) -> Attribution:
         game.players,
         decisive(game.weights, game.quota) @ (law / law.sum()),
         total=1.0,
-        method=f"{rule.name}/votes",
+        method=Procedure(rule.name, "votes", closed_form=True),
         claims=_claims(rule.efficient, _VOTES),
         precision=Precision.exact(),
         baseline=0.0,
@@ -121,9 +122,9 @@ class Exact:
         if isinstance(game, Cubed | Weighted):
             return in_closed_form(game, SHAPLEY)
         weights = shapley_weights(len(game.players))
-        return self.semivalue(game, weights, "shapley/Exact()", "shapley(game, budget=1000)")
+        return self.semivalue(game, weights, Procedure("shapley", "Exact"), "shapley(game, budget=1000)")
 
-    def semivalue(self, game: Game, weights: FloatArray, method: str, instead: str) -> Attribution:
+    def semivalue(self, game: Game, weights: FloatArray, method: Procedure, instead: str) -> Attribution:
         """The semivalue with weights p(0..n−1); `instead` is the call that estimates it."""
         n = len(game.players)
         if n > self.limit:
@@ -165,7 +166,7 @@ def leave_one_out(game: Game) -> Attribution:
         game.players,
         everybody - np.array(without),
         total=everybody - nobody,
-        method="leave-one-out",
+        method=Procedure("leave-one-out"),
         claims=claims,
         precision=Precision.exact(),
         baseline=nobody,

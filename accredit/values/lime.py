@@ -24,6 +24,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
+    Procedure,
     check_seed,
     optional_whole,
     payoffs,
@@ -32,7 +33,6 @@ from accredit.core import (
 from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import blur_between
-from accredit.values.sampling import describe
 
 LAWS = {"sizes": "a uniform number of players removed", "coins": "every player removed with chance ½"}
 SCREEN = 0.01  # ridge of the first fit, which only chooses the features
@@ -135,7 +135,7 @@ class Lime:
             game.players,
             credit,
             None,
-            describe("lime", self),
+            Procedure.by("lime", self),
             _claims(self.features is None or self.features >= n),
             precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,

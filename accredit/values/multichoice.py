@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.values.intervals import Moments, Seen
@@ -35,6 +35,7 @@ from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_weights
 from accredit.values.shapley import shapley
 
+MULTICHOICE = "multichoice"  # the name of the method: each credit is that of a level
 RULES = ("orders", "dividends", "weights", "vertices")
 Credit = list[FloatArray]  # per player, one number per level 1 … m_i
 
@@ -259,7 +260,7 @@ def _exact(game: ChoiceGame, rule: Rule) -> Attribution:
         level_names(game),
         credit,
         float(v.flat[-1] - v.flat[0]),
-        f"multichoice/{rule.name}",
+        Procedure(MULTICHOICE, rule.name),
         rule.claims(Holds.EXACTLY),
         precision=Precision.exact(),
         baseline=float(v.flat[0]),
@@ -288,7 +289,7 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
         level_names(game),
         moments,
         float(ends[1] - ends[0]),
-        f"multichoice/{rule.name}/orders={orders}",
+        Procedure(MULTICHOICE, rule.name, {"orders": orders}),
         rule.claims(Holds.IN_EXPECTATION, along_orders=True),
         baseline=float(ends[0]),
         seen=seen,
@@ -340,5 +341,5 @@ def _as_units(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: float
     """Derks and Peters' value is the Shapley value of the levels as players."""
     found = shapley(Units(game), budget=budget, seed=seed, level=level)
     claims = rule.claims(Holds.EXACTLY if found.exact else Holds.IN_THE_LIMIT)
-    method = f"multichoice/dividends/{found.method}"
+    method = found.method.then(MULTICHOICE, "dividends")
     return replace(found, method=method, claims=(found.claim("efficiency"), *claims[1:]))

@@ -29,6 +29,7 @@ from accredit.core import (
     InvalidInput,
     NotConverged,
     Precision,
+    Procedure,
     TooManyPlayers,
     tabulate,
 )
@@ -120,7 +121,7 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
         game.players,
         alone + asked.unit * x + 0.0,
         total,
-        "nucleolus" if imputations else "prenucleolus",
+        Procedure("nucleolus" if imputations else "prenucleolus"),
         (
             Claim("efficiency", Holds.EXACTLY, "every division considered adds up to v(N) − v(∅)"),
             Claim("symmetry", Holds.EXACTLY, "unique, and exchanging equal players changes no complaint"),

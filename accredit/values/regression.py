@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision, Procedure
 from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS
-from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, check, describe, known_whole
+from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, check, known_whole
 from accredit.values.solver import progress
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribu
     """Both estimators: stratum k of the pairs has a share ∝ (k(n−k))^-power."""
     from accredit.values.surrogate.design import empty_design, grow
 
-    n, method, ledger = len(game.players), describe("shapley", settings), Ledger(game)
+    n, method, ledger = len(game.players), Procedure.by("shapley", settings), Ledger(game)
     if n <= 2:
         return known_whole(game, ledger, np.full(n, 1 / n), method, settings.budget, settings.seed)
     if settings.budget < 2 * n + 2:

@@ -42,7 +42,7 @@ class GameReport:
         """The report as JSON types: `values` maps player to credit, the rest beside it."""
         return {
             "values": self.values.as_dict(),
-            "method": self.values.method,
+            "method": str(self.values.method),
             "total": self.values.total,
             "baseline": self.values.baseline,
             "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],

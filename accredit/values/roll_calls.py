@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision, Procedure
 from accredit.core.arguments import check_arguments
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.values.intervals import Moments, Seen
@@ -75,7 +75,7 @@ def _exact(game: ChoiceGame) -> Attribution:
         game.players,
         shapley_from_table(still[0] - still),
         float(still[0]),
-        "roll-calls",
+        Procedure("roll-calls"),
         _claims(Holds.EXACTLY),
         precision=Precision.exact(),
         baseline=float(v.flat[0]),
@@ -105,7 +105,7 @@ def _sample(game: ChoiceGame, budget: int, seed: int, level: float) -> Attributi
         game.players,
         moments,
         float(highest - lowest),
-        f"roll-calls/calls={draws}",
+        Procedure("roll-calls", settings={"calls": draws}),
         _claims(Holds.IN_EXPECTATION),
         baseline=float(lowest),
         seen=seen,

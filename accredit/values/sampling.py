@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
+    Procedure,
     check_seed,
     optional_whole,
     payoffs,
@@ -80,20 +81,6 @@ def check(settings: Sampled, budget: int | None, seed: int, **counts: int | None
     check_seed(seed)
     Stop(budget or next((count for count in counts.values() if count), None), settings.seconds, settings.half_width)
     _ = settings.confidence
-
-
-def describe(value: str, settings: Any) -> str:
-    """Name of a method, enough to run it again: the value and the settings that differ from their defaults, and the seed.
-
-    >>> describe("shapley", Sampled(seconds=2.0))
-    'shapley/Sampled(seconds=2.0)'
-    """
-    given = [
-        f"{f.name}={getattr(settings, f.name)!r}"
-        for f in fields(settings)
-        if f.name == "seed" or f.default is MISSING or getattr(settings, f.name) != f.default
-    ]
-    return f"{value}/{type(settings).__name__}({', '.join(given)})"
 
 
 class Ledger:
@@ -281,7 +268,7 @@ def mean_of_orders(
     players: tuple[str, ...],
     moments: Moments,
     total: float,
-    method: str,
+    method: Procedure,
     claims: tuple[Claim, ...],
     *,
     baseline: float,
@@ -332,7 +319,7 @@ def linearity(settings: Sampled) -> Claim:
     return Claim("linearity", Holds.IN_THE_LIMIT, "linear in the payoffs asked, but how many are asked depends on the run")
 
 
-def known_whole(game: Game, ledger: Ledger, meets: FloatArray, method: str, budget: int | None, seed: int) -> Attribution:
+def known_whole(game: Game, ledger: Ledger, meets: FloatArray, method: Procedure, budget: int | None, seed: int) -> Attribution:
     """One or two players: all coalitions are asked, and nothing is left to sample. `meets` is s(k), here p(k) as well."""
     n = len(game.players)
     if budget is not None and budget < 1 << n:
@@ -368,7 +355,7 @@ class Judged:
 def report(
     game: Game,
     ledger: Ledger,
-    method: str,
+    method: Procedure,
     claims: tuple[Claim, ...],
     found: Judged,
     confidence: Confidence,

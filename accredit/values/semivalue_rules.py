@@ -101,7 +101,7 @@ def weigh(weights: Any, players: int) -> Semivalue:
         return t, np.asarray(np.linalg.solve(bernstein, binomial * restricted(k)), dtype=np.float64)
 
     efficient = bool(np.allclose(p, shapley_weights(players), rtol=1e-12, atol=0))
-    return Semivalue(f"semivalue/{[float(w) for w in p]}", restricted, interpolated, efficient)
+    return Semivalue(f"semivalue({', '.join(str(float(w)) for w in p)})", restricted, interpolated, efficient)
 
 
 def semivalue_of(value: Any, players: int) -> Semivalue:

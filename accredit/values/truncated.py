@@ -15,6 +15,7 @@ from accredit.core import (
     Holds,
     InvalidInput,
     Precision,
+    Procedure,
     check_seed,
     endpoints,
     payoffs,
@@ -76,7 +77,7 @@ class Truncated:
             game.players,
             scores.mean(axis=0),
             total=everybody - nobody,
-            method=f"truncated shapley/{self}",
+            method=Procedure.by("truncated shapley", self),
             claims=(
                 Claim("efficiency", Holds.NO, "what is earned after the stop is credited to nobody"),
                 Claim("symmetry", Holds.IN_EXPECTATION, "orders are uniform and the stop looks at payoffs only"),

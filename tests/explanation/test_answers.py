@@ -72,7 +72,7 @@ def test_the_result_states_how_it_came_about(explained):
     facts = explained.provenance
     assert facts["architecture"] == "LlamaForCausalLM" and facts["removal"] == "rebuild" and facts["players"] == "passage"
     assert explained.said.text == SAID
-    assert explained.said.source == "generated: do_sample=False, num_beams=1, max_new_tokens=128"
+    assert explained.said.source.settings == {"do_sample": False, "num_beams": 1, "max_new_tokens": 128}
     assert (facts["prompt tokens"], facts["answer tokens"], facts["passes"]) == (24, 6, 8)
     assert "kept" in facts["reading"] and explained.payoff == "log-probability"
 

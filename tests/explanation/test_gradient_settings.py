@@ -42,8 +42,8 @@ def test_settings_reach_the_methods_that_take_them():
 def test_draws_and_points_reach_the_methods_that_take_them():
     model = text_model("bert", dtype=torch.float64)
     found = explain(TEXT, model, methods="gradient-shap,smoothgrad,dig", samples=7, noise=0.25, points=5)
-    assert found["gradient-shap"].method == "gradient SHAP(samples=7, noise=0.25, seed=0)"
-    assert found["smoothgrad"].method == "smoothgrad(noise=0.25, samples=7, seed=0)"
+    assert str(found["gradient-shap"].method) == "gradient SHAP(samples=7, noise=0.25, seed=0)"
+    assert str(found["smoothgrad"].method) == "smoothgrad(noise=0.25, samples=7, seed=0)"
     assert found["discretised-integrated-gradients"].certificate["points"] == 5
     told = answering("gpt2", torch.float64)
     said = explain("A film is good.", told, answer=" It", methods="gradient-shap,dig", samples=9, points=4)

@@ -184,7 +184,7 @@ def test_what_is_missing_is_named_or_said():
 def test_one_row_is_an_attribution_and_in_several_outputs_several():
     one = from_shap(theirs(values=np.array([2.0, -1.0]), base_values=3.0, data=np.array([41, 7])))
     assert isinstance(one, Attribution) and one.as_dict() == {"age": 2.0, "pay": -1.0} and one.baseline == 3.0
-    assert one.claims == () and one.method == "shap" and one.total == 1.0
+    assert one.claims == () and one.method.name == "shap" and one.total == 1.0
     several = from_shap(theirs(values=np.ones((2, 3)), base_values=np.array([1.0, 2, 3]), data=np.array([41, 7])))
     assert isinstance(several, Attributions) and several["output 2"].baseline == 3.0
 
