@@ -12,6 +12,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, InvalidInput, check_seed, whole_number
 from accredit.core.arguments import check_arguments
 from accredit.core.json_data import plain, round_off
+from accredit.core.notes import Note, NoteKind, check_notes
 from accredit.core.statistics import rank_correlation
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
@@ -76,9 +77,14 @@ class FlowReport:
     @property
     def summary(self) -> str:
         """The report in plain words."""
+        return "\n".join(map(str, self.notes))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The report in plain words, one note for each thing that was found."""
         if self.max_flow == 0:
-            return "No flow: no path of positive capacity leads from the chosen outputs to the inputs."
-        lines = [f"Max flow {round_off(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
+            return check_notes(["No flow: no path of positive capacity leads from the chosen outputs to the inputs."])
+        lines: list[Note | str] = [f"Max flow {round_off(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
         if self.intervals is not None:
             width = float((self.intervals[:, 1] - self.intervals[:, 0]).mean())
             mean = self.max_flow / len(self.players)
@@ -91,13 +97,13 @@ class FlowReport:
         verdict = f"{pairs} carry the smaller of what leaves one and what enters the other"
         if self.collapse_share > 0.5:
             verdict += ": for those the pairwise flow ignores every layer but the first and the last"
-        lines.append(f"Collapse: {verdict}.")
+        lines.append(Note(NoteKind.COLLAPSE, f"Collapse: {verdict}."))
         if (test := self.relabelling) is not None:
             lines.append(
                 f"Renumbering the tokens moves a plain solver's credit by up to {round_off(test.solver_change, 3)} (rank "
                 f"correlation {test.solver_rank_correlation:.2f}), the barrier rule's by {round_off(test.barrier_change, 2)}."
             )
-        return "\n".join(lines)
+        return check_notes(lines)
 
     def _where(self) -> str:
         share = self.cut[self.binding_layer] / max(self.cut.sum(), 1e-300)

@@ -33,6 +33,7 @@ from accredit.core.game import (
 from accredit.core.games import Games, every_payoff, output
 from accredit.core.interactions import Coalition, Interactions
 from accredit.core.lazy import needs
+from accredit.core.notes import Note, NoteKind
 from accredit.core.numbers import (
     as_array,
     check_seed,
@@ -67,6 +68,8 @@ __all__ = [
     "Known",
     "MissingExtra",
     "NotConverged",
+    "Note",
+    "NoteKind",
     "Precision",
     "Procedure",
     "Selection",

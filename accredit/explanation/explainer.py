@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 import numpy as np
 
 from accredit.core import InvalidInput
+from accredit.core.notes import check_notes
 from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model, load_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
@@ -229,7 +230,7 @@ PROMPTED = (
 
 
 def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation:
-    return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
+    return replace(explanation, notes=(*check_notes(notes), *explanation.notes)) if notes else explanation
 
 
 def picture_players(players: Any, segments: Any) -> Any:

@@ -22,6 +22,7 @@ from accredit.core import (
 )
 from accredit.core.attribution import frozen
 from accredit.core.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
+from accredit.core.notes import Note, NoteKind, check_notes, read_notes
 from accredit.core.procedure import check_procedure, read_procedure
 from accredit.core.shap_form import shap_explanation
 from accredit.core.tables import player_frame
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 2  # 1: how an answer came about was a line of text
+FORMAT = 2  # 1: notes, and how an answer came about, were lines of text
 PICTURE = "data:image/png;base64,"
-SAME_PASSES = "comes from the same passes"  # of the note on other targets, which only the main one has
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ class FlowPicture:
     source_cut: FloatArray  # (C,)
     sink_cut: FloatArray  # (C,)
     value: float
-    notes: tuple[str, ...] = ()  # what the reader must know: where the cut binds, whether the flow collapses
+    notes: tuple[Note, ...] = ()  # what the reader must know: where the cut binds, whether the flow collapses
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "columns", tuple(self.columns))
-        put(self, "notes", tuple(self.notes))
+        put(self, "notes", check_notes(self.notes, "flow.notes"))
         put(self, "value", float(self.value))
         count, layers = len(self.columns), len(self.edges)
         shapes = {
@@ -213,7 +213,7 @@ class Explanation(Result):
     unsigned: tuple[str, ...] = ()  # methods whose numbers say how much, not which way
     payoff: str = "logit"  # what of the target is shared
     unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
-    notes: tuple[str, ...] = ()  # what the reader must know, for example what was cut off
+    notes: tuple[Note, ...] = ()  # what the reader must know, for example what was cut off
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
     pair: str | None = None  # the second text, where two were read together
     others: Mapping[str, Mapping[str, Attribution]] = field(default_factory=dict)  # other target -> method -> credit
@@ -227,8 +227,9 @@ class Explanation(Result):
         if self.unit not in ("probability", "value"):
             raise InvalidInput(f"unit is {shown(self.unit)}; write 'probability' or 'value'")
         put(self, "prediction", _predict(self.prediction))
-        for name in ("players", "methods", "unsigned", "notes"):
+        for name in ("players", "methods", "unsigned"):
             put(self, name, _texts(getattr(self, name), name))
+        put(self, "notes", check_notes(self.notes))
         put(self, "refused", {name: check_text(why, f"refused[{name!r}]") for name, why in self.refused.items()})
         put(self, "tokens", tuple(self.tokens))
         if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(self.refused):
@@ -290,7 +291,7 @@ class Explanation(Result):
             seconds=seconds,
             flow=None,
             unsigned=tuple(name for name in self.unsigned if name in credited),
-            notes=tuple(note for note in self.notes if SAME_PASSES not in note),
+            notes=tuple(note for note in self.notes if note.kind is not NoteKind.OTHER_TARGETS),
             others={},
         )
 
@@ -325,6 +326,9 @@ class Explanation(Result):
         for name in ("picture", "flow", "said"):
             part = data[name]
             data[name] = None if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
+        data["notes"] = [note.as_plain() for note in self.notes]
+        if self.flow is not None:
+            data["flow"]["notes"] = [note.as_plain() for note in self.flow.notes]
         if self.said is None:
             del data["said"]
         else:
@@ -338,15 +342,19 @@ class Explanation(Result):
         data = read_object(text, "explanation")
         values = fields_of(cls, data, "explanation", FORMAT, optional=("others", "said"), before=True)
         with damaged("explanation"):
-            read_list(values, "prediction", "players", "methods", "tokens", "unsigned", "notes")
+            read_list(values, "prediction", "players", "methods", "tokens", "unsigned")
             values["attributions"] = _credit(values["attributions"], "attributions")
             others = plain_mapping(values.get("others", {}), "others")
             values["others"] = {target: _credit(each, f"others[{target!r}]") for target, each in others.items()}
             for name in ("refused", "seconds"):
                 values[name] = plain_mapping(values[name], name)
             values["tokens"] = tuple(made(Token, token, "tokens") for token in values["tokens"])
+            older = data["format"] < FORMAT
+            values["notes"] = read_notes(values["notes"], are_lines=older)
             if isinstance(said := values.get("said"), dict) and "source" in said:
-                values["said"] = said | {"source": read_procedure(said["source"], is_line=data["format"] < FORMAT)}
+                values["said"] = said | {"source": read_procedure(said["source"], is_line=older)}
+            if isinstance(flow := values["flow"], dict) and "notes" in flow:
+                values["flow"] = flow | {"notes": read_notes(flow["notes"], are_lines=older)}
             for name, kind in (("flow", FlowPicture), ("picture", Picture), ("said", Said)):
                 part = values.get(name)
                 values[name] = None if part is None else made(kind, part, name)

@@ -19,6 +19,7 @@ from accredit.core import (
     real_numbers,
     shown,
 )
+from accredit.core.notes import check_notes
 from accredit.explanation.table import Cell, TableExplanation
 from accredit.models.frames import plain_cell
 
@@ -57,7 +58,7 @@ def from_shap(
         _cells(read, notes),
         Procedure(METHOD),
         precision=Precision.unknown(NOBODY_SAID),
-        notes=tuple(notes),
+        notes=check_notes(notes),
         provenance=_provenance(explanation),
         method_name=METHOD,
         **_pairs(read),

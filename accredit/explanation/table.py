@@ -31,6 +31,7 @@ from accredit.core.attribution import frozen
 from accredit.core.claims import checked_claims, claims_of_part, no_division
 from accredit.core.estimate import check_level
 from accredit.core.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.core.notes import Note, check_notes, read_notes
 from accredit.core.procedure import check_procedure, read_procedure
 from accredit.core.shap_form import shap_explanation
 from accredit.explanation.family import Result
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 2  # 1: `method` was its line of text
+FORMAT = 2  # 1: `method` and the notes were lines of text
 Cell = str | float | int | bool | None
 
 
@@ -92,7 +93,7 @@ class TableExplanation(Result):
     precision: Precision = field(default_factory=Precision.unknown)  # exact, within the intervals, or unknown; and why
     interval: FloatArray | None = None  # (rows, players, outputs, 2)
     claims: tuple[Claim, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     pairs: FloatArray | None = None  # (rows, players, players, outputs): interactions, if they were asked for
     pairs_index: str = ""  # which interaction index
@@ -139,7 +140,7 @@ class TableExplanation(Result):
         put(self, "apart", self._checked_apart(count))
         put(self, "level", check_level(real_number(self.level, "level", 0, 1, example=defaults.LEVEL)))
         put(self, "claims", checked_claims(self.claims))
-        put(self, "notes", tuple(check_text(note, "notes") for note in self.notes))
+        put(self, "notes", check_notes(self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
         put(self, "by_other_methods", self._check_others())
 
@@ -391,7 +392,7 @@ class TableExplanation(Result):
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
         data["apart"] = [[row, precision.as_plain()] for row, precision in self.apart]
-        data["method"] = self.method.as_plain()
+        data["method"], data["notes"] = self.method.as_plain(), [note.as_plain() for note in self.notes]
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         data["by_other_methods"] = {name: other.to_plain() for name, other in self.by_other_methods.items()}
         if not self.by_other_methods:
@@ -410,8 +411,10 @@ class TableExplanation(Result):
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
             data["by_other_methods"] = {name: cls._from_plain(other) for name, other in others.items()}
-            read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart")
-            data["method"] = read_procedure(data["method"], is_line=given["format"] < FORMAT)
+            read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "apart")
+            older = given["format"] < FORMAT
+            data["method"] = read_procedure(data["method"], is_line=older)
+            data["notes"] = read_notes(data["notes"], are_lines=older)
             data["rows"] = [check_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import FloatArray, InvalidInput, check_seed, optional_whole
+from accredit.core.notes import check_notes
 from accredit.core.version import __version__
 from accredit.explanation.backgrounds import Compared, compare_with
 from accredit.explanation.ground import Ground, Sharing, semivalue
@@ -49,7 +50,7 @@ def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> Ta
         answer.precision,
         answer.interval,
         answer.claims,
-        (*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked)),
+        check_notes((*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked))),
         {
             **asked.compared.facts,
             "dependence": asked.dependence,

@@ -12,6 +12,7 @@ import numpy as np
 
 from accredit.core import Attribution, Attributions, InvalidInput, Known, Precision, Procedure
 from accredit.core.arguments import check_arguments
+from accredit.core.notes import check_notes
 from accredit.explanation.row_answers import Answer
 from accredit.explanation.subject import Subject
 from accredit.explanation.table import TableExplanation
@@ -152,7 +153,7 @@ def explain_rows_fast(
         found.interval if usual.known is Known.INTERVAL else None,
     )
     explained = explanation_of(family.asked, answer, target)
-    notes = (*explained.notes, *say_why(found, family.asked.rows.names))
+    notes = (*explained.notes, *check_notes(say_why(found, family.asked.rows.names)))
     facts = {
         **explained.provenance,
         "fast": fast.report,

@@ -35,8 +35,14 @@ def test_what_is_not_a_procedure_is_refused(odd):
 
 @pytest.mark.parametrize(
     "kind, file",
-    [(Attribution, "attribution"), (Attribution, "sampled"), (Attributions, "attributions"), (Selection, "selection"), (Interactions, "interactions")],
-)  # fmt: skip
+    [
+        (Attribution, "attribution"),
+        (Attribution, "sampled"),
+        (Attributions, "attributions"),
+        (Selection, "selection"),
+        (Interactions, "interactions"),
+    ],
+)
 def test_files_of_the_format_before_are_read(kind, file):
     text = (BEFORE / f"{file}.json").read_text(encoding="utf-8")
     assert kind.from_json(kind.from_json(text).to_json()) == kind.from_json(text)

@@ -34,8 +34,8 @@ def test_settings_reach_the_methods_that_take_them():
     assert_allclose(found["ig"].credit, alone.credit)
     assert found["ig"].certificate["tolerance"] == 1e-9 and found["ig"].provenance["baseline"] == "zero"
     assert_allclose(found["saliency"].credit, saliency(model, TEXT, **asked).credit)
-    assert "layer=1 concerns integrated-gradients, saliency; the other methods do not take it." in found.notes
-    assert "baseline='zero' concerns integrated-gradients; the other methods do not take it." in found.notes
+    assert "layer=1 concerns integrated-gradients, saliency; the other methods do not take it." in map(str, found.notes)
+    assert "baseline='zero' concerns integrated-gradients; the other methods do not take it." in map(str, found.notes)
 
 
 @pytest.mark.slow
