@@ -37,6 +37,7 @@ def flow_svg(flow: FlowPicture) -> Markup:
     widest, thickest = float(flow.edges.max(initial=0.0)) or 1.0, min(14.0, step * 0.45)
     names = [_short(name) for name in flow.columns]
     flowing = [amounts > 0 for amounts in (flow.through[0], flow.through[-1])]
+    head = f"Flow of {round_off(flow.value)} through {flow.layers} layers to {count} tokens."
     return render(
         "flow",
         "drawing",
