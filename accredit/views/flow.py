@@ -43,9 +43,7 @@ def flow_svg(flow: FlowPicture) -> Markup:
         "drawing",
         width=round(LEFT + step * count + RIGHT),
         height=TOP + ROW * flow.layers + BOTTOM,
-        says=" ".join(
-            map(str, (f"Flow of {round_off(flow.value)} through {flow.layers} layers to {count} tokens.", *flow.notes))
-        ),
+        says=" ".join([head, *map(str, flow.notes)]),
         edges=[edge for layer in range(flow.layers) for edge in _edges(flow, layer, x, y, widest, thickest)],
         whole=round_off(flow.value, BRIEF),
         nodes=list(_nodes(flow, x, y, step)),
