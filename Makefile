@@ -26,9 +26,9 @@ $(VENV)/demo.done: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable ".[text,data]"
 	@touch $@
 
-$(VENV)/test.done: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/test.done: pyproject.toml papers/pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) "torch==2.13.0"
-	$(PIP) --editable ".[test]"
+	$(PIP) --editable ".[test]" --editable ./papers
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
 	  || (apt-get update -qq && apt-get install -y -qq chromium) >/dev/null 2>&1 \
 	  || echo "chromium is not here and could not be installed: the browser tests will be skipped, and say so at the end"
@@ -38,8 +38,8 @@ $(VENV)/bench.done: $(VENV)/test.done
 	$(PIP) --editable ".[bench]"
 	@touch $@
 
-$(VENV)/docs.done: $(VENV)/demo.done
-	$(PIP) --editable ".[docs]"
+$(VENV)/docs.done: papers/pyproject.toml $(VENV)/demo.done
+	$(PIP) --editable ".[docs]" --editable ./papers
 	@touch $@
 
 demo: $(VENV)/demo.done  ## a first answer on the terminal and as a page
@@ -111,7 +111,7 @@ notebooks: $(VENV)/test.done  ## the tutorials as notebooks, each cell run, into
 commands: $(VENV)/test.done  ## every command that the README and the docs write, run as it stands where it can be
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.docs_commands
 
-release-check: $(VENV)/docs.done  ## build the wheel and try each extra of it in an empty environment, on every Python found here
+release-check: $(VENV)/docs.done  ## build the wheels and try each extra of them in an empty environment, on every Python found here
 	$(BIN)/python tools/release_check.py --lines benchmarks/results/wheels.jsonl; code=$$?; $(BIN)/python -m tools.wheel_page; exit $$code
 
 oldest: $(VENV)/docs.done  ## the same with the lowest versions that are allowed, on the oldest Python

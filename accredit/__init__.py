@@ -11,23 +11,11 @@ from accredit import interrupts as interrupts  # first: Ctrl-C may come while nu
 # isort: split
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import (
-    AccreditError,
-    Attribution,
-    Attributions,
-    Claim,
-    Game,
-    Games,
-    Holds,
-    Interactions,
-    InvalidInput,
-    Selection,
-    TooManyPlayers,
-    output,
-)
+from accredit.checks.lazy import lazy
+from accredit.core import Attribution, Attributions, Claim, Game, Games, Holds, Interactions, Selection, output
 from accredit.core.display import draw_with
-from accredit.core.lazy import lazy
 from accredit.core.version import __version__ as __version__
+from accredit.errors import AccreditError, InvalidInput, TooManyPlayers
 from accredit.evaluate import axioms_kept, check_claims
 from accredit.games import (
     ChoiceFunction,
@@ -69,16 +57,10 @@ from accredit.values import (
 )
 
 if TYPE_CHECKING:
-    from accredit.attention import flow_report, joint_flow, pairwise_flow, rollout
-    from accredit.explanation import (
-        Explainer,
-        explain,
-        explain_answer,
-        explain_picture,
-        explain_rows,
-        explain_text,
-        from_shap,
-    )
+    from accredit.attention import flow_report, joint_flow, pairwise_flow
+    from accredit.attention.rollout import rollout as rollout
+    from accredit.explanation import Explainer, explain, explain_answer, explain_picture, explain_rows, explain_text
+    from accredit.rows import from_shap
 
 
 def _views() -> Any:
@@ -98,7 +80,7 @@ __getattr__ = lazy(
         "explain_rows": "accredit.explanation",
         "explain_text": "accredit.explanation",
         "flow_report": "accredit.attention",
-        "from_shap": "accredit.explanation",
+        "from_shap": "accredit.rows",
         "joint_flow": "accredit.attention",
         "pairwise_flow": "accredit.attention",
         "rollout": "accredit.attention",

@@ -23,9 +23,10 @@ from importlib import import_module
 from typing import Any, Literal
 
 from accredit import defaults
-from accredit.core import needs, plugins
-from accredit.core.errors import InvalidInput
-from accredit.core.suggestions import nearest
+from accredit.checks import needs
+from accredit.checks.suggestions import nearest
+from accredit.core import plugins
+from accredit.errors import InvalidInput
 
 Kind = Literal["game", "gradients", "attention", "learned", "training rows"]
 Place = Literal["game", "explain", "text", "image", "strings", "answer", "training data"]
@@ -333,17 +334,18 @@ METHODS = (
            INPUTS, "nothing: scores", (), Cost("one pass"),
            "L2X, VIBI, INVASE, REAL-X or CXPlain, as `accredit learn fit` trained it; may leak, see `accredit learn audit`",
            parameters=FOLDER, signed=False, needs=("a selector trained for one model", ("text", "image"))),
-    Method("knn-shapley", "training rows", "accredit.valuation.rules:nearest_neighbours",
+    Method("knn-shapley", "training rows", "accredit.training_data.rules:nearest_neighbours",
            "accredit.valuation.knn_shapley(data)", "training rows", "right neighbours", ALL_FOUR, Cost("no training"),
            "closed form for nearest neighbours", aliases=("knn",), trains=False),
-    Method("data-oob", "training rows", "accredit.valuation.rules:out_of_bag", "accredit.valuation.data_oob(data)",
+    Method("data-oob", "training rows", "accredit.training_data.rules:out_of_bag", "accredit.valuation.data_oob(data)",
            "training rows", "nothing: votes of trees", (), Cost("one forest"),
            "right answers of trees that did not see the row", aliases=("oob",)),
-    Method("influence", "training rows", "accredit.valuation.rules:influences", "accredit.valuation.influence(objective)",
+    Method("influence", "training rows", "accredit.training_data.rules:influences", "accredit.influence.functions(objective)",
            "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
            "first order of leave-one-out on the loss; of a fine-tuned model, too"),
-    Method("datamodel", "training rows", "accredit.valuation.rules:linear_fit", "accredit.valuation.datamodels(game, subsets)",
-           "training rows", "nothing: a linear fit", (), BUDGET, "lasso over random subsets", aliases=("datamodels",)),
+    Method("datamodel", "training rows", "accredit.training_data.rules:linear_fit",
+           "accredit.valuation.datamodels(game, subsets)", "training rows", "nothing: a linear fit", (), BUDGET,
+           "lasso over random subsets", aliases=("datamodels",)),
 )  # fmt: skip
 
 BY_NAME = {name: method for method in METHODS for name in (method.name, *method.aliases)}
@@ -408,7 +410,7 @@ def find(spelled: str, place: Place) -> Chosen:
     >>> find("shapely", "game")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: method 'shapely' is unknown; did you mean shapley? For a game there are shapley, ...
+    accredit.errors.InvalidInput: method 'shapely' is unknown; did you mean shapley? For a game there are shapley, ...
     """
     base, colon, text = str(spelled).strip().partition(":")
     there = methods_for(place)

@@ -28,11 +28,11 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from accredit.answers.game import AnswerGame, answer_game
+from accredit.answers.model import AnsweringModel, as_answering_model
+from accredit.answers.scoring import ModelPays
 from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
-from accredit.games.answer_scoring import ModelPays
-from accredit.games.answers import AnswerGame, answer_game
-from accredit.models.answering import AnsweringModel, as_answering_model
 from benchmarks.equal_error import REVIEWS, TRUTH, equal_error
 from benchmarks.explain import show
 from benchmarks.record import record

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.core import Game
-from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.games import FunctionGame, FunctionGames
 from accredit.values import Permutations, Surrogate
 from accredit.values.regression import Leverage

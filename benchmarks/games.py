@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, all_coalitions
+from accredit.checks.numbers import BoolArray, FloatArray
+from accredit.core.coalitions import all_coalitions
 from accredit.games import FunctionGame
 from accredit.values.semivalues import shapley_from_table
 

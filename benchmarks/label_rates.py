@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, IntArray
+from accredit.checks.numbers import BoolArray, IntArray
 from accredit.core.threads import one_thread
-from accredit.valuation import label_scores
-from accredit.valuation.label_scores import View
-from accredit.valuation.labels import COMBINED, WANTED, _read_list, _Scored
-from accredit.valuation.out_of_fold import belief, likeliest_penalty, out_of_fold, pool, pool_shares
-from accredit.valuation.planted_flips import find_share
+from accredit.labels import scores as label_scores
+from accredit.labels.find import COMBINED, WANTED, _read_list, _Scored
+from accredit.labels.out_of_fold import belief, likeliest_penalty, out_of_fold, pool, pool_shares
+from accredit.labels.planted_flips import find_share
+from accredit.labels.scores import View
 from benchmarks.record import record
 
 DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared" / "data"))

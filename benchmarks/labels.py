@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, IntArray
-from accredit.valuation.features import glove
-from accredit.valuation.label_result import WrongLabels
-from accredit.valuation.labels import wrong_labels
-from accredit.valuation.planted_flips import find_share
+from accredit.checks.numbers import BoolArray, IntArray
+from accredit.labels.find import wrong_labels
+from accredit.labels.planted_flips import find_share
+from accredit.labels.result import WrongLabels
+from accredit.training_data.features import glove
 from accredit.valuation.text import text_encoder
 
 FLIPPED, ROWS = 0.1, 1000

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
-from accredit.valuation.losses import Batch
+from accredit.checks.numbers import FloatArray
+from accredit.influence.losses import Batch
 
 DIMENSIONS = 128  # of TRAK's projection; no other number was tried here
 TARGETS_AT_A_TIME = 64

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.evaluate.data import linear_datamodeling_score
+from accredit.influence.gradient_store import GradientStore
+from accredit.influence.kfac import network_influence
+from accredit.influence.network import network
 from accredit.valuation import Recipe, Split, TorchTraining, fit_datamodels, random_subsets, split
-from accredit.valuation.gradient_store import GradientStore
-from accredit.valuation.kfac import network_influence
-from accredit.valuation.network import network
 from benchmarks.apart import apart
 from benchmarks.network_peers import network_peers
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit.checks.numbers import FloatArray
 from accredit.core import Game
-from accredit.core.coalitions import FloatArray
 from accredit.values.regression import Leverage
 from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.estimate import Asked

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.games import FunctionGame, counted
 from accredit.values import Exact
 from accredit.values.orders import Permutations

@@ -23,22 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc
+from accredit.influence import GaussNewton, Softmax, TorchObjective, influence
 from accredit.store import Entry, Journal, durable, fingerprint
+from accredit.training_data import data_shapley
 from accredit.valuation import (
-    GaussNewton,
     Recipe,
     Retraining,
     RidgeUtility,
-    Softmax,
     Split,
-    TorchObjective,
     TorchTraining,
-    data_shapley,
     datamodels,
     fit_datamodels,
-    influence,
     knn_shapley,
     random_subsets,
     split,

@@ -10,8 +10,8 @@ import pytest
 
 # How many inputs go into one call of a model or a network, where `accredit.games.batches` does not decide it.
 CONSTANTS = (
-    "accredit.games.black_box_answers.ROWS", "accredit.games.rows.CALL_ROWS", "accredit.games.sage.CALL_ROWS",
-    "accredit.games.tabular.CALL_ROWS", "accredit.learned.batches.ASKED", "accredit.learned.cxplain.ASKED_AT_ONCE",
+    "accredit.answers.black_box.ROWS", "accredit.rows.game.CALL_ROWS", "accredit.rows.sage.CALL_ROWS",
+    "accredit.rows.array_game.CALL_ROWS", "accredit.learned.batches.ASKED", "accredit.learned.cxplain.ASKED_AT_ONCE",
     "accredit.learned.evalx.ROWS", "accredit.learned.gradient.ROWS", "accredit.learned.lime.ASKED_AT_ONCE",
     "accredit.learned.convolution_ablation.ROWS", "accredit.learned.tasks.ASKED", "accredit.learned.trainer.ROWS",
     "accredit.learned.valuers.ROWS", "accredit.models.zeroing.ROWS", "accredit.valuation.text.BATCH",
@@ -34,7 +34,7 @@ def cut_into(rows: int) -> None:
     change = pytest.MonkeyPatch()
     for name in CONSTANTS:
         change.setattr(name, rows)
-    change.setattr("accredit.games.shared_prefix_passes.Reader.rows", lambda reader, *sizes: rows)
+    change.setattr("accredit.answers.passes.Reader.rows", lambda reader, *sizes: rows)
     for before, after in ((spans, cut_spans), (spans_by_length, cut_spans_by_length)):
         for module in [m for m in sys.modules.values() if getattr(m, before.__name__, None) is before]:
             change.setattr(module, before.__name__, after)  # wherever it was imported by name

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from accredit.cli.options import MethodName, MethodNames
-from accredit.core import Holds, InvalidInput, MissingExtra
+from accredit.core import Holds
+from accredit.errors import InvalidInput, MissingExtra
 from accredit.games import FunctionGame, TableGame
+from accredit.influence import Softmax, influence
 from accredit.methods import COMPARED, DEFAULT, FOR_STRINGS, METHODS, Method, Place, find, find_all, methods_for
-from accredit.valuation import Softmax, datamodels, influence, knn_shapley, split
+from accredit.valuation import datamodels, knn_shapley, split
 from accredit.values import value_of
 from accredit.values.report import report
 
@@ -232,8 +234,8 @@ def trained(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names("training data"))
 def test_training_data_takes_every_name(trained, name):
-    from accredit.valuation.tables import table
-    from accredit.valuation.worth import value_table
+    from accredit.training_data.tables import table
+    from accredit.training_data.worth import value_table
 
     read = table(trained, "y", groups="who") if name == "owen" else table(trained, "y", players="who")
     model = "logistic" if name == "influence" else "ridge"
@@ -284,8 +286,8 @@ def test_an_explanation_refuses_in_the_same_words(name):
 
 @pytest.mark.parametrize("name", strangers("training data"))
 def test_training_data_refuses_in_the_same_words(trained, name):
-    from accredit.valuation.tables import table
-    from accredit.valuation.worth import value_table
+    from accredit.training_data.tables import table
+    from accredit.training_data.worth import value_table
 
     with pytest.raises(InvalidInput) as said:
         find(name, "training data")
@@ -295,8 +297,8 @@ def test_training_data_refuses_in_the_same_words(trained, name):
 
 
 def test_owen_needs_groups_and_others_take_none(trained):
-    from accredit.valuation.tables import table
-    from accredit.valuation.worth import value_table
+    from accredit.training_data.tables import table
+    from accredit.training_data.worth import value_table
 
     with pytest.raises(InvalidInput, match="needs groups"):
         report(PAIR, "owen")

@@ -16,28 +16,29 @@ from accredit.arena.standings import _share_interval
 from accredit.audit.attention import rank_agreement
 from accredit.audit.finding import interval_of, interval_of_pairs
 from accredit.audit.probes import _order_and_size
-from accredit.core import Attribution, InvalidInput, Known
+from accredit.core import Attribution, Known
+from accredit.errors import InvalidInput
 from accredit.evaluate import bootstrap
 from accredit.evaluate.bootstrap import sign_flips
-from accredit.explanation.backgrounds import _points
 from accredit.explanation.flows import beside_uniform
 from accredit.games import FunctionGame, TableGame
-from accredit.games.rows import covariance
 from accredit.games.textbook import bankruptcy
 from accredit.gradients.concepts import Concept, _p_value, concept_vector
+from accredit.labels.find import _length
+from accredit.labels.scores import scale
 from accredit.learned import Tabular, batches
 from accredit.learned.columns import Columns
 from accredit.learned.training_checks import uneven_columns
-from accredit.models.frames import rows_of
+from accredit.rows.backgrounds import _points
+from accredit.rows.frames import rows_of
+from accredit.rows.game import covariance
+from accredit.training_data.features import features
+from accredit.training_data.suspects import RowFacts, harmful
+from accredit.training_data.tables import _standardise
 from accredit.valuation.datamodels import fit_datamodels
-from accredit.valuation.features import features
 from accredit.valuation.harmonics import LEAST, harmonic_facts, read
-from accredit.valuation.label_scores import scale
-from accredit.valuation.labels import _length
 from accredit.valuation.resolution import resolution
 from accredit.valuation.scores import accuracy
-from accredit.valuation.suspects import RowFacts, harmful
-from accredit.valuation.tables import _standardise
 from accredit.values.leaving_out import leaving_out
 from accredit.values.lime import fit_of
 from accredit.values.report import report

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 import accredit
-from accredit.core import Attribution, InvalidInput, Note, NoteKind, Precision, Selection
+from accredit.core import Attribution, Note, NoteKind, Precision, Selection
+from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation, Token
-from accredit.explanation.table import TableExplanation, beside
 from accredit.games import TableGames
+from accredit.rows.result import TableExplanation, beside
 
 jsonschema_rs = pytest.importorskip("jsonschema_rs")
 SCHEMA = jsonschema_rs.validator_for(

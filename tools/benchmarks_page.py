@@ -16,7 +16,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from accredit.core.json_data import round_off
+from accredit.checks.json_data import round_off
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"

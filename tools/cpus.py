@@ -40,7 +40,7 @@ NUMERIC = tuple(
         "valuation", "learned", "shortcuts", "audit", "arena",
     )
 )  # fmt: skip
-ALL = ("tests", "accredit")
+ALL = ("tests", "accredit", "papers")
 SMOKE = ("tests/values/test_surrogate_kernels.py",)
 DISPATCHED = "(all)"  # of NPY_DISABLE_CPU_FEATURES: whatever numpy would choose from on this machine
 

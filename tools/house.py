@@ -32,7 +32,7 @@ from tools.proof.visits import CALLS
 
 ROOT = Path(__file__).parents[1]
 HOUSE, TESTS = "accredit", "tests"
-PAPERS = ("accredit/papers", "papers")  # inside the house, or beside it
+PAPERS = "papers"  # a distribution of its own, beside the house
 PHRASE = 4  # words from which a literal is a phrase
 SMALL = 100  # lines below which a module with one importer could live with it
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -58,10 +58,10 @@ class Source:
     def module(self) -> str:
         """As it is imported.
 
-        >>> Source(Path("accredit/core/__init__.py"), "").module
-        'accredit.core'
+        >>> Source(Path("accredit/core/__init__.py"), "").module, Source(Path("papers/accredit_papers/report.py"), "").module
+        ('accredit.core', 'accredit_papers.report')
         """
-        return ".".join(self.path.with_suffix("").parts).removesuffix(".__init__")
+        return ".".join(self.path.with_suffix("").parts).removesuffix(".__init__").removeprefix(f"{PAPERS}.")
 
     @property
     def is_front(self) -> bool:
@@ -69,7 +69,7 @@ class Source:
 
     @property
     def of_papers(self) -> bool:
-        return self.path.as_posix().startswith(tuple(f"{folder}/" for folder in PAPERS))
+        return self.path.as_posix().startswith(f"{PAPERS}/")
 
     @cached_property
     def code(self) -> int:
@@ -352,7 +352,7 @@ def _run(*words: str) -> str:
 
 def measures(with_visits: bool) -> list[Measured]:
     """Every figure, in the order of the table."""
-    house, tests = sources(HOUSE, *(folder for folder in PAPERS if (ROOT / folder).is_dir())), sources(TESTS)
+    house, tests = sources(HOUSE, PAPERS), sources(TESTS)
     read = (size, anys, skips, participles, class_names, file_names, constants, single_importers)
     found = [*(measure(house) for measure in read), phrases(tests), public_names()]
     return [*found, visited()] if with_visits else found

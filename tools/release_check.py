@@ -1,15 +1,17 @@
-"""Is the wheel fit to be published? Build it, look at it, and try each extra of it in an empty environment.
+"""Are the wheels fit to be published? Build accredit's and that of the papers, look at them, and try each extra in an empty
+environment.
 
     python tools/release_check.py [--extras none,data] [--pythons python3.11,python3.12] [--oldest] [--lines FILE]
 
-The wheel is built twice, from the tree and from the sdist, and both must hold the same files. Its metadata are read by twine,
-its types by mypy, in an environment of their own. Every extra is installed alone for every supported Python found here, and
-used by commands in an empty folder. torch is asked for in its build for CPUs, because the other one brings gigabytes of CUDA;
-where a Python has none, the extras that need it are left out, and the table says so. `--oldest` takes the lowest version of
-every dependency that pyproject.toml allows.
+Each wheel is built twice, from the tree and from the sdist, and both must hold the same files. Their metadata are read by
+twine, the types of accredit by mypy, in an environment of their own. Every extra is installed alone for every supported
+Python found here, and used by commands in an empty folder; `papers` is not an extra, but the second wheel beside the first.
+torch is asked for in its build for CPUs, because the other one brings gigabytes of CUDA; where a Python has none, the extras
+that need it are left out, and the table says so. `--oldest` takes the lowest version of every dependency that pyproject.toml
+allows.
 
 `--lines FILE` appends one JSON line for each trial, from which tools.wheel_page writes a page. A trial that passed with the
-same wheel is not repeated, so a run that was stopped goes on where it was. Exits with 1 if any part failed.
+same wheels is not repeated, so a run that was stopped goes on where it was. Exits with 1 if any part failed.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import tomllib
@@ -33,8 +36,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT, PAPERS = (tomllib.loads((ROOT / place / "pyproject.toml").read_text())["project"] for place in (".", "papers"))
+EXTRAS: dict[str, list[str]] = {**PROJECT["optional-dependencies"], "papers": PAPERS["dependencies"]}
 MOST_MEGABYTES = 8
+BESIDE = ("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "PKG-INFO", ".gitignore")  # a package, in its sdist
 TORCH = "torch==2.13.0+cpu"  # first and by its exact build, so that no package pulls one with gigabytes of CUDA
 FIRST = (
     ("examples",),
@@ -50,6 +55,7 @@ TRIALS: dict[str, tuple[tuple[str, ...], ...]] = {  # extra -> commands that nee
     "plot": (),
     "serve": (),
     "cluster": (),
+    "papers": (("reproduce", "chapter", "--quick"),),
     "all": (
         ("explain", "A gripping film that never quite lands.", "--html", "film.html"), ("explain", "--table"),
         ("value", "examples/reviews.csv", "--target", "mood", "--text", "review", "--executor", "dask", "--method", "shapley",
@@ -66,6 +72,11 @@ finally:
     page.terminate()
     page.wait()
 """
+ALONE = """
+import subprocess, sys
+done = subprocess.run([sys.argv[1], "reproduce"], capture_output=True, text=True)
+assert done.returncode == 2 and "pip install accredit-papers" in done.stderr, done
+"""
 CLUSTER = """
 import numpy
 from accredit.games import FunctionGame
@@ -79,6 +90,7 @@ if __name__ == "__main__":
         assert abs(shapley(game).credit.sum() - 2) < 1e-9
 """
 LINES = {  # extra -> a script that uses it, where no command alone does; its argument is the command of accredit
+    "none": ALONE,
     "flow": "import numpy as np; from accredit.attention import pairwise_flow; pairwise_flow(np.full((1, 2, 2), .5))",
     "plot": "import accredit as a; from accredit.views import plot; "
     "plot.bars(a.shapley(a.TableGame('ab', [0, 1, 2, 4]))).figure.savefig('bars.png')",
@@ -108,13 +120,15 @@ class Trial:
 def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory() as folder:
-        wheel = built(Path(folder))
-        known = kept(options.lines, digest(wheel))
-        problems = known[-1]["faults"] if known else [*faults(wheel), *strangers_tools(wheel, Path(folder))]
+        wheel, papers = (
+            built(ROOT / place, Path(folder, "built", name)) for place, name in ((".", "house"), ("papers", "papers"))
+        )
+        known = kept(options.lines, digest(wheel, papers))
+        problems = known[-1]["faults"] if known else look_at(wheel, papers, Path(folder))
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB", *(f"✗ {problem}" for problem in problems), sep="\n")
         about = {
             "wheel": wheel.name,
-            "digest": digest(wheel),
+            "digest": digest(wheel, papers),
             "megabytes": wheel.stat().st_size / 1e6,
             "oldest": options.oldest,
             "faults": problems,
@@ -125,17 +139,17 @@ def main() -> None:
         for python, extra in product(options.pythons, options.extras):
             trial = passed(known, python, extra, options.oldest)
             if trial is None:
-                trial = tried(wheel, extra, python, Path(folder), options.oldest)
+                trial = tried(asked_for(extra, wheel, papers), extra, python, Path(folder), options.oldest)
                 _keep(options.lines, about | {"lowest": lowest(extra) if options.oldest else [], "trial": asdict(trial)})
             print(line(trial), flush=True)
             trials.append(trial)
     sys.exit(bool(problems) or any(trial.works is False for trial in trials))
 
 
-def digest(wheel: Path) -> str:
-    """Twelve digits that tell what is installed: the package's files and what it depends on, but not the text of the README."""
-    code = sorted(item for item in contents(wheel).items() if item[0].startswith("accredit/"))
-    needs = [PROJECT["requires-python"], PROJECT["dependencies"], PROJECT["optional-dependencies"]]
+def digest(*wheels: Path) -> str:
+    """Twelve digits that tell what is installed: the packages' files and what they depend on, but not the text of a README."""
+    code = sorted(item for wheel in wheels for item in contents(wheel).items() if item[0].startswith(f"{package(wheel)}/"))
+    needs = [PROJECT["requires-python"], PROJECT["dependencies"], EXTRAS]
     return hashlib.sha256(repr((code, needs)).encode()).hexdigest()[:12]
 
 
@@ -165,10 +179,10 @@ def line(trial: Trial) -> str:
     return f"{mark} {trial.python:8} {trial.extra:8} {trial.seconds:6.0f} s {trial.megabytes:7.0f} MB {trial.said}"
 
 
-def built(folder: Path) -> Path:
-    """The wheel, from the tree; `faults` has it beside the one that the sdist gives."""
-    for target, source in (("tree", ROOT), ("sdist", None)):
-        source = source or unpacked(next((folder / "tree").glob("*.tar.gz")), folder)
+def built(project: Path, folder: Path) -> Path:
+    """The wheel of a project, from the tree; `faults` has it beside the one that the sdist gives."""
+    for target in ("tree", "sdist"):
+        source = project if target == "tree" else unpacked(next((folder / "tree").glob("*.tar.gz")), folder)
         _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / target), str(source))
     return next((folder / "tree").glob("*.whl"))
 
@@ -179,6 +193,11 @@ def unpacked(archive: Path, folder: Path) -> Path:
     return next((folder / "unpacked").iterdir())
 
 
+def look_at(wheel: Path, papers: Path, folder: Path) -> list[str]:
+    """What is wrong with both wheels, as others would find it."""
+    return [*faults(wheel), *faults(papers), *strangers_tools(wheel, papers, folder)]
+
+
 def faults(wheel: Path) -> list[str]:
     """What a stranger would stumble over before anything is installed."""
     found = []
@@ -187,22 +206,27 @@ def faults(wheel: Path) -> list[str]:
         found.append(f"the sdist builds another wheel: {sorted(contents(wheel).items() ^ contents(other).items())[:3]}")
     if wheel.stat().st_size > MOST_MEGABYTES * 1e6:
         found.append(f"the wheel has {wheel.stat().st_size / 1e6:.1f} MB; the limit is {MOST_MEGABYTES}")
-    if "accredit/py.typed" not in contents(wheel):
-        found.append("the wheel lacks accredit/py.typed")
-    strangers = sorted({name.split("/")[0] for name in contents(wheel)} - {"accredit", _dist_info(wheel)})
+    name = package(wheel)
+    if f"{name}/py.typed" not in contents(wheel):
+        found.append(f"the wheel lacks {name}/py.typed")
+    strangers = sorted({file.split("/")[0] for file in contents(wheel)} - {name, _dist_info(wheel)})
     if strangers:
-        found.append(f"the wheel installs more than accredit: {strangers}")
+        found.append(f"the wheel installs more than {name}: {strangers}")
+    with tarfile.open(next(wheel.parent.glob("*.tar.gz"))) as sdist:
+        packed = {file.split("/")[1] for file in sdist.getnames()}
+    if strangers := sorted(packed - {name, *BESIDE}):
+        found.append(f"the sdist of {name} holds more than it needs: {strangers}")
     return found
 
 
-def strangers_tools(wheel: Path, folder: Path) -> list[str]:
+def strangers_tools(wheel: Path, papers: Path, folder: Path) -> list[str]:
     """What twine says of the metadata, and mypy of a script that uses the installed wheel."""
     place, script = folder / "tools", folder / "user.py"
     pip = _environment(sys.executable, place)
     _run(*pip, "twine", "mypy", str(wheel))
     script.write_text(USER)
     found = []
-    published = [str(file) for file in wheel.parent.iterdir()]
+    published = [str(file) for place in (wheel.parent, papers.parent) for file in place.iterdir()]
     twine = _asked(str(place / "bin" / "python"), "-m", "twine", "check", "--strict", *published)
     if twine.returncode:
         found.append(f"twine: {_last(twine)}")
@@ -220,11 +244,33 @@ def contents(wheel: Path) -> dict[str, int]:
         return {entry.filename: entry.CRC for entry in archive.infolist()}
 
 
+def package(wheel: Path) -> str:
+    """What is imported of a wheel.
+
+    >>> package(Path("accredit_papers-0.2.0-py3-none-any.whl"))
+    'accredit_papers'
+    """
+    return wheel.name.split("-")[0]
+
+
 def _dist_info(wheel: Path) -> str:
     return "-".join(wheel.name.split("-")[:2]) + ".dist-info"
 
 
-def tried(wheel: Path, extra: str, python: str, folder: Path, oldest: bool) -> Trial:
+def asked_for(extra: str, wheel: Path, papers: Path) -> tuple[str, ...]:
+    """What pip is asked to install.
+
+    >>> asked_for("none", Path("a.whl"), Path("b.whl")), asked_for("text", Path("a.whl"), Path("b.whl"))
+    (('a.whl',), ('a.whl[text]',))
+    >>> asked_for("papers", Path("a.whl"), Path("b.whl"))
+    ('a.whl', 'b.whl')
+    """
+    if extra == "papers":
+        return str(wheel), str(papers)
+    return (str(wheel) + ("" if extra == "none" else f"[{extra}]"),)
+
+
+def tried(asked: tuple[str, ...], extra: str, python: str, folder: Path, oldest: bool) -> Trial:
     """Install one extra into an empty environment and use it in an empty folder."""
     place, work = folder / f"{version(python)}-{extra}", folder / "work"
     work.mkdir()
@@ -234,7 +280,7 @@ def tried(wheel: Path, extra: str, python: str, folder: Path, oldest: bool) -> T
         if needs_torch(extra) and not _can_have(TORCH, python):
             said = "no build of torch for CPUs was found for this Python"
         else:
-            install(wheel, extra, python, place, oldest)
+            install(asked, extra, python, place, oldest)
             seconds = time.perf_counter() - begun
             for step in steps(place / "bin", extra):
                 _run(*step, cwd=work)
@@ -264,15 +310,15 @@ def _can_have(requirement: str, python: str) -> bool:
     return _asked(*asked).returncode == 0
 
 
-def install(wheel: Path, extra: str, python: str, place: Path, oldest: bool) -> None:
-    """The wheel, one extra and nothing else, in an empty environment at `place`."""
+def install(asked: tuple[str, ...], extra: str, python: str, place: Path, oldest: bool) -> None:
+    """One extra and nothing else, in an empty environment at `place`."""
     pip = _environment(python, place)
     pins = place / "oldest.txt"
     pins.write_text("\n".join(lowest(extra)) if oldest else "")
     limits = ("--constraint", str(pins if oldest else ROOT / "constraints.txt"))
     if needs_torch(extra):
         _run(*pip, *limits, TORCH)
-    _run(*pip, *limits, str(wheel) + ("" if extra == "none" else f"[{extra}]"))
+    _run(*pip, *limits, *asked)
 
 
 def _environment(python: str, place: Path) -> tuple[str, ...]:
@@ -283,12 +329,11 @@ def _environment(python: str, place: Path) -> tuple[str, ...]:
 
 def lowest(extra: str) -> list[str]:
     """The lowest version that pyproject.toml allows, for each dependency of the base and of an extra."""
-    extras = PROJECT["optional-dependencies"]
-    wanted, listed = [*PROJECT["dependencies"], *extras.get(extra, ())], []
+    wanted, listed = [*PROJECT["dependencies"], *EXTRAS.get(extra, ())], []
     while wanted:
         name = wanted.pop()
         if name.startswith("accredit["):
-            wanted += [dep for part in name[9:-1].split(",") for dep in extras[part]]
+            wanted += [dep for part in name[9:].partition("]")[0].split(",") for dep in EXTRAS[part]]
         else:
             listed.append(name.split(",")[0].replace(">=", "==") if not name.startswith("torch") else TORCH)
     return sorted(set(listed))

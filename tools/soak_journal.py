@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.store import Journal, durable
 from accredit.values.orders import Antithetic
 
@@ -84,10 +84,12 @@ def group_vanishes(group: int, within: float = 30.0) -> bool:
     return False
 
 
-def wait_for_a_payoff(journal_file: str) -> None:
-    """Until the run has committed something, however slow the machine."""
+def wait_for_a_payoff(journal_file: str, pid: int) -> None:
+    """Until the run has committed something, however slow the machine; a run that ends before it does is a fault."""
     with Journal(journal_file) as journal:
         while not any(game["ok"] for game in journal.games()):
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            assert ended is None, f"the run ended with status {ended.si_status} before its first payoff"
             time.sleep(0.005)
 
 
@@ -102,7 +104,7 @@ def trial(number: int, expected: str, folder: str, executors: tuple[str, ...] = 
         if chance.random() < 0.9:
             os.read(reader, 1)  # it is at work; otherwise it dies while starting
             if chance.random() < 0.5:
-                wait_for_a_payoff(file)
+                wait_for_a_payoff(file, pid)
         time.sleep(chance.uniform(0.0, BUDGET * SECONDS + (START_SECONDS if executor.startswith("processes") else 0.0)))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

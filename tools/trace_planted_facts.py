@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.valuation.trace import encoded, trace
+from accredit.influence.trace import encoded, trace
 
 SOUNDS = ("ba", "ko", "ri", "mu", "ze", "la", "to", "vi", "ne", "su", "pa", "dri", "gol", "fen", "hax", "wyl")
 

@@ -77,8 +77,9 @@ def page(text: str) -> str:
     parts = [
         "# The wheel, tried",
         "Made by `make release-check` and `make oldest`: each extra alone, in an empty environment, then used in an empty "
-        "folder by the commands that need it. Seconds are on the clock of a busy machine, with downloads; megabytes are of the "
-        "whole environment, in which pip, numpy and scipy take about 250.",
+        "folder by the commands that need it; `papers` is the wheel of accredit-papers beside this one. Seconds are on the "
+        "clock of a busy machine, with downloads; megabytes are of the whole environment, in which pip, numpy and scipy take "
+        "about 250.",
     ]
     if usual:
         parts += ["## With the versions that the tests use", about(usual[-1]), table(usual), untried(usual)]

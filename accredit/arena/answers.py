@@ -14,8 +14,9 @@ from typing import Any
 
 from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
 from accredit.arena.texts import BUILTIN, among, count_passes, weights_digest
-from accredit.core import Game, InvalidInput
+from accredit.core import Game
 from accredit.core.threads import one_torch_thread
+from accredit.errors import InvalidInput
 from accredit.evaluate.hits import HitAt
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
@@ -51,7 +52,7 @@ class AnswerContest:
         """Refuse what would fail on every row."""
         find_all(self.methods, "answer")
         answering(self.model)
-        from accredit.games.assembly import REMOVALS  # after the model, which says what it needs
+        from accredit.answers.assembly import REMOVALS  # after the model, which says what it needs
 
         if self.removal not in REMOVALS or self.removal == "filler":
             raise InvalidInput(f"removal is {self.removal!r}; write rebuild or attention")

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from accredit.core import AccreditError, Attribution, Game, InvalidInput
+from accredit.core import Attribution, Game
+from accredit.errors import AccreditError, InvalidInput
 from accredit.evaluate.additivity import Infidelity, LinearDatamodelingScore, SensitivityN
 from accredit.evaluate.baselines import oracle, random_scores
 from accredit.evaluate.curves import Deletion, Insertion, on_grid

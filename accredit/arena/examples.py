@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from accredit.arena.contest import Example
-from accredit.core import InvalidInput
-from accredit.core.tables import read_sheet
+from accredit.checks.tables import read_sheet
+from accredit.errors import InvalidInput
 
 SENTENCES = Path(__file__).parent / "sentences.tsv"
 

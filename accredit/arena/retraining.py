@@ -17,8 +17,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import check_arguments
+from accredit.checks import real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 
 Fit = Callable[[FloatArray, Any, int], Callable[[FloatArray], npt.ArrayLike]]  # rows, labels, seed -> rows -> labels
 Impute = Literal["mean", "noisy"]

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.checks.files import read_bytes
 from accredit.core import Attribution, Game
-from accredit.core.files import read_bytes
 from accredit.core.games import output
 from accredit.core.threads import one_torch_thread
 from accredit.evaluate.erasure import PostHocAccuracy
@@ -106,8 +106,8 @@ class RowFileContest:
         return example.target or str(asked.outputs[asked.prediction[example.row].argmax()])
 
     def _fast(self, folder: str, example: Example) -> Attribution:
-        from accredit.explanation.table_run import open_model
         from accredit.learned.fast_results import explain_rows_fast
+        from accredit.rows.run import open_model
         from accredit.store.frames import read_frame
 
         asked = self._family().asked
@@ -133,8 +133,8 @@ class RowFileContest:
 @lru_cache(maxsize=2)
 def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> Any:
     """The games of all rows, made once in every process."""
-    from accredit.explanation.table_run import open_model
     from accredit.learned.input_sets import RowFamily
+    from accredit.rows.run import open_model
     from accredit.store.frames import read_frame
 
     return RowFamily.of(read_frame(data), open_model(model, trusted), read_frame(background), payoff=payoff, seed=seed)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from accredit.arena.contest import METRICS, Example, Explained
-from accredit.core import Game, InvalidInput
+from accredit.core import Game
 from accredit.core.threads import one_torch_thread
+from accredit.errors import InvalidInput
 from accredit.evaluate.metric import Metric
 from accredit.games import cached, counted
 from accredit.methods import find
@@ -63,7 +64,7 @@ class RowContest:
         return [Example(row, f"row {row}") for row in range(count)]
 
     def game(self, example: Example) -> Game:
-        from accredit.games import tabular_game
+        from accredit.rows import tabular_game
 
         model, rows, training = _table()
         return tabular_game(model, rows[example.row : example.row + 1], training[: self.background])

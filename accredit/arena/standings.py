@@ -22,8 +22,9 @@ import numpy as np
 
 from accredit import defaults
 from accredit.arena.contest import METRICS, ORACLE, RANDOM, RowResult
-from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
+from accredit.core import Estimate, FloatArray, IntArray, Precision
 from accredit.core.statistics import alike, holm
+from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import spearman_square
 from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 

@@ -10,8 +10,9 @@ from hashlib import sha256
 from typing import Any
 
 from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
-from accredit.core import Attribution, Game, InvalidInput, Selection
+from accredit.core import Attribution, Game, Selection
 from accredit.core.threads import one_torch_thread
+from accredit.errors import InvalidInput
 from accredit.evaluate.erasure import PostHocAccuracy
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all

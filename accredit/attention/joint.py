@@ -14,8 +14,9 @@ import numpy as np
 
 from accredit import defaults
 from accredit.attention.shapley import FlowShapley, flow_shapley
-from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure
+from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow, conservation
 from accredit.flow.game import FlowGame, FrozenFlowGame, Groups, members
 from accredit.flow.maximum import check_layer

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
-from accredit.core.arguments import check_arguments
 from accredit.flow.network import LayeredNetwork, output_rows
 from accredit.flow.pairs import PairFlows
 from accredit.flow.stack import AttentionStack

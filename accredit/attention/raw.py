@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, whole_number
-from accredit.core.arguments import check_arguments
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.core import FloatArray
 from accredit.flow.network import check_attention
 
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, check_seed, whole_number
-from accredit.core.arguments import check_arguments
-from accredit.core.json_data import plain, round_off
-from accredit.core.notes import Note, NoteKind, check_notes
+from accredit.checks import check_seed, whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.checks.json_data import plain, round_off
+from accredit.core import BoolArray, FloatArray, Note, NoteKind
+from accredit.core.notes import check_notes
 from accredit.core.statistics import rank_correlation
+from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
 from accredit.flow.intervals import credit_intervals

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
-from accredit.core.arguments import check_arguments
 from accredit.flow.network import check_attention, with_residual
 
 

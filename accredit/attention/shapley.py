@@ -21,7 +21,8 @@ import numpy as np
 from scipy import stats
 
 from accredit import defaults
-from accredit.core import BoolArray, FloatArray, IntArray, check_seed, whole_number
+from accredit.checks import check_seed, whole_number
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.game import FlowGame
 from accredit.values.semivalues import shapley_from_table
 

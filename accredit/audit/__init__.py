@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from accredit.audit.finding import Finding, Findings
-from accredit.core.lazy import lazy
+from accredit.checks.lazy import lazy
 
 if TYPE_CHECKING:
     from accredit.audit.classifier import audit_attention

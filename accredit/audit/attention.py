@@ -18,8 +18,9 @@ import torch
 from torch import Tensor
 
 from accredit.audit.finding import Finding, judge_finding
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray
 from accredit.core.statistics import alike
+from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import kendall
 
 Answer = Callable[[Tensor], Tensor]

@@ -28,8 +28,9 @@ from accredit.audit.finding import Finding, Findings
 from accredit.audit.leakage import leakage_report
 from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import inert_mask
-from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from accredit.audit.attention import FAR, SAME, jensen_shannon, total_variation
 from accredit.audit.finding import Finding, judge_finding
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.weighting import rmsprop
 from accredit.shortcuts.cures import Cure, Plain, RandomPretraining

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit import defaults
-from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision
-from accredit.core.json_data import plain
+from accredit.checks.json_data import plain
+from accredit.core import Estimate, FloatArray, IntArray, Precision
 from accredit.core.statistics import alike
+from accredit.errors import InvalidInput
 
 Verdict = Literal["flagged", "passes", "unclear"]
 

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from accredit.audit.readers import Reader, ask, patience_for
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks

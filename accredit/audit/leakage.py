@@ -40,8 +40,10 @@ from accredit.audit.reader_gaps import evalx_gap, random_selector, sureness_gap,
 from accredit.audit.readers import Reader, ask, post_hoc
 from accredit.audit.value_swaps import mask_transplant, value_scramble
 from accredit.audit.verdict import conclude
-from accredit.core import FloatArray, IntArray, InvalidInput, MissingExtra, real_numbers, shown
-from accredit.core.arguments import check_arguments
+from accredit.checks import real_numbers, shown
+from accredit.checks.arguments import check_arguments
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput, MissingExtra
 from accredit.learned.black_boxes import BlackBox, check_labels
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Array, Inputs

@@ -8,9 +8,11 @@ import numpy.typing as npt
 
 from accredit.audit.finding import Finding, judge_finding, right
 from accredit.audit.names import INERT, MARGIN, PROBE, SCORES
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, needs, real_numbers
-from accredit.core.numbers import truths
+from accredit.checks import needs, real_numbers
+from accredit.checks.numbers import truths
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.statistics import ALIKE
+from accredit.errors import InvalidInput
 
 ROUND = 0.05  # masks are rounded to this before a probe reads them: finer digits are noise that no reader uses
 

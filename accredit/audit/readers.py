@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, check_answers
 from accredit.learned.inputs import Array, Inputs
 

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.readers import Reader
-from accredit.core import FloatArray, IntArray, InvalidInput, real_numbers
+from accredit.checks import real_numbers
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.batches import third_ends, thirds
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array

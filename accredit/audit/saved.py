@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
-from accredit.core import FloatArray, InvalidInput, optional_whole
-from accredit.core.arguments import check_arguments
-from accredit.core.arrays import read_arrays as arrays_in
-from accredit.core.tables import is_table, number, read_sheet
+from accredit.checks import optional_whole
+from accredit.checks.arguments import check_arguments
+from accredit.checks.arrays import read_arrays as arrays_in
+from accredit.checks.tables import is_table, number, read_sheet
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_answers, numbers_of
 from accredit.learned.inputs import Array
 

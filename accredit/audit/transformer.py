@@ -35,8 +35,9 @@ from accredit.audit.attention import (
 )
 from accredit.audit.counterchecks import RETRAINED
 from accredit.audit.finding import Finding, Findings
-from accredit.core import AccreditError, FloatArray, InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import FloatArray
+from accredit.errors import AccreditError, InvalidInput
 from accredit.games.text import text_game
 from accredit.models.attention import attention_kernel
 from accredit.models.encoded import Encoded

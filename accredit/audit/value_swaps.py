@@ -12,7 +12,8 @@ from accredit.audit.finding import Finding, interval_of_pairs, judge_finding
 from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import NothingToJudge
 from accredit.audit.readers import Reader, ask
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array
 
 PAIRS = 2000  # of rows in a swap, at least if there are as many

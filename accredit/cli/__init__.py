@@ -11,12 +11,12 @@ from itertools import pairwise
 
 import click
 
-from accredit.cli.added import OpenGroup
+from accredit.cli.added import OpenGroup, check_installed
 from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core import plugins
-from accredit.core.errors import AccreditError
 from accredit.core.version import __version__
+from accredit.errors import AccreditError
 from accredit.interrupts import deaf
 
 LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names
@@ -29,7 +29,6 @@ COMMANDS = {  # name -> (module, one line of help)
     "compare": ("accredit.cli.compare", "Which explanation method to trust here, measured and ranked."),
     "audit": ("accredit.cli.audit", "Does attention explain an answer? Does a mask give it away?"),
     "learn": ("accredit.cli.learn", "Train an explainer once, then explain at the cost of one pass."),
-    "reproduce": ("accredit.cli.reproduce", "Run the papers' claims and tables; print what holds."),
     "serve": ("accredit.cli.serve", "All of it on a page of this machine."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
     "methods": ("accredit.cli.methods", "Every method, what it divides and which axioms it keeps."),
@@ -66,6 +65,7 @@ class LazyCommands(OpenGroup):
         from accredit.cli.command import check_known
 
         if args[0] not in COMMANDS:
+            check_installed(args[0], ctx)
             check_known(args[0], ctx, [*COMMANDS, *(entry.name for entry in plugins.entries(plugins.COMMANDS))], "--version")
         return super().resolve_command(ctx, args)
 

@@ -7,8 +7,12 @@ from typing import Any
 
 import click
 
-from accredit.core.errors import InvalidInput
-from accredit.core.plugins import COMMANDS, Addition, additions
+from accredit.core.plugins import COMMANDS, Addition, additions, entries
+from accredit.errors import InvalidInput
+
+ELSEWHERE = {  # command of a package that is developed beside this one -> what to type to have it
+    "reproduce": "pip install accredit-papers (from a clone: pip install ./papers)",
+}
 
 
 class OpenGroup(click.Group):
@@ -19,6 +23,12 @@ class OpenGroup(click.Group):
     def added(self, name: str | None = None) -> tuple[Addition, ...]:
         """What packages add: all of it, or what has one name; also what is not used, with the reason."""
         return additions(COMMANDS, _command_of, self.own, name)
+
+
+def check_installed(command: str, ctx: click.Context) -> None:
+    """Refuse a command that comes with a package which is not installed, with what to type."""
+    if command in ELSEWHERE and all(entry.name != command for entry in entries(COMMANDS)):
+        raise click.UsageError(f"{command!r} comes with a package that is not installed: {ELSEWHERE[command]}", ctx)
 
 
 def _command_of(name: str, command: object) -> tuple[str]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
+from accredit.checks.files import read_text
+from accredit.checks.json_data import read_json
+from accredit.checks.numbers import shown
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.output import write, write_whole
 from accredit.cli.settings import ALONE, read_settings
-from accredit.core.errors import InvalidInput
-from accredit.core.files import read_text
-from accredit.core.json_data import read_json
-from accredit.core.numbers import shown
+from accredit.errors import InvalidInput
 
 Typed = dict[str, Any]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from accredit.checks import needs
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
-from accredit.core import needs
-from accredit.core.errors import InvalidInput
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from accredit.audit import Findings

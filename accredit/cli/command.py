@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
+from accredit.checks.files import put
+from accredit.checks.suggestions import nearest
 from accredit.cli.output import NewFile, write
 from accredit.cli.wording import speaking_options
-from accredit.core.files import put
-from accredit.core.suggestions import nearest
 
 RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order
 OUT, QUIET = "accredit.out", "accredit.quiet"  # where a context keeps them
@@ -45,17 +45,20 @@ def _share(prints: bool) -> list[click.Option]:
 
 class Command(click.Command):
     """A command of accredit. `sections` are further headings of its help, with the options below each; `prints=False` is for a
-    command without a result to print, which has no use for --out."""
+    command without a result to print, which has no use for --out; `trials` is what to type to try a command of another package,
+    and what it answers."""
 
     def __init__(
         self,
         *arguments: Any,
         sections: Mapping[str, tuple[str, ...]] | None = None,
         prints: bool = True,
+        trials: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
         self.sections = sections or {}
+        self.trials = trials or {}
         own = {param.name for param in self.params}
         self.params += [option for option in _share(prints) if option.name not in own]
         for param in self.params:
@@ -102,12 +105,18 @@ class Command(click.Command):
         yield "Result", last
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from accredit.cli.trials import trials_of
-
-        if trials := trials_of(ctx.command_path):
+        if trials := what_to_try(ctx):
             with formatter.section("Examples, with the files of `accredit examples`"):
                 for command, answers in trials.items():
                     formatter.write(f"  {command}\n      {answers}\n")
+
+
+def what_to_try(ctx: click.Context) -> dict[str, str]:
+    """What can be typed to try a command, and what it answers."""
+    from accredit.cli.trials import trials_of
+
+    brought = ctx.command.trials if isinstance(ctx.command, Command) else {}
+    return {**trials_of(ctx.command_path), **brought}
 
 
 class Commands(click.Group):

@@ -11,7 +11,7 @@ import click
 from accredit.cli.command import Command
 from accredit.cli.output import NewFolder
 from accredit.cli.trials import TRIALS
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 SAMPLES = Path(__file__).parent / "samples"
 

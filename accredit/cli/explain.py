@@ -21,7 +21,7 @@ from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
 from accredit.cli.settings import read_settings, sections, setting_options, take
-from accredit.core.errors import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, misplace, only_in
 
 Typed = dict[str, Any]

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from accredit.checks.json_data import round_off
 from accredit.cli.command import Command
 from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, write, write_whole
-from accredit.core import InvalidInput
-from accredit.core.json_data import round_off
+from accredit.errors import InvalidInput
 
 
 @click.command(cls=Command)

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import click
 
+from accredit.checks.tables import Sheet, is_table, read_sheet
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
-from accredit.core import Attribution, Attributions, InvalidInput
-from accredit.core.tables import Sheet, is_table, read_sheet
+from accredit.core import Attribution, Attributions
+from accredit.errors import InvalidInput
 from accredit.methods import find
 
 METHOD = MethodName("game")

@@ -17,7 +17,7 @@ from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
 from accredit.cli.typed import groups_of, players_of, removal_of, split_at_commas
-from accredit.core.errors import InvalidInput
+from accredit.errors import InvalidInput
 
 FAST = "fast-shapley"
 SELECTORS = (

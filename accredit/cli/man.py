@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from accredit.cli.codes import CODES
-from accredit.cli.command import Command
+from accredit.cli.command import Command, what_to_try
 from accredit.core.version import __version__
 
 
@@ -55,15 +55,13 @@ def _below(context: click.Context) -> Iterator[click.Context]:
 
 
 def _command(context: click.Context) -> str:
-    from accredit.cli.trials import trials_of
-
     command = context.command
     usage = " ".join(command.collect_usage_pieces(context))
     lines = [f'.SH "{_plain(context.command_path).upper()}"', f".B {_plain(context.command_path)}\n{_plain(usage)}"]
     lines.append(".PP\n" + _paragraphs(command.help or ""))
     records = (param.get_help_record(context) for param in command.params if isinstance(param, click.Option))
     lines += [f".TP\n.B {_plain(names)}\n{_plain(words)}" for names, words in filter(None, records)]
-    for trial, answers in trials_of(context.command_path).items():
+    for trial, answers in what_to_try(context).items():
         lines.append(f".TP\n.I {_plain(trial)}\n{_plain(answers)}")
     return "\n".join(lines)
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from accredit.cli.destination import Destination
-from accredit.core.errors import InvalidInput
+from accredit.errors import InvalidInput
 
 
 def explain_many(

@@ -12,9 +12,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from accredit.core.files import kind_of
-from accredit.core.json_data import DIGITS
-from accredit.core.numbers import MOST, shown
+from accredit.checks.files import kind_of
+from accredit.checks.json_data import DIGITS
+from accredit.checks.numbers import MOST, shown
 from accredit.methods import Place, find, find_all, methods_for
 
 WHOLE = re.compile(r"[+-]?[0-9]+")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from accredit.core.errors import InvalidInput
-from accredit.core.files import check_folder, check_writable, put
+from accredit.checks.files import check_folder, check_writable, put
+from accredit.errors import InvalidInput
 
 
 class NewFile(click.ParamType[str]):

@@ -9,7 +9,7 @@ import click
 
 from accredit.cli.destination import Destination
 from accredit.cli.settings import read_settings
-from accredit.core.errors import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.requests import RowRequest, make_request
 
 Typed = dict[str, Any]
@@ -64,15 +64,15 @@ def _rows(subject: str | None) -> Any:
 
 def read_rows(subject: str, model: str, background: str, trusted: tuple[str, ...]) -> tuple[Any, Any, Any]:
     """Rows, the model in its file, and the background."""
-    from accredit.explanation.table_run import open_model
+    from accredit.rows.run import open_model
 
     return _rows(subject), open_model(model, trusted), _rows(background)
 
 
 def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed, to: Destination) -> Any:
     """Rows by the explainer in a folder; what it cannot do is refused."""
-    from accredit.explanation.table_run import open_model
     from accredit.learned.fast_results import explain_rows_fast
+    from accredit.rows.run import open_model
 
     if background is None:
         said = "background is missing; --fast needs the rows that the explainer was fitted on: --background train.csv"
@@ -90,7 +90,7 @@ def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed
 
 def _stream(rows: Any, model: str, request: RowRequest, to: Destination) -> None:
     from accredit.explanation.explainer import row_run
-    from accredit.explanation.table_run import explain_table_file
+    from accredit.rows.run import explain_table_file
     from accredit.values.solver import progress
 
     if to.html is not None:

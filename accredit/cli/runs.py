@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str | None, as_json: bool) -> None:
     """List the games and runs in the journal FILE."""
-    from accredit.core import InvalidInput
+    from accredit.errors import InvalidInput
     from accredit.store.export import export
     from accredit.store.journal import existing
 
@@ -70,7 +70,7 @@ def _save_what_is_whole(file: str, new: str) -> None:
 def _go_on(run: Run, journal: Path, as_json: bool) -> None:
     """The same command, in the folder where it was started; the journal may have been moved since."""
     from accredit.cli.value import value
-    from accredit.core import InvalidInput
+    from accredit.errors import InvalidInput
 
     if not Path(run.folder).is_dir():
         raise InvalidInput(f"run {run.id} was started in {run.folder}, which is gone; run its command again elsewhere")

@@ -61,12 +61,13 @@ def trace(
     html_file: str | None,
 ) -> None:
     """Rank the training texts of a language model by how much each made it say ANSWER."""
-    from accredit.core import InvalidInput, check_text
+    from accredit.checks import check_text
+    from accredit.errors import InvalidInput
 
     check_text(answer, "ANSWER")
     check_text(prompt, "--prompt")
-    from accredit.valuation.finetuned import finetune, read_texts
-    from accredit.valuation.trace import trace as traced
+    from accredit.influence.trace import trace as traced
+    from accredit.training_data.finetuned import finetune, read_texts
     from accredit.values.solver import progress
     from accredit.views.trace_view import trace_page, trace_text
 

@@ -16,7 +16,6 @@ TRIALS = {  # what to type once the files lie in examples/ -> what it answers
     "accredit value examples/reviews.csv --target mood --text review": "which labels are wrong, what each row is worth",
     "accredit compare --limit 5 --methods leave-one-out,rollout": "which of two methods to trust here",
     "accredit audit 'I left with a smile.'": "whether attention explains an answer",
-    "accredit reproduce chapter --quick": "what holds of a paper, measured",
     "accredit serve": "all of it on a page of this machine",
 }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from accredit.core.errors import InvalidInput
-from accredit.core.json_data import read_json
-from accredit.core.numbers import whole_number
-from accredit.core.tables import number
+from accredit.checks.json_data import read_json
+from accredit.checks.numbers import whole_number
+from accredit.checks.tables import number
+from accredit.errors import InvalidInput
 
 
 def players_of(players: str) -> Any:

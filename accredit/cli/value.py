@@ -17,8 +17,8 @@ from accredit.cli.output import NewFile, write, write_whole
 from accredit.methods import find
 
 if TYPE_CHECKING:
-    from accredit.valuation.report import DataReport, Valuation
-    from accredit.valuation.tables import Table
+    from accredit.training_data.report import DataReport, Valuation
+    from accredit.training_data.tables import Table
 
 METHOD = MethodName("training data")
 SHOWN = ("form", "html_file")  # where results go is not part of what is computed
@@ -124,10 +124,10 @@ def value(
 ) -> None:
     """Ask two questions about the training rows in FILE (.csv, .tsv, .jsonl or .parquet): which labels are wrong, and what is
     each row worth for what a model learned?"""
-    from accredit.core import InvalidInput
-    from accredit.valuation.finetuned import is_language_model, language_report, value_classifier
-    from accredit.valuation.report import as_csv, labels_csv, labels_part
-    from accredit.valuation.tables import table
+    from accredit.errors import InvalidInput
+    from accredit.training_data.finetuned import is_language_model, language_report, value_classifier
+    from accredit.training_data.report import as_csv, labels_csv, labels_part
+    from accredit.training_data.tables import table
     from accredit.values.solver import progress
     from accredit.views.valuation import report_page, report_text
 
@@ -189,7 +189,7 @@ def value(
 def _value(context: click.Context, read: Table, report: DataReport) -> Valuation:
     """What the rows are worth, journalled where asked; the answer about labels is noted in the journal, too."""
     from accredit.store import Journal
-    from accredit.valuation.worth import value_table
+    from accredit.training_data.worth import value_table
     from accredit.values.solver import progress
 
     given = context.params
@@ -250,7 +250,7 @@ def _steps(given: dict[str, Any], read: Table) -> tuple[str, int]:
 
 def _check_idle(context: click.Context, folder: str | None, only: str | None) -> None:
     """Refuse options that would change nothing."""
-    from accredit.core import InvalidInput
+    from accredit.errors import InvalidInput
 
     idle: dict[str, str] = {}
     if not folder:

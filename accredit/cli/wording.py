@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import click
 
-from accredit.core.errors import AccreditError
+from accredit.errors import AccreditError
 
 VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|\([^)]*\)|[^\s,;)]+"""
 ABOUT = r"(?= (?:is|are|must|has|holds|needs|names|belongs)\b)"  # what follows the argument that a message begins with

@@ -12,14 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core.claims import Claim, Holds, checked_claims, claims_of_part
-from accredit.core.coalitions import FloatArray, IntArray
-from accredit.core.display import Drawn
-from accredit.core.errors import InvalidInput
-from accredit.core.estimate import Estimate, Known, Precision, check_level
-from accredit.core.game import check_players, player_index
-from accredit.core.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
-from accredit.core.numbers import (
+from accredit.checks.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.checks.numbers import (
+    FloatArray,
+    IntArray,
     check_seed,
     check_text,
     optional_whole,
@@ -28,10 +24,15 @@ from accredit.core.numbers import (
     shown,
     whole_number,
 )
+from accredit.checks.tables import player_frame
+from accredit.core.claims import Claim, Holds, checked_claims, claims_of_part
+from accredit.core.display import Drawn
+from accredit.core.estimate import Estimate, Known, Precision, check_level
+from accredit.core.game import check_players, player_index
 from accredit.core.procedure import Procedure, check_procedure, read_procedure
 from accredit.core.rounding import SINGLE, blur
 from accredit.core.shap_form import shap_explanation
-from accredit.core.tables import player_frame
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accredit.checks.json_data import damaged, fields_of, read_list, read_object
+from accredit.checks.lazy import needs
+from accredit.checks.numbers import FloatArray, optional_whole, shown
 from accredit.core.attribution import FORMAT, Attribution, largest
-from accredit.core.coalitions import FloatArray
 from accredit.core.display import Drawn
-from accredit.core.errors import InvalidInput
 from accredit.core.game import check_names
 from accredit.core.games import output_index
-from accredit.core.json_data import damaged, fields_of, read_list, read_object
-from accredit.core.lazy import needs
-from accredit.core.numbers import optional_whole, shown
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas

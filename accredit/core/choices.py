@@ -8,10 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core.coalitions import CHUNK_BYTES, FloatArray, IntArray
-from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.checks.numbers import FloatArray, IntArray, real_numbers
+from accredit.core.coalitions import CHUNK_BYTES
 from accredit.core.game import check_finite, check_names, check_players
-from accredit.core.numbers import real_numbers
+from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 
 MOST_CELLS = 1 << 22  # joint choices of one table
 

@@ -12,11 +12,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core.errors import InvalidInput
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from accredit.checks.numbers import BoolArray, IntArray
+from accredit.errors import InvalidInput
 
 CHUNK_BYTES = 1 << 24  # rows of one enumeration chunk stay below 16 MB
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from accredit.core.errors import InvalidInput
-from accredit.core.numbers import check_text, real_number, shown
+from accredit.checks.numbers import check_text, real_number, shown
+from accredit.errors import InvalidInput
 
 
 class Known(StrEnum):

@@ -7,9 +7,10 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, IntArray, all_coalitions
-from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
-from accredit.core.numbers import check_text, real_numbers, shown, truths, whole_number
+from accredit.checks.arguments import PLAIN
+from accredit.checks.numbers import BoolArray, FloatArray, IntArray, check_text, real_numbers, shown, truths, whole_number
+from accredit.core.coalitions import all_coalitions
+from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 
 TABLE_LIMIT = 24  # players; a table of 2^24 payoffs is 128 MB
 LARGEST = 1e150  # the squares of larger payoffs would overflow
@@ -55,7 +56,7 @@ def check_game(game: Any) -> Game:
     >>> check_game([0, 5, 3, 10])
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: game is [0, 5, 3, 10], a list; give a game, for example TableGame(players, ...
+    accredit.errors.InvalidInput: game is [0, 5, 3, 10], a list; give a game, for example TableGame(players, ...
     """
     if isinstance(game, type) or not isinstance(game, Game):
         raise InvalidInput(
@@ -64,6 +65,9 @@ def check_game(game: Any) -> Game:
         )
     names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
+
+
+PLAIN["Game"] = lambda given, name: check_game(given)
 
 
 class _Named:
@@ -90,7 +94,7 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     >>> payoffs(FunctionGame("ab", lambda coalitions: [float("nan")]), np.array([[True, False]]))
     Traceback (most recent call last):
         ...
-    accredit.core.errors.BadPayoff: payoff of coalition {a} is nan; every payoff must be a finite number
+    accredit.errors.BadPayoff: payoff of coalition {a} is nan; every payoff must be a finite number
     """
     earned = real_numbers(game.payoff(coalitions.copy()), "payoff", BadPayoff, copy=True)
     if earned.shape != (len(coalitions),):
@@ -241,7 +245,7 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
     >>> check_groups({"pair": "ab"})
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: groups['pair'] is the string 'ab'; write ['ab']
+    accredit.errors.InvalidInput: groups['pair'] is the string 'ab'; write ['ab']
     """
     if not isinstance(groups, Mapping):
         raise InvalidInput(f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}")

@@ -11,11 +11,11 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, keys, pack
-from accredit.core.errors import BadPayoff, InvalidInput, TooManyOutputs
+from accredit.checks.numbers import BoolArray, FloatArray, real_numbers, shown
+from accredit.core.coalitions import keys, pack
 from accredit.core.game import Game, Tabulated, as_name, check_finite, check_names, payoffs, write_coalition
-from accredit.core.numbers import real_numbers, shown
 from accredit.core.rounding import blur_of
+from accredit.errors import BadPayoff, InvalidInput, TooManyOutputs
 
 RECORD_BYTES = 1 << 30  # payoffs kept for all outputs together
 

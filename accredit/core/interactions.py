@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accredit.checks.json_data import damaged, fields_of, plain, read_list, read_object
+from accredit.checks.lazy import needs
+from accredit.checks.numbers import FloatArray, check_seed, check_text, optional_whole, real_number, shown, whole_number
 from accredit.core.attribution import check_precision, frozen
 from accredit.core.claims import Claim, checked_claims, claims_of_part
-from accredit.core.coalitions import FloatArray
 from accredit.core.display import Drawn
-from accredit.core.errors import InvalidInput
 from accredit.core.estimate import Estimate, Known, Precision, check_level
 from accredit.core.game import check_players, player_index
-from accredit.core.json_data import damaged, fields_of, plain, read_list, read_object
-from accredit.core.lazy import needs
-from accredit.core.numbers import check_seed, check_text, optional_whole, real_number, shown, whole_number
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas

@@ -6,10 +6,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
-from accredit.core.errors import InvalidInput
+from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.core.game import Game
 from accredit.core.rounding import blur_of
+from accredit.errors import InvalidInput
 
 
 @runtime_checkable

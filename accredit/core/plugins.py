@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from accredit.core.errors import InvalidInput
+from accredit.errors import InvalidInput
 
 METHODS, READERS, COMMANDS = GROUPS = tuple(f"accredit.{what}" for what in ("methods", "readers", "commands"))
 Names = Callable[[str, Any], Iterable[str]]  # the entry's name, and what it leads to -> every name that it claims

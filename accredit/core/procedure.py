@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
-from accredit.core.errors import InvalidInput
-from accredit.core.json_data import made, plain_mapping
-from accredit.core.numbers import check_text, shown
+from accredit.checks.json_data import made, plain_mapping
+from accredit.checks.numbers import check_text, shown
+from accredit.errors import InvalidInput
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 
 DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))
 ROUNDINGS = 64  # by which equal outputs may differ

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from accredit.checks.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.checks.numbers import BoolArray, FloatArray, as_array, check_seed, check_text
+from accredit.checks.tables import player_frame
 from accredit.core.attribution import frozen
-from accredit.core.coalitions import BoolArray, FloatArray
 from accredit.core.display import Drawn
-from accredit.core.errors import InvalidInput
 from accredit.core.game import check_players
-from accredit.core.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
-from accredit.core.numbers import as_array, check_seed, check_text
 from accredit.core.procedure import Procedure, check_procedure, read_procedure
-from accredit.core.tables import player_frame
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas

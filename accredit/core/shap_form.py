@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
-from accredit.core.lazy import needs
+from accredit.checks.lazy import needs
+from accredit.checks.numbers import FloatArray
 
 if TYPE_CHECKING:
     import shap

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core.coalitions import FloatArray
-from accredit.core.errors import InvalidInput
-from accredit.core.numbers import real_numbers
+from accredit.checks.numbers import FloatArray, real_numbers
 from accredit.core.rounding import DOUBLE, SINGLE
+from accredit.errors import InvalidInput
 
 ALIKE = 8 * SINGLE  # of the size of numbers: closer than this, single precision cannot tell them apart
 CONSTANT = 16 * DOUBLE  # the same of columns, which come as they were written

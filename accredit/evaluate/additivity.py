@@ -11,11 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Procedure, Selection, endpoints, payoffs
-from accredit.core.arguments import check_fields
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure, Selection, endpoints, payoffs
 from accredit.core.coalitions import from_index
 from accredit.core.rounding import blur, blur_of
 from accredit.core.statistics import rank_correlation, ranks, tied
+from accredit.errors import InvalidInput
 from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of
 
 SAME = 0.01  # totals that differ by more than this share are totals of different things

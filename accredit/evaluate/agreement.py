@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import check_arguments
+from accredit.checks import real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, FloatArray
 from accredit.core.statistics import rank_correlation
+from accredit.errors import InvalidInput
 from accredit.evaluate.chains import ordering
 
 

@@ -11,25 +11,13 @@ from typing import overload
 
 import numpy as np
 
-from accredit.core import (
-    AXIOMS,
-    AccreditError,
-    Attribution,
-    Attributions,
-    FloatArray,
-    Game,
-    Games,
-    Holds,
-    InvalidInput,
-    Tabulated,
-    check_seed,
-    endpoints,
-    tabulate,
-)
-from accredit.core.arguments import check_arguments
+from accredit.checks import check_seed
+from accredit.checks.arguments import check_arguments
+from accredit.core import AXIOMS, Attribution, Attributions, FloatArray, Game, Games, Holds, Tabulated, endpoints, tabulate
 from accredit.core.attribution import returned
 from accredit.core.games import Record
 from accredit.core.rounding import blur, blur_of
+from accredit.errors import AccreditError, InvalidInput
 from accredit.games import TableGame
 
 TOLERANCE = 1e-9  # of the largest |v(S) − v(∅)|: what solving may lose

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, Game, Holds, Procedure, no_division
-from accredit.core.arguments import check_arguments
 from accredit.evaluate.metric import Metric, Result
 
 

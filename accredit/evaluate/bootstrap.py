@@ -8,10 +8,12 @@ from typing import Literal
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Estimate, FloatArray, IntArray, InvalidInput, Precision, real_numbers
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import finite_numbers, real_number
+from accredit.checks import real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import finite_numbers, real_number
+from accredit.core import Estimate, FloatArray, IntArray, Precision
 from accredit.core.statistics import ALIKE, alike
+from accredit.errors import InvalidInput
 
 Statistic = Callable[[FloatArray], FloatArray]  # (..., examples) -> (...), along the last axis
 EXACT_SIGNS = 12  # differences; up to here every assignment of signs is tried

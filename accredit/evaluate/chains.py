@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, Game, IntArray, InvalidInput, payoffs, tabulate
+from accredit.core import BoolArray, FloatArray, Game, IntArray, payoffs, tabulate
+from accredit.errors import InvalidInput
 
 CHAIN_LIMIT = 12  # players; up to here the best chain is found exactly from 2ⁿ payoffs, beyond it greedily from n²/2
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure
-from accredit.core.arguments import check_fields
 from accredit.evaluate.chains import best_chain, ordering, tops, trapezoid
 from accredit.evaluate.erasure import rank
 from accredit.evaluate.metric import Better, Ends, Result, scores_of

@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import (
-    Attribution,
-    BoolArray,
-    Estimate,
-    FloatArray,
-    Game,
-    IntArray,
-    InvalidInput,
-    Precision,
-    payoffs,
-    real_numbers,
-)
+from accredit.checks import real_numbers
+from accredit.core import Attribution, BoolArray, Estimate, FloatArray, Game, IntArray, Precision, payoffs
 from accredit.core.statistics import rank_correlation
+from accredit.errors import InvalidInput
 
 RESAMPLES = 300
 

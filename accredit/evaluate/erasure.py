@@ -10,19 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from accredit.core import (
-    Attribution,
-    BoolArray,
-    FloatArray,
-    Game,
-    IntArray,
-    InvalidInput,
-    Procedure,
-    Selection,
-    payoffs,
-    whole_number,
-)
-from accredit.core.arguments import check_fields
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, Procedure, Selection, payoffs
+from accredit.errors import InvalidInput
 from accredit.evaluate.chains import best_chain, check_fractions, ordering, sizes_of, tops
 from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
 

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Procedure, whole_number
-from accredit.core.arguments import check_fields
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure
 from accredit.core.statistics import tied
+from accredit.errors import InvalidInput
 from accredit.evaluate.erasure import rank
 from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
 

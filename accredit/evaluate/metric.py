@@ -12,11 +12,12 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core import AccreditError, Attribution, BoolArray, FloatArray, Game, InvalidInput, Selection, payoffs
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import shown
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Selection, payoffs
 from accredit.core.coalitions import unique
-from accredit.core.numbers import shown
 from accredit.core.rounding import SINGLE, blur
+from accredit.errors import AccreditError, InvalidInput
 
 Result = Attribution | Selection
 Better = Literal["higher", "lower"]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, FloatArray, Game, InvalidInput
+from accredit.core import Attribution, Attributions, FloatArray, Game
+from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import spearman
 from accredit.values import shapley
 

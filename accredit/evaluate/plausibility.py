@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import shown, whole_number
+from accredit.checks import real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import shown, whole_number
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 
 Span = tuple[int, int]  # [start, end)
 

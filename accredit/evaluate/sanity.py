@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from accredit.core import Attribution, InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import as_array, shown
+from accredit.core import Attribution
 from accredit.core.attribution import returned
-from accredit.core.numbers import as_array, shown
+from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import spearman
 
 if TYPE_CHECKING:

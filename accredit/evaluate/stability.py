@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, BoolArray, FloatArray, Game
 from accredit.core.attribution import returned
 from accredit.core.coalitions import keys
 from accredit.core.game import payoffs
 from accredit.core.rounding import blur_of
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from accredit.models import TextModel

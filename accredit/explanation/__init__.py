@@ -9,11 +9,8 @@ from accredit.explanation.explainer import (
     explain_text,
     kind_of,
 )
-from accredit.explanation.family import Result
 from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, TextRequest
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
-from accredit.explanation.shap_reading import from_shap
-from accredit.explanation.table import TableExplanation
 
 __all__ = [
     "AnswerRequest",
@@ -22,10 +19,8 @@ __all__ = [
     "FlowPicture",
     "Picture",
     "PictureRequest",
-    "Result",
     "RowRequest",
     "Said",
-    "TableExplanation",
     "TextRequest",
     "Token",
     "explain",
@@ -33,6 +28,5 @@ __all__ = [
     "explain_picture",
     "explain_rows",
     "explain_text",
-    "from_shap",
     "kind_of",
 ]

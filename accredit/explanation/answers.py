@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray, Procedure
+from accredit.errors import InvalidInput
 from accredit.explanation.prompts import nest, show_prompt
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
+from accredit.models.encoded import visible
 from accredit.models.partition import with_special
-from accredit.models.prompt import visible
 
 if TYPE_CHECKING:
-    from accredit.games.answers import AnswerGame, AnswerViews
-    from accredit.games.assembly import Layout
+    from accredit.answers.assembly import Layout
+    from accredit.answers.game import AnswerGame, AnswerViews
+    from accredit.answers.model import Answer, AnsweringModel
     from accredit.methods import Place
-    from accredit.models.answering import Answer, AnsweringModel
 
 ALL = "all"
 TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
@@ -185,7 +186,7 @@ class AnswerSubject(Dealt):
         facts, answer = self.game.provenance, self.game.answer
         pieces = (str(facts["answer"]),) if answer is None else answer.pieces
         targets = tuple((name, *_ends(where)) for name, where in zip(self.games.outputs, self.games.where, strict=True))
-        return Said(pieces, targets, with_all, without, facts["answer from"], facts["rather than"])
+        return Said(pieces, targets, with_all, without, Procedure.from_plain(facts["answer from"]), facts["rather than"])
 
     @property
     def worth(self) -> tuple[float, float]:
@@ -274,7 +275,7 @@ def _game(
 
     settings = how | {"players": players}
     if reads_strings(model):
-        from accredit.games.black_box_answers import asked_game
+        from accredit.answers.black_box import asked_game
 
         if answer is None:
             raise InvalidInput("a function of prompts does not write: give the answer that it is asked about, answer='…'")
@@ -288,7 +289,7 @@ def _game(
         if (removal == "filler") != (settings.get("filler") is not None):
             raise InvalidInput(f"removal is {removal!r}; a filler goes with removal='filler', filler='…'")
         return asked_game(model, prompt, answer, **settings)
-    from accredit.games.answers import answer_game
+    from accredit.answers.game import answer_game
 
     return answer_game(
         model,

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, Attribution, Note, NoteKind
+from accredit.core import Attribution, Note, NoteKind, Procedure
 from accredit.core.notes import check_notes
+from accredit.errors import AccreditError
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import DRAWN, draw_flow, on_the_mask
 from accredit.explanation.result import Explanation, FlowPicture
@@ -117,7 +118,7 @@ def _answer(subject: AnswerSubject) -> dict[str, Any]:
         "said": subject.said,
         "notes": (*facts["notes"], *subject.notes),
         "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
-        | {"answer from": str(facts["answer from"]), "passes": subject.game.passes},
+        | {"answer from": str(Procedure.from_plain(facts["answer from"])), "passes": subject.game.passes},
     }
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from accredit.attention import flow_credit, joint_flow, pairwise_flow, raw_attention, rollout
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, MissingExtra, Procedure
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, Procedure
+from accredit.errors import MissingExtra
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import beside_uniform, flow_options, solve_flow, uniform_flow
 from accredit.explanation.graph import Graph, graph_of, uniform_of

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 
 import numpy as np
 
-from accredit.core import InvalidInput
 from accredit.core.notes import check_notes
+from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model, load_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
@@ -45,9 +45,9 @@ from accredit.models.strings import StringModel
 from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
-    from accredit.explanation.table import TableExplanation
-    from accredit.explanation.table_run import TableRun
-    from accredit.explanation.tables import Questions
+    from accredit.rows.explain import Questions
+    from accredit.rows.result import TableExplanation
+    from accredit.rows.run import TableRun
 
 LONG = 5.0  # seconds from which a run is announced
 OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
@@ -105,8 +105,8 @@ def subject_in_picture(picture: Any, model: Any, request: PictureRequest) -> Sub
 
 def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Sequence[Questions] | None = None) -> TableExplanation:
     """`questions`, one for each method, have been prepared for this model and request."""
-    from accredit.explanation.table import beside
-    from accredit.explanation.table_run import open_model
+    from accredit.rows.result import beside
+    from accredit.rows.run import open_model
 
     if questions is None:
         questions = _row_questions(open_model(model, tuple(request.trusted)), request)
@@ -116,7 +116,7 @@ def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Sequence
 
 def _answer_rows_by(rows: Any, model: Any, request: RowRequest, questions: Questions) -> TableExplanation:
     """Rows by one method."""
-    from accredit.explanation.table_run import explain_parts
+    from accredit.rows.run import explain_parts
 
     run = _run_of(rows, model, request, questions)
     with progress("explain", len(run.whole.rows)) as bar:
@@ -126,7 +126,7 @@ def _answer_rows_by(rows: Any, model: Any, request: RowRequest, questions: Quest
 
 def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
     """A run over these rows: the question is checked, and the background is chosen, before anything is computed."""
-    from accredit.explanation.table_run import open_model
+    from accredit.rows.run import open_model
 
     methods = _row_methods(request)
     if len(methods) > 1:
@@ -139,7 +139,7 @@ def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
 
 
 def _run_of(rows: Any, model: Any, request: RowRequest, questions: Questions) -> TableRun:
-    from accredit.explanation.table_run import TableRun
+    from accredit.rows.run import TableRun
 
     return TableRun(model, questions.ask(rows), tuple(request.trusted), request.players)
 
@@ -150,7 +150,7 @@ def _row_methods(request: RowRequest) -> Sequence[Chosen]:
 
 def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
     """The model and the background, read and checked, for any number of questions about rows: one for each method."""
-    from accredit.explanation.tables import Questions
+    from accredit.rows.explain import Questions
 
     methods = _row_methods(request)
     if model is None:
@@ -409,7 +409,7 @@ class Explainer:
 
     def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
-        from accredit.explanation.table_run import open_model
+        from accredit.rows.run import open_model
 
         kept = self._rows
         again = kept is not None and _are_same(settings, kept.settings)

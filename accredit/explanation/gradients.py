@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, InvalidInput, NotConverged
+from accredit.core import Attribution, Attributions
+from accredit.errors import InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points

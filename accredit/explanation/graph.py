@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core import FloatArray, IntArray, distinct_names
+from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Dealt, Subject
 from accredit.flow.stack import (
@@ -19,7 +20,7 @@ from accredit.flow.stack import (
     some_layers,
     uniform_attention,
 )
-from accredit.models.prompt import visible
+from accredit.models.encoded import visible
 
 if TYPE_CHECKING:
     from accredit.models.reading import Heads, Read

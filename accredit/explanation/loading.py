@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from accredit import defaults
-from accredit.core import InvalidInput, needs
-from accredit.core.suggestions import singular
+from accredit.checks import needs
+from accredit.checks.suggestions import singular
+from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject, image_subject, text_subject
 from accredit.models.encoded import UNITS
 from accredit.models.pixels import for_pictures
@@ -53,7 +54,8 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
         return model
     with needs("text", "explaining an answer"):
         import torch  # noqa: F401  what loads and asks models needs it
-    from accredit.models import as_answering_model, load_text_model
+    from accredit.answers import as_answering_model
+    from accredit.models import load_text_model
     from accredit.models.builtin import answers_folder
 
     if tokenizer is None and hasattr(model, "state_dict"):

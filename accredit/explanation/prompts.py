@@ -6,14 +6,14 @@ from bisect import bisect_right
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import InvalidInput
+from accredit.answers.prompt import Parts, Place, Prompt, paragraph_spans
+from accredit.errors import InvalidInput
 from accredit.explanation.result import Token
-from accredit.models.encoded import sentence_spans, word_spans
-from accredit.models.prompt import Parts, Place, Prompt, paragraph_spans, visible
+from accredit.models.encoded import sentence_spans, visible, word_spans
 
 if TYPE_CHECKING:
-    from accredit.games.assembly import Layout
-    from accredit.models.answering import AnsweringModel
+    from accredit.answers.assembly import Layout
+    from accredit.answers.model import AnsweringModel
 
 
 def show_prompt(parts: Any, players: tuple[str, ...], model: AnsweringModel | None) -> tuple[str, tuple[Token, ...]]:

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from accredit import defaults
-from accredit.core import InvalidInput, check_seed, optional_whole
-from accredit.core.arguments import check_fields
-from accredit.core.numbers import check_text, shown
-from accredit.core.suggestions import nearest
+from accredit.checks import check_seed, optional_whole
+from accredit.checks.arguments import check_fields
+from accredit.checks.numbers import check_text, shown
+from accredit.checks.suggestions import nearest
+from accredit.errors import InvalidInput
 from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 
@@ -323,11 +324,11 @@ def make_request(request: type[Made], given: Mapping[str, Any]) -> Made:
     >>> make_request(TextRequest, {"methds": ["shapley"]})
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: methds is not a setting of a text; did you mean methods?
+    accredit.errors.InvalidInput: methds is not a setting of a text; did you mean methods?
     >>> make_request(TextRequest, {"dependence": "gaussian"})
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: dependence belongs to rows of a table, and this question is about a text; ...
+    accredit.errors.InvalidInput: dependence belongs to rows of a table, and this question is about a text; ...
     """
     check_names(request, given)
     return request(**given)

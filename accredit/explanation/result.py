@@ -9,25 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from accredit.core import (
-    Attribution,
-    FloatArray,
-    IntArray,
-    InvalidInput,
-    Procedure,
-    check_text,
-    real_number,
-    real_numbers,
-    shown,
-)
+from accredit.answers.prompt import WHOLE as WHOLE
+from accredit.checks import check_text, real_number, real_numbers, shown
+from accredit.checks.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
+from accredit.checks.tables import player_frame
+from accredit.core import Attribution, FloatArray, IntArray, Note, NoteKind, Procedure
 from accredit.core.attribution import frozen
-from accredit.core.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
-from accredit.core.notes import Note, NoteKind, check_notes, read_notes
+from accredit.core.notes import check_notes, read_notes
 from accredit.core.procedure import check_procedure, read_procedure
 from accredit.core.shap_form import shap_explanation
-from accredit.core.tables import player_frame
-from accredit.explanation.family import Result, usual_name
-from accredit.models.prompt import WHOLE as WHOLE
+from accredit.errors import InvalidInput
+from accredit.results import Result, usual_name
 
 if TYPE_CHECKING:
     import pandas

@@ -14,7 +14,8 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from accredit.core import AccreditError, Attribution, Attributions, Game
+from accredit.core import Attribution, Attributions, Game
+from accredit.errors import AccreditError
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.assemble import explanation_of
 from accredit.explanation.result import Explanation

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 import numpy as np
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.explanation.result import PICTURE, Picture, Token
 from accredit.games import StringGame, cached, string_game
 from accredit.games.parts import PartsGame, PartsGames

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, InvalidInput
-from accredit.core.tables import is_table, read_lines, read_sheet
+from accredit.checks.tables import is_table, read_lines, read_sheet
 from accredit.core.threads import one_torch_thread
+from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.explainer import LONG, Explainer, choose_methods
 from accredit.explanation.loading import subject_of
 from accredit.explanation.result import Explanation

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import FloatArray, NotConverged
+from accredit.core import FloatArray
+from accredit.errors import NotConverged
 from accredit.flow.laplacian import LayeredLaplacian
 from accredit.flow.layout import Layout
 from accredit.flow.network import LayeredNetwork

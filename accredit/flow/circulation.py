@@ -19,8 +19,8 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, IntArray
-from accredit.core.arguments import check_arguments
 from accredit.flow.central_path import CentralPoint
 from accredit.flow.network import LayeredNetwork
 

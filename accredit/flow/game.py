@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, check_groups, check_players, player_index
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import whole_number
+from accredit.core import BoolArray, FloatArray, check_groups, check_players, player_index
 from accredit.core.coalitions import unique
 from accredit.core.game import check_coalitions
-from accredit.core.numbers import whole_number
+from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, check_layer
 from accredit.flow.network import LayeredNetwork

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, NotConverged
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import check_text, real_numbers, shown
+from accredit.checks.tables import number, read_sheet
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.game import as_name
-from accredit.core.numbers import check_text, real_numbers, shown
-from accredit.core.tables import number, read_sheet
+from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.circulation import KKT
 
 TIGHT = 1e-9  # of the widest path: room below this is none

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
-from accredit.core.arguments import check_arguments
 from accredit.flow.game import FlowGame
 
 

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from accredit.core import FloatArray, NotConverged
+from accredit.core import FloatArray
+from accredit.errors import NotConverged
 from accredit.flow.layout import Layout, Tile
 
 SHIFTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of the diagonal, tried in turn when rounding makes a block indefinite

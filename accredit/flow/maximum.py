@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, whole_number
-from accredit.core.arguments import check_arguments
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 from accredit.flow.solver import simple_max_flow, solve, solve_all
 

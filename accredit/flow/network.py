@@ -15,8 +15,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array, real_number, real_numbers
-from accredit.core.arguments import check_arguments
+from accredit.checks import as_array, real_number, real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.flow.stack import AttentionStack, carry_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much

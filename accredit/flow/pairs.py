@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from accredit.checks.numbers import whole_number
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.core.numbers import whole_number
 from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, check_capacity, from_units, in_units, integer_shift, output_rows
 from accredit.flow.solver import simple_max_flow, solve_all

@@ -28,7 +28,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BrokenLibrary, IntArray, NotConverged, needs
+from accredit.checks import needs
+from accredit.core import IntArray
+from accredit.errors import BrokenLibrary, NotConverged
 from accredit.flow.solver_process import read, solve_each, write
 
 PURPOSE = "exact max flow"

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array, real_numbers
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import finite_numbers, truths
+from accredit.checks import as_array, real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import finite_numbers, truths
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput
 
 HALF = 0.5  # of a decoder layer's attention goes to its own tokens, the other half to the encoder's
 

@@ -17,8 +17,9 @@ from typing import Literal
 
 import numpy as np
 
-from accredit.core import InvalidInput, NotConverged, real_number
-from accredit.core.arguments import check_arguments
+from accredit.checks import real_number
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.central_path import INSTEAD, CentralPoint, central_point
 from accredit.flow.certificate import Certificate, Flow, conservation, over_capacity
 from accredit.flow.circulation import duality_gap

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.checks.numbers import real_number, whole_number
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.coalitions import unique
-from accredit.core.numbers import real_number, whole_number
+from accredit.errors import InvalidInput
 
 MEMORY = 1 << 30  # bytes of activations that one forward pass may use
 CACHE_TOKENS = 2048  # larger batches leave the CPU's caches and gain nothing

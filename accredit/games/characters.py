@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import BoolArray, FloatArray, Game, InvalidInput, distinct_names
+from accredit.core import BoolArray, FloatArray, Game, distinct_names
+from accredit.errors import InvalidInput
 from accredit.games.table import FunctionGame
 from accredit.models.payoffs import Payoff, check_payoff, payoff_blur, payoff_of
 

@@ -9,11 +9,12 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput
+from accredit.checks.numbers import real_numbers
+from accredit.checks.tables import Sheet, number, read_sheet
+from accredit.core import FloatArray, IntArray
 from accredit.core.choices import MOST_CELLS, Choosing, check_choices, check_levels, choose, shape_of
 from accredit.core.game import check_finite, check_players
-from accredit.core.numbers import real_numbers
-from accredit.core.tables import Sheet, number, read_sheet
+from accredit.errors import BadPayoff, InvalidInput
 
 
 @final

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from accredit import defaults
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 from accredit.games.batches import spans
 from accredit.models.blocks import blocks_of
 from accredit.models.payoffs import Payoff, check_payoff, name_payoff, payoff_blur, payoff_of

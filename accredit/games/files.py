@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.checks.json_data import read_json
+from accredit.checks.tables import Sheet, ending, number, read_content, read_sheet
 from accredit.core.coalitions import by_size
-from accredit.core.errors import InvalidInput
 from accredit.core.game import TABLE_LIMIT, as_name, check_names
-from accredit.core.json_data import read_json
-from accredit.core.tables import Sheet, ending, number, read_content, read_sheet
+from accredit.errors import InvalidInput
 from accredit.games.multi_output import TableGames
 from accredit.games.table import ORDERS, TableGame
 

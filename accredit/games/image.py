@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from accredit import defaults
+from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
-from accredit.core.arguments import check_arguments
 from accredit.games.batches import MEMORY, rows_that_fit, spans, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.image import ImageModel, absent_picture

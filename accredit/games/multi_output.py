@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, to_index
-from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.checks.numbers import BoolArray, FloatArray, real_numbers
+from accredit.core.coalitions import to_index
 from accredit.core.game import TABLE_LIMIT, check_coalitions, check_names, check_players, write_coalition
 from accredit.core.games import check_every_finite, check_room
-from accredit.core.numbers import real_numbers
+from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 
 
 class TableGames:

@@ -9,9 +9,10 @@ from typing import Any, Literal, Protocol, final
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, distinct_names
+from accredit.core import BoolArray, FloatArray, distinct_names
 from accredit.core.coalitions import unique
 from accredit.core.game import check_coalitions
+from accredit.errors import InvalidInput
 from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Law, Payoff, payoff_blur, payoffs_of

@@ -8,9 +8,10 @@ from typing import Any, final
 import numpy as np
 
 from accredit import defaults
-from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import truths
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import truths
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 from accredit.games.batches import spans
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, by_size, to_index
-from accredit.core.errors import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.checks.numbers import BoolArray, FloatArray, real_number, real_numbers, shown
+from accredit.core.coalitions import by_size, to_index
 from accredit.core.game import (
     TABLE_LIMIT,
     as_name,
@@ -19,7 +19,7 @@ from accredit.core.game import (
     player_index,
     write_coalition,
 )
-from accredit.core.numbers import real_number, real_numbers, shown
+from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 
 ORDERS = ("binary", "size")
 Order = Literal["binary", "size"]

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 from accredit import defaults
-from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray
 from accredit.core.rounding import nearly
+from accredit.errors import InvalidInput
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, coalition_of
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import finite_numbers, whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import finite_numbers, whole_number
+from accredit.core import BoolArray, FloatArray, coalition_of
+from accredit.errors import InvalidInput
 from accredit.games.table import FunctionGame
 from accredit.games.votes import WeightedVote
 

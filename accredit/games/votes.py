@@ -7,9 +7,10 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, check_players
+from accredit.checks.numbers import finite_numbers, whole_number
+from accredit.core import BoolArray, FloatArray, IntArray, check_players
 from accredit.core.game import check_coalitions
-from accredit.core.numbers import finite_numbers, whole_number
+from accredit.errors import InvalidInput
 
 MOST_VOTES = 1 << 53  # beyond it a float64 is not every whole number
 

@@ -9,8 +9,9 @@ from typing import Any, final
 import numpy as np
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.core import FloatArray, IntArray, distinct_names
 from accredit.core.choices import Choosing
+from accredit.errors import InvalidInput
 from accredit.models.payoffs import check_payoff, payoff_of
 
 STATES = ("masked", "replaced", "kept")

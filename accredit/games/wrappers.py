@@ -8,9 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from accredit.core.arguments import check_arguments
-from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
-from accredit.core.errors import InvalidInput
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import BoolArray, FloatArray, IntArray
+from accredit.core.coalitions import keys
 from accredit.core.game import (
     Game,
     check_groups,
@@ -22,6 +22,7 @@ from accredit.core.game import (
 )
 from accredit.core.games import Games, asked
 from accredit.core.rounding import blur_of
+from accredit.errors import InvalidInput
 from accredit.games.batches import reporting
 
 

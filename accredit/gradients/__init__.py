@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.core.lazy import lazy
+from accredit.checks.lazy import lazy
 
 if TYPE_CHECKING:
     from accredit.gradients.concepts import tcav

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from accredit import defaults
+from accredit.answers.model import AnsweringModel
 from accredit.core import IntArray
 from accredit.gradients.point import TOKENS, Point, absent
-from accredit.models.answering import AnsweringModel
 from accredit.models.partition import Partition
 from accredit.models.state import device_of, finite
 

@@ -20,21 +20,12 @@ import torch
 from scipy import stats
 from scipy.optimize import minimize
 
-from accredit.core import (
-    AXIOMS,
-    Attribution,
-    Claim,
-    FloatArray,
-    Holds,
-    InvalidInput,
-    NotConverged,
-    Procedure,
-    no_division,
-    shown,
-)
-from accredit.core.arguments import check_arguments
+from accredit.checks import shown
+from accredit.checks.arguments import check_arguments
+from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, Procedure, no_division
 from accredit.core.estimate import Precision
 from accredit.core.statistics import alike, holm
+from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.point import Point, point
 from accredit.models.arrays import ArrayModel
 from accredit.models.image import ImageModel

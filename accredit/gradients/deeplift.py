@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
+from accredit.errors import InvalidInput
 from accredit.gradients.expected import several
 from accredit.gradients.multipliers import multipliers
 from accredit.gradients.point import Point, point

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, NotConverged, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
+from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
 from accredit.gradients.point import Point, point
 

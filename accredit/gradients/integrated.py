@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, Holds, InvalidInput, NotConverged, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure
+from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.point import Point, point
 
 STEPS = 32

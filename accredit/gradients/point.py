@@ -16,7 +16,9 @@ import numpy as np
 import torch
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray, InvalidInput, real_numbers
+from accredit.checks import real_numbers
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.blocks import block_of, enter, replace_block
 from accredit.models.encoded import Encoded

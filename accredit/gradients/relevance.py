@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, Holds, Precision, Procedure
-from accredit.core.arguments import check_arguments
 from accredit.gradients.point import Point, point
 from accredit.gradients.rules import identity_activations, relevance
 from accredit.models.attention import attention_kernel

@@ -25,7 +25,7 @@ import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 Node = Any  # torch.autograd.graph.Node, whose saved tensors have no types
 Grads = tuple[torch.Tensor | None, ...]

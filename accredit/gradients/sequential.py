@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import Attribution, Claim, FloatArray, Holds, NotConverged, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
+from accredit.errors import NotConverged
 from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, check_steps, few_digits
 from accredit.gradients.point import Point, point
 

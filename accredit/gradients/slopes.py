@@ -17,8 +17,9 @@ from typing import Any
 
 import torch
 
-from accredit.core import Attribution, Claim, Holds, InvalidInput, Precision, Procedure, no_division
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure, no_division
+from accredit.errors import InvalidInput
 from accredit.gradients.point import Point, point
 
 NOISE = 0.1  # of smoothgrad, as a share of the input's range

@@ -1,6 +1,6 @@
 """Trained explainers: a network learns to choose the players that reveal the black box's answer, and how to keep it honest."""
 
-from accredit.core.lazy import lazy
+from accredit.checks.lazy import lazy
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Inputs, Pixels, Tabular, Words
 

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import alike
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_labels, numbers_of
 from accredit.learned.inputs import Array, Inputs
 from accredit.learned.stages import Batch

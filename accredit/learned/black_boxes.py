@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, IntArray, InvalidInput, real_numbers
+from accredit.checks import real_numbers
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array, as_array
 
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities

@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.core.statistics import units
-from accredit.models.frames import Rows, numbers_or_words
+from accredit.rows.frames import Rows, numbers_or_words
 
 WORDS = 50  # different words of a column that are told apart; the others count as one
 FARTHEST = 1e6  # standard deviations beyond which a number is read as this far
@@ -42,7 +42,7 @@ class Column:
 class Columns:
     """How all columns of a table are read, as the training rows show them.
 
-    >>> from accredit.models.frames import rows_of
+    >>> from accredit.rows.frames import rows_of
     >>> rows = rows_of({"age": [20.0, 40.0], "town": ["A", "B"]})
     >>> Columns.of(rows).read(rows).tolist()  # age, its gap; A, B, another town
     [[-1.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1.0, 0.0]]

@@ -32,8 +32,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
 from accredit.core.estimate import check_level
+from accredit.errors import InvalidInput
 
 Per = Literal["player", "rank", "drawn player", "row"]
 PER: tuple[Per, ...] = ("player", "rank", "drawn player", "row")

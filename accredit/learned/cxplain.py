@@ -20,7 +20,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, Procedure, Selection
+from accredit.core import BoolArray, FloatArray, IntArray, Procedure, Selection
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write

@@ -14,7 +14,8 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from accredit.core import InvalidInput, needs
+from accredit.checks import needs
+from accredit.errors import InvalidInput
 from accredit.learned.inputs import Inputs, Pixels, Words
 from accredit.learned.networks import LOWEST, spread
 

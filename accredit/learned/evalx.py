@@ -16,7 +16,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_answers, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write

@@ -20,8 +20,10 @@ from scipy.special import ndtri
 from torch import nn
 
 from accredit import defaults
-from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray, InvalidInput, real_number
+from accredit.checks import real_number
+from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray
 from accredit.core.estimate import check_level
+from accredit.errors import InvalidInput
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrate, rows_needed
 from accredit.learned.folders import DAMAGE, read, tensors, write

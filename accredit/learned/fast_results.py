@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, InvalidInput, Known, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Attributions, Known, Precision, Procedure
 from accredit.core.notes import check_notes
-from accredit.explanation.row_answers import Answer
+from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
-from accredit.explanation.table import TableExplanation
-from accredit.explanation.tables import explanation_of
 from accredit.learned.fast import CLAIMS, TOLERANCE, FastShapley, Values, fit_fast
 from accredit.learned.input_sets import InputFamily, RowFamily
+from accredit.rows.credit import Answer
+from accredit.rows.explain import explanation_of
+from accredit.rows.result import TableExplanation
 
 METHOD = "fast-shapley"
 NAMED = 5  # rows that are named in a note

@@ -15,9 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from accredit.core import InvalidInput, needs, shown
-from accredit.core.files import put, read_bytes, read_json_object
-from accredit.core.json_data import plain
+from accredit.checks import needs, shown
+from accredit.checks.files import put, read_bytes, read_json_object
+from accredit.checks.json_data import plain
+from accredit.errors import InvalidInput
 
 FORMAT = 1
 DAMAGE = (KeyError, TypeError, AttributeError, ArithmeticError)  # what settings of the wrong types raise

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, Procedure, Selection
+from accredit.core import BoolArray, FloatArray, Procedure, Selection
+from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array, Inputs, Pixels, Words, one_input
 from accredit.learned.masks import check_k, top
 from accredit.learned.networks import text_span

@@ -12,16 +12,17 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, IntArray, InvalidInput, Known
+from accredit.core import Attribution, FloatArray, IntArray, Known
+from accredit.errors import InvalidInput
 from accredit.explanation.loading import subject_of
-from accredit.explanation.row_answers import Asked, answer_rows
 from accredit.explanation.subject import Subject
-from accredit.explanation.tables import question
-from accredit.games.rows import row_game
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import Reference
 from accredit.learned.valuers import Seen
 from accredit.methods import find
+from accredit.rows.credit import Asked, answer_rows
+from accredit.rows.explain import question
+from accredit.rows.game import row_game
 from accredit.store.fingerprint import fingerprint
 from accredit.trees.separable import mixtures
 

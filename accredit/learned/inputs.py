@@ -12,17 +12,10 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import (
-    BoolArray,
-    FloatArray,
-    InvalidInput,
-    check_names,
-    distinct_names,
-    real_number,
-    real_numbers,
-    whole_number,
-)
+from accredit.checks import real_number, real_numbers, whole_number
+from accredit.core import BoolArray, FloatArray, check_names, distinct_names
 from accredit.core.statistics import units
+from accredit.errors import InvalidInput
 from accredit.learned.masks import check_mask
 
 Array = npt.NDArray[Any]

@@ -10,7 +10,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, Procedure, Selection
+from accredit.core import BoolArray, FloatArray, Procedure, Selection
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of
 from accredit.learned.inputs import Array, Inputs, one_input
 from accredit.learned.masks import check_k, top

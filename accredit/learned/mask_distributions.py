@@ -16,7 +16,7 @@ from typing import Any, Protocol, final
 import torch
 from torch import Tensor
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.networks import LOWEST
 
 Loss = Callable[[Tensor], Tensor]  # masks (N, n) -> losses (N,)

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, real_numbers, whole_number
+from accredit.checks import real_numbers, whole_number
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 
 
 def check_k(k: Any, players: int) -> int:

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from accredit.core import InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array, Inputs, Pixels, Tabular, Words, whole
 from accredit.models.precision import check_precision

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from accredit.core import InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput
 from accredit.learned.cxplain import CXPlain
 from accredit.learned.inputs import Inputs, Pixels, Words, whole
 from accredit.learned.mask_distributions import Bernoulli, DrawnTopK, RelaxedTopK

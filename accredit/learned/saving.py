@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from accredit.core import InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput
 from accredit.learned import cxplain
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.folders import DAMAGE, describe, read, tensors

@@ -18,7 +18,7 @@ from typing import Any, Protocol, final
 import torch
 from torch import Tensor, nn
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.mask_distributions import Draw, MaskLaw, law_from, law_settings
 from accredit.learned.stages import Batch, Stage, Training, choose_players, descend, surprise
 from accredit.learned.weighting import MaskLabels

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.core import InvalidInput
-from accredit.core.arguments import check_fields
+from accredit.checks.arguments import check_fields
+from accredit.errors import InvalidInput
 from accredit.learned.epochs import Weights, finite, restore, snapshot, train
 from accredit.learned.epochs import batches as in_order
 from accredit.learned.inputs import whole

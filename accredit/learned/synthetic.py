@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 
 COLUMNS = 10
 CHOSEN = {"xor": 2, "orange skin": 4, "additive": 4, "switch": 5}  # telling columns per row

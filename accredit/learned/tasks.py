@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, FloatArray, InvalidInput, Precision, Procedure
+from accredit.checks.files import read_bytes
+from accredit.core import Attribution, FloatArray, Precision, Procedure
 from accredit.core.claims import no_division
-from accredit.core.files import read_bytes
+from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
 from accredit.learned.black_boxes import BlackBox, answers_of, numbers_of, row_black_box
 from accredit.learned.cxplain import CXPlain
@@ -45,7 +46,7 @@ class Task:
 
 def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs | None = None) -> Task:
     """Rows of a data frame and the classifier in a file. `like` are the inputs of a trained explainer."""
-    from accredit.games.rows import numeric
+    from accredit.rows.game import numeric
 
     columns = tuple(map(str, frame.columns))
     _of_kind(like, Tabular, "rows")

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, Procedure, Selection
+from accredit.core import BoolArray, FloatArray, Procedure, Selection
 from accredit.core.statistics import units
+from accredit.errors import InvalidInput
 from accredit.learned.batches import asked, rows_of
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.encoders import Encoder

@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.learned.epochs import Ending, batches, downhill, finite, train
 from accredit.learned.inputs import SEEDS, Array, whole
 from accredit.learned.networks import Windows

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput
 
 
 class MaskLabels(nn.Module):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from accredit.core.lazy import lazy
+from accredit.checks.lazy import lazy
 
 if TYPE_CHECKING:
-    from accredit.models.answering import AnsweringModel, as_answering_model
     from accredit.models.arrays import ArrayModel, as_array_model
     from accredit.models.encoded import Encoded
     from accredit.models.heads import read_model, similarity_model, span_model, token_label_model
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 warnings.filterwarnings("ignore", message="IProgress not found")
 
 _HOME = {
-    "AnsweringModel": "answering", "as_answering_model": "answering",
     "ArrayModel": "arrays", "as_array_model": "arrays",
     "Encoded": "encoded", "Partition": "partition",
     "read_model": "heads", "similarity_model": "heads", "span_model": "heads", "token_label_model": "heads",
@@ -35,7 +33,6 @@ _HOME = {
 }  # fmt: skip
 
 __all__ = [
-    "AnsweringModel",
     "ArrayModel",
     "Encoded",
     "ImageModel",
@@ -44,7 +41,6 @@ __all__ = [
     "Preparation",
     "StringModel",
     "TextModel",
-    "as_answering_model",
     "as_array_model",
     "as_image_model",
     "as_string_model",

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from accredit.core import InvalidInput
-from accredit.core.files import read_json_object
+from accredit.checks.files import read_json_object
+from accredit.errors import InvalidInput
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 PREFIX = "base_model.model."  # before the name of every layer

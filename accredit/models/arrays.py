@@ -7,8 +7,10 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import AccreditError, BadPayoff, FloatArray, InvalidInput, real_numbers
-from accredit.core.arguments import check_arguments
+from accredit.checks import real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.core import FloatArray
+from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.models.labels import choose_output
 from accredit.models.payoffs import Law
 

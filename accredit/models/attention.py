@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.models.state import quiet, still
 
 ROW_SUM_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4}  # half precision: 2e-2

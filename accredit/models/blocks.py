@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 
 def blocks_of(module: torch.nn.Module) -> list[torch.nn.Module]:

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 Category = list[Any] | None  # the categories of a column in the order of their codes
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from accredit.core import BoolArray, IntArray, InvalidInput
+from accredit.core import BoolArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.models.partition import Partition, partition_by, partition_of
 
 UNITS = ("token", "word", "sentence")
 JOINERS = "\u200d\ufe0e\ufe0f"  # they tie emoji together, and belong to the one before them
+SHOWN_SPACE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "⏎"}
 LONGEST_WORD = 1_000_000  # characters without a space between them
 OF_PAIR = "(pair)"  # follows the name of a player of the second text whose namesake is in the first
 
@@ -176,3 +178,12 @@ def check_words(text: str, name: str) -> None:
     """Refuse a word that no tokenizer gets through: some look at each of its characters many times over, or give up midway."""
     if len(text) > LONGEST_WORD and (longest := max(map(len, text.split()))) > LONGEST_WORD:
         raise InvalidInput(f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it")
+
+
+def visible(piece: str) -> str:
+    """A token as a reader sees it: without the space before it, and white space alone as a sign.
+
+    >>> visible(" Rome"), visible("\\n\\n"), visible("")
+    ('Rome', '⏎⏎', '∅')
+    """
+    return piece.strip() or "".join(SHOWN_SPACE.get(c, c) for c in piece) or "∅"

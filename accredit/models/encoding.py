@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, IntArray, InvalidInput
-from accredit.models.encoded import Encoded, check_words, sentence_spans, units_of_each, word_spans
-from accredit.models.prompt import visible
+from accredit.core import BoolArray, IntArray
+from accredit.errors import InvalidInput
+from accredit.models.encoded import Encoded, check_words, sentence_spans, units_of_each, visible, word_spans
 
 if TYPE_CHECKING:
     from accredit.models.text import TextModel

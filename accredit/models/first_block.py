@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.blocks import blocks_of
 
 

@@ -13,9 +13,9 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from accredit.core import InvalidInput
-from accredit.core.files import kind_of, read_json_object
-from accredit.core.json_data import read_json
+from accredit.checks.files import kind_of, read_json_object
+from accredit.checks.json_data import read_json
+from accredit.errors import InvalidInput
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 SETTINGS = 16 << 20  # bytes of a JSON file of settings

@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 import torch
 
-from accredit.core import InvalidInput, check_names, whole_number
-from accredit.core.arguments import check_arguments
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.core import check_names
+from accredit.errors import InvalidInput
 from accredit.models.labels import label_of
 from accredit.models.payoffs import Law
 from accredit.models.text import Head, TextModel, TokenBatch, as_text_model

@@ -13,8 +13,10 @@ import numpy.typing as npt
 import torch
 
 from accredit import defaults
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, as_array
-from accredit.core.arguments import check_arguments
+from accredit.checks import as_array
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.models import attention
 from accredit.models.arrays import tensor_of
 from accredit.models.labels import choose_output, label_of, law_of

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from accredit.core import FloatArray, InvalidInput, whole_number
+from accredit.checks import whole_number
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.models.payoffs import Law
 
 

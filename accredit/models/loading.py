@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from accredit.core import InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput
 from accredit.models.adapters import attach, is_adapter, settings_of
 from accredit.models.folders import check_model_size, model_config
 from accredit.models.folders import settings as settings_in

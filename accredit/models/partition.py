@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, distinct_names
+from accredit.checks.numbers import whole_number
+from accredit.core import BoolArray, FloatArray, IntArray, distinct_names
 from accredit.core.game import check_groups
-from accredit.core.numbers import whole_number
+from accredit.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from accredit.core import BadPayoff, FloatArray, InvalidInput
-from accredit.core.numbers import real_numbers, shown
+from accredit.checks.numbers import real_numbers, shown
+from accredit.core import FloatArray
 from accredit.core.rounding import blur, power_of_two, precision_of
+from accredit.errors import BadPayoff, InvalidInput
 
 PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
 OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import IntArray, InvalidInput, needs
-from accredit.core.arrays import read_arrays
+from accredit.checks import needs
+from accredit.checks.arrays import read_arrays
+from accredit.core import IntArray
+from accredit.errors import InvalidInput
 
 LARGEST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")  # read by Pillow itself, without other programs

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import IntArray, InvalidInput, as_array, real_number
+from accredit.checks import as_array, real_number
+from accredit.core import IntArray
+from accredit.errors import InvalidInput
 from accredit.models.partition import Partition, partition_by
 from accredit.models.preparation import Preparation
 from accredit.models.superpixels import superpixels

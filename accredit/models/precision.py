@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import torch

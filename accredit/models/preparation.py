@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import IntArray, InvalidInput
+from accredit.core import IntArray
+from accredit.errors import InvalidInput
 from accredit.models.pictures import Photo, array_photo, photo_of
 
 ALIKE = 0.1  # by how much prepared values may differ, where white and black are about 4 apart: other ways to round

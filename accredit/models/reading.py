@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import FloatArray, InvalidInput, real_numbers
+from accredit.checks import real_numbers
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.models.attention import (
     FIELDS,
     ROW_SUM_TOLERANCE,

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, FloatArray, InvalidInput, needs
-from accredit.core.files import check_is_file
+from accredit.checks import needs
+from accredit.checks.files import check_is_file
+from accredit.core import FloatArray
+from accredit.errors import AccreditError, InvalidInput
 from accredit.models.rows import RowModel, as_row_model
 
 PICKLED = (".pkl", ".pickle", ".joblib", ".dill")

@@ -9,8 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BadPayoff, FloatArray, IntArray, InvalidInput, plugins, real_numbers
-from accredit.core.numbers import shown
+from accredit.checks import real_numbers
+from accredit.checks.numbers import shown
+from accredit.core import FloatArray, IntArray, plugins
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs, two_sided
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
 

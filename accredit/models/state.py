@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from accredit.core import BadPayoff
+from accredit.errors import BadPayoff
 from accredit.models.precision import check_precision
 
 

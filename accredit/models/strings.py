@@ -6,8 +6,9 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, check_names
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import FloatArray, check_names
+from accredit.errors import InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.encoded import Encoded, number_tokens, sentence_spans, word_spans
 from accredit.models.payoffs import Law

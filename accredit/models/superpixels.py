@@ -15,7 +15,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from accredit.core import FloatArray, IntArray, InvalidInput
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 
 ROUNDS = 10  # of clustering; more change little
 COMPACT = 10.0  # steps of CIELAB colour that weigh as much as the side of one cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 Task = Literal["classify", "fill", "continue", "translate"]
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 import torch
 
 from accredit import defaults
-from accredit.core import AccreditError, BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import AccreditError, InvalidInput
 from accredit.models import attention
 from accredit.models.encoded import Encoded
 from accredit.models.encoding import Text, encode_text
@@ -394,7 +395,7 @@ def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -
     >>> as_text_model(builtin.load_text()[0])
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: BertForSequenceClassification came without a tokenizer; write ...
+    accredit.errors.InvalidInput: BertForSequenceClassification came without a tokenizer; write ...
     """
     if isinstance(model, TextModel):
         return model

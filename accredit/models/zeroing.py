@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.models.attention import attention_kernel, check_same
 from accredit.models.blocks import blocks_of, decoder_blocks_of
 from accredit.models.state import still

@@ -1,6 +1,6 @@
 """Attention that smuggles the label: classifiers with attention, the cures against shortcuts, and a world known exactly."""
 
-from accredit.core.lazy import lazy
+from accredit.checks.lazy import lazy
 
 HOMES = {
     "AttentionClassifier": "accredit.shortcuts.models",

@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 from accredit.learned.epochs import NotFinite
 from accredit.learned.weighting import MaskLabels, rmsprop
 from accredit.shortcuts.models import AttentionClassifier, AttentionData

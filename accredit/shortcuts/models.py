@@ -17,9 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.core import FloatArray, InvalidInput, as_array
-from accredit.core.files import put, read_json_object
-from accredit.core.numbers import finite_numbers, truths
+from accredit.checks import as_array
+from accredit.checks.files import put, read_json_object
+from accredit.checks.numbers import finite_numbers, truths
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 
 FORMAT = 1
 PREDICT_ROWS = 4096
@@ -34,7 +36,7 @@ class AttentionShape:
     >>> AttentionShape(width=0, query=30)
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: AttentionShape(width=0, query=30, classes=2, encoder='pooling', ...
+    accredit.errors.InvalidInput: AttentionShape(width=0, query=30, classes=2, encoder='pooling', ...
     """
 
     width: int  # numbers in a token vector

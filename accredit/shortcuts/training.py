@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.epochs import Ending, NotFinite, batches, finite, train
 from accredit.learned.weighting import effective_sample_size
 from accredit.shortcuts.cures import Cure, MaskNeutral, Passed, Stage

@@ -18,8 +18,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.coalitions import from_index, to_index
+from accredit.errors import InvalidInput
 
 MOST_FEATURES = 6
 

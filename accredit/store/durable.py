@@ -9,12 +9,14 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from accredit.core import BadPayoff, BoolArray, FloatArray, Game, Games, real_numbers, write_coalition
-from accredit.core.arguments import check_arguments
+from accredit.checks import real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import check_seed, check_text, whole_number
+from accredit.core import BoolArray, FloatArray, Game, Games, write_coalition
 from accredit.core.coalitions import keys, unique
 from accredit.core.multi_target import Predicting
-from accredit.core.numbers import check_seed, check_text, whole_number
 from accredit.core.rounding import blur_of
+from accredit.errors import BadPayoff
 from accredit.store.entries import Entry
 from accredit.store.executors import Crew, Executor, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint, fingerprint_of

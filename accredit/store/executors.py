@@ -26,10 +26,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import AccreditError, BadPayoff, BoolArray, FloatArray, Game, InvalidInput, needs, real_numbers
+from accredit.checks import needs, real_numbers
+from accredit.core import BoolArray, FloatArray, Game
 from accredit.core.coalitions import pack, unpack
 from accredit.core.multi_target import Predicting, retrain
 from accredit.core.threads import one_thread_for_good
+from accredit.errors import AccreditError, BadPayoff, InvalidInput
 
 CONNECT_SECONDS = 10.0
 TALKATIVE = ("distributed", "tornado", "asyncio")  # each reports a lost connection by itself, in many lines

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import InvalidInput
+from accredit.checks.files import put
+from accredit.checks.json_data import cell
 from accredit.core.coalitions import unpack
-from accredit.core.files import put
-from accredit.core.json_data import cell
+from accredit.errors import InvalidInput
 from accredit.store.journal import Journal
 
 COLUMNS = ("game", "coalition", "seed", "status", "value", "seconds", "attempts", "problem")

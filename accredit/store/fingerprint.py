@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import InvalidInput
 from accredit.core.version import __version__
+from accredit.errors import InvalidInput
 
 DIGEST_BYTES = 16
 FED = (  # what an object has that is fed by more than its attributes

@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import AccreditError, InvalidInput, needs
-from accredit.core.files import check_is_file
-from accredit.core.tables import Sheet, ending, is_table, read_sheet
+from accredit.checks import needs
+from accredit.checks.files import check_is_file
+from accredit.checks.tables import Sheet, ending, is_table, read_sheet
+from accredit.errors import AccreditError, InvalidInput
 
 if TYPE_CHECKING:
     import pandas

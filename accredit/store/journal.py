@@ -21,10 +21,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from accredit.core import Attribution, InvalidInput
-from accredit.core.arguments import check_arguments
-from accredit.core.files import as_path, check_is_file
-from accredit.core.json_data import read_json
+from accredit.checks.arguments import check_arguments
+from accredit.checks.files import as_path, check_is_file
+from accredit.checks.json_data import read_json
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
 from accredit.store.entries import Entry, as_bytes, as_outputs, fingerprint, proof
 from accredit.store.fingerprint import Fingerprint
 from accredit.store.journal_file import JournalError, JournalFile

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from accredit.core import AccreditError
-from accredit.core.files import check_writable
+from accredit.checks.files import check_writable
+from accredit.errors import AccreditError
 from accredit.store.results_cache import BUSY_SECONDS, use_wal
 
 FORMAT = 2

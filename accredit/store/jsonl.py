@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 
 def read_finished_lines(out: Path, belongs: Callable[[int, dict[str, Any]], bool], differs: str) -> int:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import Attribution, InvalidInput, Selection, needs
-from accredit.core.arguments import check_arguments
-from accredit.core.files import as_path, check_is_file, check_writable, put, read_bytes, read_text
-from accredit.core.numbers import as_array, check_text
+from accredit.checks import needs
+from accredit.checks.arguments import check_arguments
+from accredit.checks.files import as_path, check_is_file, check_writable, put, read_bytes, read_text
+from accredit.checks.numbers import as_array, check_text
+from accredit.core import Attribution, Selection
+from accredit.errors import InvalidInput
 
 ARRAYS = 4 << 30  # bytes of arrays beside a result
 

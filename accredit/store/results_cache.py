@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from accredit.core import InvalidInput
-from accredit.core.files import check_writable
+from accredit.checks.files import check_writable
+from accredit.errors import InvalidInput
 
 BUSY_SECONDS = 60.0  # how long one writer waits for another
 SCHEMA = "CREATE TABLE IF NOT EXISTS finished (digest TEXT PRIMARY KEY, key TEXT NOT NULL, result TEXT NOT NULL)"

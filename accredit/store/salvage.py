@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from accredit.core import InvalidInput
-from accredit.core.files import check_is_file, check_writable
+from accredit.checks.files import check_is_file, check_writable
+from accredit.errors import InvalidInput
 from accredit.store.entries import Entry, as_outputs, proof
 from accredit.store.journal import Journal, proof_of_game
 from accredit.store.journal_file import PAGE_BYTES, JournalError

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from accredit.core import AccreditError, InvalidInput, needs
+from accredit.checks import needs
+from accredit.errors import AccreditError, InvalidInput
 
 Submit = Callable[..., Any]  # (function, *arguments) -> future
 

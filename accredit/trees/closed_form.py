@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import as_array
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import as_array
+from accredit.core import FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_weight
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import as_array, real_numbers, shown
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import as_array, real_numbers, shown
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput
 from accredit.trees.blocks import Blocks
 from accredit.trees.forest import Forest
 from accredit.trees.masks import mask_credit

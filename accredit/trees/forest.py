@@ -13,7 +13,9 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, real_numbers
+from accredit.checks import real_numbers
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput
 
 ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
 FEW_NODES = 128  # of a tree, on average, up to which all of them are tried for a few rows

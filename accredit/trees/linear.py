@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 
 CHECKED = 1000  # rows that are compared with the model's own output
 

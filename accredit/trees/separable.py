@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import as_array, real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import as_array, real_numbers
+from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput
 
 FEW = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
 TRIALS = 256  # mixtures that are tried

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, TooManyPlayers
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import TooManyPlayers
 
 PENALTIES = np.geomspace(1e-2, 1e3, 26)  # of the mean eigenvalue
 COLUMNS = 1000  # rows of the data that are turned into numbers at a time

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import (
     Attribution,
     BoolArray,
@@ -23,16 +24,15 @@ from accredit.core import (
     Games,
     Holds,
     IntArray,
-    InvalidInput,
     Precision,
     Procedure,
     every_payoff,
     payoffs,
 )
-from accredit.core.arguments import check_arguments
 from accredit.core.game import check_coalitions, check_names, check_players
 from accredit.core.multi_target import Predicting, retrain
 from accredit.core.statistics import units
+from accredit.errors import InvalidInput
 from accredit.valuation.datamodel_ridge import MEMORY, check_memory, ridge
 from accredit.valuation.harmonics import harmonic_facts
 from accredit.valuation.subsets import random_subsets

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Game, InvalidInput, NotConverged, TooManyPlayers
+from accredit.core import Attribution, Game
+from accredit.errors import InvalidInput, NotConverged, TooManyPlayers
 from accredit.values.shapley import shapley
 
 PILOT = 130  # trainings: nobody, everybody and 64 pairs of coalitions

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import BoolArray, Estimate, FloatArray, Game, InvalidInput, payoffs, whole_number
-from accredit.core.arguments import check_arguments
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, Estimate, FloatArray, Game, payoffs
 from accredit.core.multi_target import Predicting, retrain
 from accredit.core.statistics import alike
+from accredit.errors import InvalidInput
 from accredit.valuation.subsets import random_subsets
 
 LEAST, MOST = 20, 2000  # subsets; of more than these the first are read, since all pairs of them are looked at

@@ -25,19 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import (
-    Attribution,
-    BoolArray,
-    Claim,
-    FloatArray,
-    Holds,
-    IntArray,
-    InvalidInput,
-    Precision,
-    Procedure,
-    whole_number,
-)
-from accredit.core.arguments import check_arguments
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
+from accredit.errors import InvalidInput
 from accredit.store import Executor
 from accredit.valuation.knn_order import Distances, Ties, all_by_distance, nearest_few
 from accredit.valuation.knn_spread import spread_over_tests

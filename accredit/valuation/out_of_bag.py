@@ -13,19 +13,10 @@ from statistics import NormalDist
 import numpy as np
 
 from accredit import defaults
-from accredit.core import (
-    Attribution,
-    Claim,
-    FloatArray,
-    Holds,
-    InvalidInput,
-    Precision,
-    Procedure,
-    check_seed,
-    needs,
-    whole_number,
-)
-from accredit.core.arguments import check_arguments
+from accredit.checks import check_seed, needs, whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
+from accredit.errors import InvalidInput
 from accredit.valuation.split import Split
 
 LEAST_VOTES = 2  # below this a row has no spread, hence no interval

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, needs, shown
-from accredit.core.arguments import check_arguments
+from accredit.checks import needs, shown
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 from accredit.valuation.scores import log_odds
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility

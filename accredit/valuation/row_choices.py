@@ -8,8 +8,9 @@ from typing import Any, final
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, InvalidInput, check_groups, player_index
+from accredit.core import FloatArray, IntArray, check_groups, player_index
 from accredit.core.choices import Choosing
+from accredit.errors import InvalidInput
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.split import Split
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.valuation.split import Split
 
 TIED = 1e-12  # of the largest answer: sums of the same shares in another order differ by less

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import FloatArray, InvalidInput, as_array, check_players, real_numbers
-from accredit.core.arguments import check_arguments
+from accredit.checks import as_array, real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import check_text
+from accredit.core import FloatArray, check_players
 from accredit.core.game import check_names
-from accredit.core.numbers import check_text
+from accredit.errors import InvalidInput
 
 LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core import BoolArray, InvalidInput, check_seed
-from accredit.core.arguments import check_arguments
-from accredit.core.numbers import whole_number
+from accredit.checks import check_seed
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import whole_number
+from accredit.core import BoolArray
+from accredit.errors import InvalidInput
 
 
 @check_arguments

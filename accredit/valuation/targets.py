@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
-from accredit.core.numbers import shown
+from accredit.checks.numbers import shown
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.valuation.split import LARGEST, is_number
 
 MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class

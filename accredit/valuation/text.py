@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput, needs
+from accredit.checks import needs
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 
 BATCH = 32
 BUILTIN = "builtin"  # names the encoder that comes with accredit

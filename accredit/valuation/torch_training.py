@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, InvalidInput, NotConverged, needs
-from accredit.core.arguments import check_fields
+from accredit.checks import needs
+from accredit.checks.arguments import check_fields
+from accredit.core import BoolArray, FloatArray
+from accredit.errors import InvalidInput, NotConverged
 from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from accredit.checks.lazy import lazy
 from accredit.core import Interactions
-from accredit.core.lazy import lazy
 from accredit.values.alternatives import bolger
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.cubes import CubeGame, Cubes

@@ -14,19 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit import defaults
-from accredit.core import (
-    Attribution,
-    Claim,
-    Game,
-    Holds,
-    InvalidInput,
-    Precision,
-    Procedure,
-    check_seed,
-    payoffs,
-    whole_number,
-)
-from accredit.core.arguments import check_fields
+from accredit.checks import check_seed, whole_number
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, Claim, Game, Holds, Precision, Procedure, payoffs
+from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.lasso import gram, lasso
 from accredit.values.lime import fit_of

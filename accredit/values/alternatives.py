@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, InvalidInput, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
+from accredit.errors import InvalidInput
 from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_from_table

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision, Procedure
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure
+from accredit.errors import InvalidInput
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly, in_closed_form

@@ -13,17 +13,10 @@ from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from accredit.core import (
-    BoolArray,
-    FloatArray,
-    Game,
-    InvalidInput,
-    check_players,
-    coalition_of,
-    write_coalition,
-)
+from accredit.checks.numbers import finite_numbers, real_number, shown, truths
+from accredit.core import BoolArray, FloatArray, Game, check_players, coalition_of, write_coalition
 from accredit.core.game import check_finite
-from accredit.core.numbers import finite_numbers, real_number, shown, truths
+from accredit.errors import InvalidInput
 from accredit.values.semivalue_rules import Semivalue
 
 CELLS = 1 << 22  # coalitions × cubes of one product

@@ -16,8 +16,9 @@ from math import ceil
 
 import numpy as np
 
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, InvalidInput, NotConverged, Procedure
-from accredit.core.arguments import check_fields
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Procedure
+from accredit.errors import InvalidInput, NotConverged
 from accredit.values.control_variate import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments

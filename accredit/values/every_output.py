@@ -13,11 +13,12 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from accredit.core import AccreditError, Attribution, Attributions, Game, Games, check_game
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Attributions, Game, Games, check_game
 from accredit.core.attributions import gather
 from accredit.core.games import Record
 from accredit.core.rounding import blur_of
+from accredit.errors import AccreditError
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")

@@ -7,20 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit import defaults
-from accredit.core import (
-    Attribution,
-    Claim,
-    FloatArray,
-    Game,
-    Holds,
-    Precision,
-    Procedure,
-    Tabulated,
-    TooManyPlayers,
-    payoffs,
-    tabulate,
-)
-from accredit.core.arguments import check_fields
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, Tabulated, payoffs, tabulate
+from accredit.errors import TooManyPlayers
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
 from accredit.values.semivalue_rules import SHAPLEY, Semivalue

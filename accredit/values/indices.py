@@ -18,8 +18,10 @@ from fractions import Fraction
 from functools import cache
 from math import comb
 
-from accredit.core import Claim, Holds, InvalidInput, whole_number
-from accredit.core.suggestions import did_you_mean
+from accredit.checks import whole_number
+from accredit.checks.suggestions import did_you_mean
+from accredit.core import Claim, Holds
+from accredit.errors import InvalidInput
 
 Weight = Callable[[int, int, int], Fraction]  # |S|, |T|, order -> w; |S| ≥ |T|
 

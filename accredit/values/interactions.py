@@ -20,10 +20,8 @@ from accredit.core import (
     Game,
     Holds,
     Interactions,
-    InvalidInput,
     Precision,
     Tabulated,
-    TooManyPlayers,
     coalition_of,
     endpoints,
     payoffs,
@@ -31,6 +29,7 @@ from accredit.core import (
 )
 from accredit.core.coalitions import CHUNK_BYTES, as_rows, members_of_size
 from accredit.core.game import TABLE_LIMIT
+from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.values.cubes import Cubed, cube_credit, cube_ends, cube_pairs
 from accredit.values.every_output import every_output
 from accredit.values.indices import INDICES, Index, check_order, index_of

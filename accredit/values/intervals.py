@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
 from accredit.core.rounding import SINGLE, blur, blur_of
+from accredit.errors import InvalidInput
 
 UNSTATED = 8 * SINGLE  # of the spread of payoffs: what rounding may make of them where their game does not say
 FIRST_LOOK = 64  # draws before the first look; Student t on fewer is not to be trusted with skewed scores

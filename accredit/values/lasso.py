@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import FloatArray, IntArray, NotConverged
+from accredit.core import FloatArray, IntArray
+from accredit.errors import NotConverged
 
 CHECK = 10  # steps between checks of the gap
 

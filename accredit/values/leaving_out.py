@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, Game, Known, payoffs, tabulate
-from accredit.core.arguments import check_arguments
 from accredit.core.coalitions import from_index
 from accredit.values.exact import exactly, leave_one_out
 from accredit.values.interactions import mobius_from_table

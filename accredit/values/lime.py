@@ -15,22 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit import defaults
-from accredit.core import (
-    Attribution,
-    BoolArray,
-    Claim,
-    FloatArray,
-    Game,
-    Holds,
-    InvalidInput,
-    Precision,
-    Procedure,
-    check_seed,
-    optional_whole,
-    payoffs,
-    whole_number,
-)
-from accredit.core.arguments import check_fields
+from accredit.checks import check_seed, optional_whole, whole_number
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Precision, Procedure, payoffs
+from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import blur_between
 

@@ -20,20 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import (
-    Attribution,
-    Claim,
-    FloatArray,
-    Game,
-    Holds,
-    InvalidInput,
-    NotConverged,
-    Precision,
-    Procedure,
-    TooManyPlayers,
-    tabulate,
-)
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, tabulate
 from accredit.core.coalitions import from_index
+from accredit.errors import InvalidInput, NotConverged, TooManyPlayers
 from accredit.values.every_output import every_output
 
 LIMIT = 15  # players: programs of 2^15 rows

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Procedure
-from accredit.core.arguments import check_fields
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.sampling import (

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
+from accredit.checks import check_seed, optional_whole, shown, whole_number
 from accredit.core import (
     Attribution,
     BoolArray,
@@ -20,21 +21,16 @@ from accredit.core import (
     FloatArray,
     Game,
     Holds,
-    InvalidInput,
     Precision,
     Procedure,
     Tabulated,
-    TooManyPlayers,
-    check_seed,
     endpoints,
-    optional_whole,
     payoffs,
     player_index,
-    shown,
-    whole_number,
 )
 from accredit.core.coalitions import from_index, unique
 from accredit.core.game import as_name
+from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.values.every_output import every_output
 from accredit.values.sampling import check_spread
 from accredit.values.semivalues import banzhaf_weights, shapley_weights

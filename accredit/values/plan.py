@@ -7,8 +7,9 @@ from math import ceil, log
 from numbers import Real
 from typing import Literal
 
-from accredit.core import InvalidInput, whole_number
-from accredit.core.arguments import check_arguments
+from accredit.checks import whole_number
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, InvalidInput, Precision, Procedure
-from accredit.core.arguments import check_fields
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure
+from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS
 from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, check, known_whole

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Coalition, Game, Interactions, InvalidInput, player_index, tabulate
-from accredit.core.json_data import plain, round_off
+from accredit.checks.json_data import plain, round_off
+from accredit.core import Attribution, Coalition, Game, Interactions, player_index, tabulate
+from accredit.errors import InvalidInput
 from accredit.methods import find
 from accredit.values.interactions import (
     best_subsets,

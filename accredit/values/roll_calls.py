@@ -18,9 +18,10 @@ from math import prod
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Claim, FloatArray, Holds, InvalidInput, Precision, Procedure
-from accredit.core.arguments import check_arguments
+from accredit.checks.arguments import check_arguments
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
+from accredit.errors import InvalidInput
 from accredit.values.intervals import Moments, Seen
 from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_from_table

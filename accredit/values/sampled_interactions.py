@@ -14,19 +14,10 @@ from math import comb
 
 import numpy as np
 
-from accredit.core import (
-    Claim,
-    Coalition,
-    FloatArray,
-    Game,
-    Holds,
-    IntArray,
-    Interactions,
-    Precision,
-    TooManyPlayers,
-    check_seed,
-)
+from accredit.checks import check_seed
+from accredit.core import Claim, Coalition, FloatArray, Game, Holds, IntArray, Interactions, Precision
 from accredit.core.coalitions import members_of_size, unpack
+from accredit.errors import TooManyPlayers
 from accredit.values.control_variate import FOLDS
 from accredit.values.indices import Index
 from accredit.values.intervals import Confidence, Moments, student_t, unseen_chance

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accredit.checks.arguments import check_fields
+from accredit.checks.numbers import finite_numbers
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds
-from accredit.core.arguments import check_fields
-from accredit.core.numbers import finite_numbers
 from accredit.values.control_variate import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
 from accredit.values.sampling import Sampled, check, in_expectation, linearity

@@ -15,23 +15,11 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import (
-    Attribution,
-    BadPayoff,
-    BoolArray,
-    Claim,
-    FloatArray,
-    Game,
-    Holds,
-    InvalidInput,
-    Precision,
-    Procedure,
-    check_seed,
-    optional_whole,
-    payoffs,
-)
+from accredit.checks import check_seed, optional_whole
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Precision, Procedure, payoffs
 from accredit.core.estimate import Known
 from accredit.core.rounding import blur_of
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.values.exact import semivalue_claims
 from accredit.values.intervals import (
     FIRST_LOOK,

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.values.semivalues import (
     banzhaf_weights,
     beta_law,

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
-from accredit.core.errors import InvalidInput
-from accredit.core.numbers import real_numbers
+from accredit.checks.numbers import FloatArray, real_numbers
+from accredit.errors import InvalidInput
 
 
 def shapley_weights(n: int) -> FloatArray:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from accredit import defaults
-from accredit.core import Attribution, Game, InvalidInput, check_seed, optional_whole
+from accredit.checks import check_seed, optional_whole
+from accredit.core import Attribution, Game
 from accredit.core.estimate import check_level
+from accredit.errors import InvalidInput
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly

@@ -12,9 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core import Attribution, Game, InvalidInput
-from accredit.core.arguments import check_fields
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, Game
 from accredit.core.notebook import in_notebook
+from accredit.errors import InvalidInput
 
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
 
@@ -44,7 +45,7 @@ class Stop:
     >>> Stop()
     Traceback (most recent call last):
         ...
-    accredit.core.errors.InvalidInput: no stopping rule is given; write for example budget=1000, seconds=10 or ...
+    accredit.errors.InvalidInput: no stopping rule is given; write for example budget=1000, seconds=10 or ...
     """
 
     budget: int | None = None

@@ -7,20 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import (
-    Attribution,
-    Claim,
-    FloatArray,
-    Game,
-    Holds,
-    InvalidInput,
-    Precision,
-    Procedure,
-    check_seed,
-    endpoints,
-    payoffs,
-)
-from accredit.core.arguments import check_fields
+from accredit.checks import check_seed
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, endpoints, payoffs
+from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.orders import random_places
 from accredit.values.sampling import check_spread

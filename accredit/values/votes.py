@@ -15,7 +15,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core import FloatArray, Game, IntArray, TooManyPlayers
+from accredit.core import FloatArray, Game, IntArray
+from accredit.errors import TooManyPlayers
 
 MOST_WORK = 1 << 34  # numbers written in all
 

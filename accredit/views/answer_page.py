@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation, Said
-from accredit.models.prompt import SHOWN_SPACE
+from accredit.models.encoded import SHOWN_SPACE
 from accredit.views.answer_text import likelihood, reading, worth_words
 from accredit.views.engine import render
 from accredit.views.numbers import between, brief, credit_number, rounding

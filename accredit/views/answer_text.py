@@ -6,8 +6,8 @@ import math
 import textwrap
 from collections.abc import Iterator
 
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution
-from accredit.core.json_data import round_off
 from accredit.explanation.result import WHOLE, Explanation, Said
 from accredit.methods import named
 from accredit.views.columns import printable, short, table

@@ -9,8 +9,8 @@ from typing import Any
 
 from accredit.arena.contest import METRICS, ORACLE, RANDOM
 from accredit.arena.standings import UNITS_ONLY, Standings
+from accredit.checks.json_data import round_off
 from accredit.core import Estimate
-from accredit.core.json_data import round_off
 from accredit.views.columns import printable
 from accredit.views.columns import table as aligned
 from accredit.views.notation import LEGEND, letters

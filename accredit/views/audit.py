@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from accredit.audit.finding import Finding, Findings
-from accredit.core.json_data import round_off
+from accredit.checks.json_data import round_off
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.numbers import BRIEF, estimate, fix, percent

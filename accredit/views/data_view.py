@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from accredit.core import Attribution
-from accredit.valuation.suspects import suspects
+from accredit.training_data.suspects import suspects
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, state
 from accredit.views.numbers import brief, column, ranges

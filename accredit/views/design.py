@@ -15,7 +15,7 @@ import numpy as np
 from accredit.core import Attribution, Claim, Holds, Precision, Procedure
 from accredit.evaluate.data import Curve
 from accredit.explanation.result import FlowPicture
-from accredit.explanation.table import TableExplanation
+from accredit.rows.result import TableExplanation
 from accredit.views.engine import render
 from accredit.views.explanation import SIGNED, UNSIGNED
 from accredit.views.flow import flow_svg

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from accredit.core import AXIOMS, Attribution
-from accredit.core.json_data import round_off
-from accredit.core.notes import NoteKind
+from accredit.checks.json_data import round_off
+from accredit.core import AXIOMS, Attribution, NoteKind
 from accredit.explanation.result import WHOLE, Explanation
-from accredit.models.prompt import visible
+from accredit.models.encoded import visible
 from accredit.views.answer_page import answer_blocks
 from accredit.views.answer_page import headline as answer_headline
 from accredit.views.answer_text import payoff_words

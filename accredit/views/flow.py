@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accredit.checks.json_data import round_off
 from accredit.core import FloatArray
-from accredit.core.json_data import round_off
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
 from accredit.views.numbers import BRIEF

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from accredit.attention import FlowReport
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution, FloatArray, NoteKind
-from accredit.core.json_data import round_off
 from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accredit.checks.arguments import check_arguments
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Interactions, Selection
-from accredit.core.arguments import check_arguments
-from accredit.core.json_data import round_off
 from accredit.explanation.result import Explanation
-from accredit.explanation.table import TableExplanation
+from accredit.rows.result import TableExplanation
 from accredit.values.report import GameReport
 from accredit.views.engine import render
 from accredit.views.explanation import explanation_body, headline

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.valuation.label_result import WrongLabels
-from accredit.valuation.suspects import suspects
+from accredit.labels.result import WrongLabels
+from accredit.training_data.suspects import suspects
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.parts import Who

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import floor, log10
 
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Estimate, Known
-from accredit.core.json_data import round_off
 
 ROUNDING = 1e-6  # of the largest number beside it: what is smaller reads 0
 BRIEF = 3  # digits beside a drawing; a number that stands alone has the four of `rounded`

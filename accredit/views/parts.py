@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution, FloatArray, Interactions
-from accredit.core.json_data import round_off
 from accredit.views.engine import render
 from accredit.views.numbers import column, ranges
 from accredit.views.palette import level

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import Attribution, IntArray, InvalidInput, needs
-from accredit.core.json_data import round_off
+from accredit.checks import needs
+from accredit.checks.json_data import round_off
+from accredit.core import Attribution, IntArray
+from accredit.errors import InvalidInput
 from accredit.explanation.result import PICTURE, Explanation, FlowPicture
-from accredit.models.prompt import visible
+from accredit.models.encoded import visible
 from accredit.views.columns import printable
 from accredit.views.flow import draw
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accredit.core import InvalidInput, shown
+from accredit.checks import shown
+from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation
-from accredit.explanation.table import TableExplanation
+from accredit.rows.result import TableExplanation
 from accredit.views import plot, table_plot
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from accredit.checks.json_data import round_off
 from accredit.core import FloatArray, IntArray
-from accredit.core.json_data import round_off
-from accredit.explanation.table import TableExplanation
+from accredit.rows.result import TableExplanation
 from accredit.views.engine import render
 from accredit.views.interactions import left_out, pair_heat
 from accredit.views.numbers import BRIEF, brief, column

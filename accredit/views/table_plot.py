@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accredit.core import BoolArray, FloatArray, IntArray, InvalidInput, player_index
-from accredit.core.json_data import round_off
-from accredit.explanation.table import Cell, TableExplanation
+from accredit.checks.json_data import round_off
+from accredit.core import BoolArray, FloatArray, IntArray, player_index
+from accredit.errors import InvalidInput
+from accredit.rows.result import Cell, TableExplanation
 from accredit.views.interactions import strongest_players
 from accredit.views.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
 from accredit.views.plot import _axes, _plain, bars

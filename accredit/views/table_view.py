@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from accredit.checks.json_data import round_off
 from accredit.core import Interactions
-from accredit.core.json_data import round_off
-from accredit.explanation.table import Cell, TableExplanation
+from accredit.rows.result import Cell, TableExplanation
 from accredit.views.columns import printable, short, table
 from accredit.views.numbers import between, brief
 from accredit.views.steps import Step, climb, largest

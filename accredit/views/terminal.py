@@ -8,10 +8,10 @@ from typing import TextIO
 
 import numpy as np
 
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution
-from accredit.core.json_data import round_off
 from accredit.explanation.result import Explanation
-from accredit.models.prompt import visible
+from accredit.models.encoded import visible
 from accredit.views.columns import printable, short, width
 from accredit.views.notation import LEGEND, claim_letters
 from accredit.views.numbers import ROUNDING, fix, percent

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from accredit.checks.arguments import check_arguments
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
-from accredit.core.arguments import check_arguments
-from accredit.core.json_data import round_off
 from accredit.explanation.result import Explanation
-from accredit.explanation.table import TableExplanation
+from accredit.rows.result import TableExplanation
 from accredit.values.report import GameReport
 from accredit.views.answer_text import answer_text
 from accredit.views.columns import printable, table

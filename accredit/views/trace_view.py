@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accredit.core.json_data import round_off
-from accredit.valuation.trace import Trace
+from accredit.checks.json_data import round_off
+from accredit.influence.trace import Trace
 from accredit.views.columns import bar as cells
 from accredit.views.columns import printable, width
 from accredit.views.engine import render

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution
-from accredit.core.json_data import round_off
 from accredit.evaluate.data import Curve
+from accredit.training_data.report import DataReport, Valuation
+from accredit.training_data.suspects import MOST, Harmful
 from accredit.valuation.harmonics import READING
-from accredit.valuation.report import DataReport, Valuation
-from accredit.valuation.suspects import MOST, Harmful
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
 from accredit.views.labels_view import labels_body, labels_text, short, state

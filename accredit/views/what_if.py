@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from accredit.core.json_data import round_off
+from accredit.checks.json_data import round_off
 from accredit.explanation.result import Explanation
-from accredit.models.prompt import visible
+from accredit.models.encoded import visible
 from accredit.views.engine import render
 from accredit.views.numbers import brief, fix, percent
 from accredit.views.token_strips import Drawer

@@ -8,8 +8,8 @@ import unicodedata
 import numpy as np
 
 from accredit import defaults
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Coalition, Holds, Interactions, Procedure
-from accredit.core.json_data import round_off
 from accredit.values.multichoice import MULTICHOICE
 from accredit.views.columns import short
 from accredit.views.numbers import ROUNDING, between, part_of, percent

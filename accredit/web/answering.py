@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.explainer import subject_in_prompt
 from accredit.explanation.loading import answering_model

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from accredit.core import AccreditError, InvalidInput
+from accredit.errors import AccreditError, InvalidInput
 from accredit.games import TableGame, read_groups
 from accredit.games.files import read_filled
 from accredit.methods import methods_for

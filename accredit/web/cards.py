@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from accredit.core import AccreditError
+from accredit.errors import AccreditError
 from accredit.methods import Method
 from accredit.views.words import title
 

@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, BoolArray, FloatArray, Game, InvalidInput, Precision, Procedure, no_division
+from accredit.checks.json_data import cell
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Precision, Procedure, no_division
 from accredit.core.coalitions import CHUNK_BYTES, pack, to_index, unique, unpack
-from accredit.core.json_data import cell
+from accredit.errors import InvalidInput
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import TableGame, grouped
+from accredit.labels.result import WrongLabels
 from accredit.store.export import export
 from accredit.store.journal import Journal, existing
-from accredit.valuation.label_result import WrongLabels
-from accredit.valuation.suspects import Harmful, RowFacts, harmful
-from accredit.valuation.worth import CURVE_ORDERS, CURVE_STEPS
+from accredit.training_data.suspects import Harmful, RowFacts, harmful
+from accredit.training_data.worth import CURVE_ORDERS, CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
 
 NORMAL = 1.959964

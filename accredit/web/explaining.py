@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.explainer import choose_methods, subject_in_picture, subject_in_text
 from accredit.explanation.requests import PictureRequest, Request, TextRequest, make_request, settings_of
 from accredit.explanation.result import Explanation

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import InvalidInput, needs
-from accredit.valuation.table_notes import MANY_KINDS
+from accredit.checks import needs
+from accredit.errors import InvalidInput
+from accredit.training_data.table_notes import MANY_KINDS
 from accredit.valuation.targets import predicts_number
 from accredit.views.numbers import percent
 from accredit.views.words import counted

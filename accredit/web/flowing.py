@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.flows import REPORTED, beside_uniform, columns, picture
 from accredit.explanation.graph import graph_of, uniform_of
 from accredit.explanation.subject import tokens_of

@@ -12,7 +12,7 @@ from contextlib import suppress
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from accredit.core import AccreditError
+from accredit.errors import AccreditError
 from accredit.web.model_process import reason
 from accredit.web.worker import Event, Worker
 

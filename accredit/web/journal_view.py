@@ -10,11 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from accredit.core import InvalidInput
-from accredit.core.files import LIMIT, read_bytes, read_json_object
-from accredit.core.json_data import cell
+from accredit.checks.files import LIMIT, read_bytes, read_json_object
+from accredit.checks.json_data import cell
+from accredit.errors import InvalidInput
+from accredit.influence.trace import Trace
 from accredit.store.journal import existing
-from accredit.valuation.trace import Trace
 from accredit.views.data_view import data_body, data_page
 from accredit.views.trace_view import trace_body, trace_page
 from accredit.web import data

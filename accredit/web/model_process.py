@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import Any, TextIO
 
-from accredit.core import AccreditError
+from accredit.errors import AccreditError
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.requests import AnswerRequest as AnswerSettings
 from accredit.explanation.requests import PictureRequest, TextRequest
 from accredit.explanation.requests import Request as Settings

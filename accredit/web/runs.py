@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.web.requests import RunRequest
 from accredit.web.uploads import kind_of
 

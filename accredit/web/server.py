@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from accredit.core import needs
+from accredit.checks import needs
 
 if TYPE_CHECKING:
     from accredit.web.jobs import Jobs

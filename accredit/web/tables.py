@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import InvalidInput
-from accredit.core.tables import SEPARATORS
-from accredit.explanation.row_answers import are_trees
-from accredit.explanation.table import TableExplanation
+from accredit.checks.tables import SEPARATORS
+from accredit.errors import InvalidInput
+from accredit.rows.credit import are_trees
+from accredit.rows.result import TableExplanation
 from accredit.views.html import table_page
 from accredit.views.table_page import QUESTION, row_body, table_body
 from accredit.web.fitting import fit

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.graph import graph_of
 from accredit.explanation.loading import builtin_model, subject_of
 from accredit.explanation.subject import Subject

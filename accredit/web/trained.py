@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.methods import Chosen
 
 

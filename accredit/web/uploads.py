@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 
-from accredit.core import InvalidInput
-from accredit.core.tables import JSON_LINES, SEPARATORS, ending
+from accredit.checks.tables import JSON_LINES, SEPARATORS, ending
+from accredit.errors import InvalidInput
 
 TABLES = (*SEPARATORS, *JSON_LINES)
 

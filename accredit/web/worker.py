@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from accredit.core import AccreditError
+from accredit.errors import AccreditError
 
 PROCESS = "accredit.web.model_process"  # the module that it runs
 LINE_LIMIT = 256 << 20  # bytes of one event

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 
 pytest.importorskip("transformers")
 
+from accredit.answers import answer_game
 from accredit.arena.answers import AnswerContest, answering
 from accredit.arena.contest import METRICS, run_row
 from accredit.arena.run import hold
-from accredit.core import InvalidInput
-from accredit.games import answer_game
+from accredit.errors import InvalidInput
 from accredit.models.builtin.facts import KINDS, facts
 from accredit.values import Lasso
 

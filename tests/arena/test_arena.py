@@ -21,7 +21,8 @@ from accredit.arena.examples import read_examples, sample
 from accredit.arena.run import hold, read_finished
 from accredit.arena.standings import standings
 from accredit.arena.store import FinishedRows
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
 from accredit.evaluate import holm
 from accredit.store.workers import WorkerLost, workers
 from accredit.views.arena import markdown_table, notes_of, text_table

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accredit.arena.retraining import remove_and_retrain
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(300, 6)), RNG.normal(size=(200, 6))

@@ -9,7 +9,7 @@ pytest.importorskip("sklearn")
 
 from accredit.arena.contest import run_row
 from accredit.arena.rows import CLOSED_FORM, RowContest
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.values import shapley
 
 SMALL = RowContest(background=6, budget=1024)

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from accredit.arena.contest import METRICS, Example
 from accredit.arena.texts import TextContest
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.evaluate import NotApplicable, PostHocAccuracy, measure, random_scores
 from tests.models.small_models import text_model
 

@@ -10,7 +10,8 @@ from zlib import crc32
 import numpy as np
 
 from accredit.arena.contest import METRICS, Explained
-from accredit.core import Attribution, InvalidInput, Selection
+from accredit.core import Attribution, Selection
+from accredit.errors import InvalidInput
 from accredit.games import TableGame
 from accredit.values import banzhaf, leave_one_out, shapley
 

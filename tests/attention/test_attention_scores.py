@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.attention import pairwise_flow, raw_attention, rollout
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from tests.flow.attention_samples import causal, soft
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accredit.attention import flow_report, pairwise_flow
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.flow import LayeredNetwork, maximum_flow
 from accredit.flow.network import with_residual
 from tests.flow.attention_samples import awkward, soft

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 import accredit.attention.shapley as flow_values
 from accredit.attention import joint_flow
 from accredit.attention.shapley import CutGame, flow_shapley, gains_on_arrival
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.flow import FlowGame, LayeredNetwork, credit_intervals, maximum_flow
 from tests.flow.attention_samples import causal, soft
 

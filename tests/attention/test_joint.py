@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.attention import frozen_flow, joint_flow, layerwise_flow, solve_joint, spent_tokens
-from accredit.core import Attribution, Holds, InvalidInput
+from accredit.core import Attribution, Holds
+from accredit.errors import InvalidInput
 from accredit.evaluate.axioms import check_claims
 from accredit.flow import FlowGame, LayeredNetwork
 from tests.flow.attention_samples import awkward, causal, soft

@@ -24,7 +24,7 @@ from accredit.audit.counterchecks import (
     Retraining,
     counterchecks,
 )
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.shortcuts.cures import Plain, RandomPretraining
 from accredit.shortcuts.models import AttentionClassifier, AttentionData, AttentionShape
 from accredit.shortcuts.training import train_attention

@@ -19,7 +19,7 @@ from accredit.audit.attention import (
     rank_finding,
     total_variation,
 )
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 
 def votes(values):

@@ -7,7 +7,8 @@ import pytest
 
 from accredit.audit.finding import interval_of, interval_of_pairs, judge_finding, named
 from accredit.audit.value_swaps import others
-from accredit.core import InvalidInput, Known
+from accredit.core import Known
+from accredit.errors import InvalidInput
 
 READINGS = {"flagged": "bad", "passes": "good", "unclear": "more rows would tell"}
 

@@ -23,7 +23,7 @@ from accredit.audit.names import (
 )
 from accredit.audit.probes import halves, inert_players, mask_only_probe
 from accredit.audit.value_swaps import mask_transplant, others, value_scramble
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
 from accredit.learned.masks import random_masks
 from accredit.shortcuts.world import Choices, World

@@ -20,7 +20,7 @@ from accredit.audit.transformer import (
     removal_importance,
     watch_losses,
 )
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.loading import builtin_model
 from accredit.models.text import TextModel, TokenBatch
 from tests.models.small_models import text_for, text_model

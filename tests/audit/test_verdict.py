@@ -18,7 +18,8 @@ from accredit.audit.names import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SU
 from accredit.audit.probes import score_code
 from accredit.audit.reader_gaps import evalx_gap, surrogate_gap
 from accredit.audit.verdict import conclude, rows_to_decide
-from accredit.core import Estimate, InvalidInput
+from accredit.core import Estimate
+from accredit.errors import InvalidInput
 from accredit.learned import EvalX
 from accredit.learned.inputs import Pixels, Tabular, Words
 

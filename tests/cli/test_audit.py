@@ -13,7 +13,7 @@ pytest.importorskip("sklearn")
 
 from accredit.audit.saved import record
 from accredit.cli import accredit
-from accredit.core import AccreditError
+from accredit.errors import AccreditError
 from accredit.learned import CXPlain, Tabular, Training, l2x
 from accredit.shortcuts.models import AttentionClassifier, AttentionShape
 

@@ -14,6 +14,7 @@ import pytest
 
 import accredit.cli
 from accredit.cli.codes import BROKEN, CLOSED, CODES, DONE, INTERRUPTED, REFUSED
+from accredit.cli.command import what_to_try
 from accredit.cli.completion import PLACES
 from accredit.cli.doctor import EXTRAS
 from accredit.cli.examples import SAMPLES
@@ -47,7 +48,7 @@ def test_a_help_fits_the_window_and_ends_with_what_every_command_has(name):
     assert "\nResult:\n" in text and own.rstrip().endswith("Show this message and exit.")
     assert max(map(len, own.splitlines())) <= 80 or name == "learn fit"  # one option lists its ten choices
     assert "9223372036854775807" not in text and "INTEGER RANGE" not in text
-    assert all(trial in text for trial in trials_of(f"accredit {name}"))
+    assert all(trial in text for trial in what_to_try(EVERY[name]))
 
 
 def test_every_option_of_a_command_is_in_its_help():

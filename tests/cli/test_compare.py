@@ -10,7 +10,7 @@ from click.testing import CliRunner
 pytest.importorskip("torch")
 
 from accredit.cli import accredit
-from accredit.core import AccreditError
+from accredit.errors import AccreditError
 
 FAST = [
     "--methods",

@@ -47,8 +47,7 @@ def test_every_trial_is_a_command_with_options_that_exist(command):
     program, name, *rest = shlex.split(command)
     assert program == "accredit" and name in COMMANDS
     known = {option for param in accredit.get_command(None, name).params for option in param.opts}
-    if name != "reproduce":  # whose options belong to its reports
-        assert {word for word in rest if word.startswith("--")} <= known
+    assert {word for word in rest if word.startswith("--")} <= known
 
 
 @pytest.mark.slow

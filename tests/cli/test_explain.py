@@ -17,8 +17,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 Image = pytest.importorskip("PIL.Image")
 
-from accredit.core import InvalidInput  # noqa: E402
 from accredit.core.threads import one_torch_thread  # noqa: E402
+from accredit.errors import InvalidInput  # noqa: E402
 from accredit.explanation import Explanation  # noqa: E402
 from tests.models.small_models import TEXT, image_model, text_model  # noqa: E402
 from tests.rounding import assert_same_but_for_rounding  # noqa: E402

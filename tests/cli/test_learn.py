@@ -11,7 +11,7 @@ from click.testing import CliRunner
 pytest.importorskip("torch")
 
 from accredit.cli import accredit
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 
 RNG = np.random.default_rng(0)
 TINY = ["--pairs", "6", "--epochs", "6", "--calibration", "24", "--width", "8"]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import accredit
-from accredit.core import InvalidInput, plugins
+from accredit.core import plugins
+from accredit.errors import InvalidInput
 from accredit.methods import METHODS, add_methods, find
 
 EXAMPLE = Path(__file__).parents[1] / "plugin_example"
@@ -92,7 +93,7 @@ def test_a_command_is_listed_and_run(example, typed):
 
 
 def test_the_doctor_lists_what_is_used(example, typed):
-    assert problems(typed) == {"equal-split": "", "accredit_example": "", "greet": ""}
+    assert problems(typed) == {"equal-split": "", "accredit_example": "", "greet": "", "reproduce": ""}  # and the papers
     assert "✓ plugin   greet of accredit-example (accredit.commands) is used" in typed("doctor")[1]
 
 

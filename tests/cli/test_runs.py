@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from accredit.cli.runs import runs
 from accredit.cli.value import value
-from accredit.core import AccreditError, Attribution
+from accredit.core import Attribution
+from accredit.errors import AccreditError
 from accredit.store import Journal
 from accredit.views.data_view import data_body
 from accredit.views.words import sentence

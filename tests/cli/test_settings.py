@@ -12,7 +12,7 @@ from accredit.cli.command import Command
 from accredit.cli.explain import OWN, explain
 from accredit.cli.settings import offers, read_settings, setting_options
 from accredit.cli.wording import in_options, spell
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, RowRequest, TextRequest, setting, settings_of
 
 RESULT = {"model", "out", "html_file", "as_json"}  # and what every command has

@@ -20,7 +20,8 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
 from accredit.store import Journal
 from accredit.store.frames import read_frame
 
@@ -159,7 +160,7 @@ def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=120)
-    assert child.returncode in (0, 130), err
+    assert child.returncode in (0, 130, -signal.SIGINT), err  # the last: the signal came while Python was closing
     if child.returncode == 130:
         assert "the same command again resumes" in err
     resumed = json.loads(run(*line, "--store", "run.db")[1])["worth"]

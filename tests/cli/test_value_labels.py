@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
+from accredit.labels.result import WrongLabels
 from accredit.store import Journal
-from accredit.valuation.label_result import WrongLabels
 from accredit.web.data import watch
 
 GOOD, BAD = ("superb", "lovely", "bright", "witty"), ("awful", "dull", "dreary", "clumsy")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accredit.core import Attribution, Claim, Estimate, Holds, InvalidInput, Known, Precision, Selection
+from accredit.core import Attribution, Claim, Estimate, Holds, Known, Precision, Selection
+from accredit.errors import InvalidInput
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

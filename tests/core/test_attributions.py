@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accredit.core import Attribution, Attributions, InvalidInput
+from accredit.core import Attribution, Attributions
+from accredit.errors import InvalidInput
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 PLAYERS = ("alice", "bob", "carol")

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accredit.core import BadPayoff, InvalidInput, TooManyPlayers, endpoints, payoffs, tabulate
+from accredit.core import endpoints, payoffs, tabulate
 from accredit.core.coalitions import all_coalitions, from_index, keys, pack, to_index, unique, unpack
+from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.games import FunctionGame, cached
 
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accredit
-from accredit.core import Claim, Holds, Interactions, InvalidInput, Precision
+from accredit.core import Claim, Holds, Interactions, Precision
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame, TableGame
 from tests.random_games import games
 

@@ -11,14 +11,15 @@ import pandas
 import pytest
 import scipy.sparse
 
+from accredit.checks.files import as_text, check_folder, check_writable
+from accredit.checks.numbers import real_numbers
+from accredit.checks.tables import number
 from accredit.cli.options import Amount, Count, NamedPath
-from accredit.core import Estimate, InvalidInput
-from accredit.core.files import as_text, check_folder, check_writable
-from accredit.core.numbers import real_numbers
-from accredit.core.tables import number
+from accredit.core import Estimate
+from accredit.errors import InvalidInput
 from accredit.games import ChoiceTable, FunctionGame, TableGame, WeightedVote, grouped
 from accredit.models.encoded import LONGEST_WORD, check_words
-from accredit.models.frames import rows_of
+from accredit.rows.frames import rows_of
 from accredit.valuation import split
 from accredit.values import shapley
 

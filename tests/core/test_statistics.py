@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import rankdata, spearmanr
 
-from accredit.core import InvalidInput
 from accredit.core.statistics import holm, rank_correlation, ranks
+from accredit.errors import InvalidInput
 
 
 def test_ranks_are_those_of_scipy_ties_and_all():

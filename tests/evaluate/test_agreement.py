@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
 from accredit.evaluate import kendall, spearman, top_overlap
 
 

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accredit.core import Attribution, Claim, Holds, InvalidInput
+from accredit.core import Attribution, Claim, Holds
+from accredit.errors import InvalidInput
 from accredit.evaluate import ClaimRefuted, axioms_kept, check_claims
 from accredit.evaluate.axioms import equal_players, null_players
 from accredit.games import FunctionGame, TableGame

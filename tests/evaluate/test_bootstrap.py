@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.evaluate import bootstrap, holm, paired_test
 from accredit.evaluate.bootstrap import sign_flips
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
 from accredit.core.statistics import rank_correlation
+from accredit.errors import InvalidInput
 from accredit.evaluate.data import (
     addition_curve,
     linear_datamodeling_score,

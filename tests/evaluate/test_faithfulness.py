@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Attribution, InvalidInput, Selection
+from accredit.core import Attribution, Selection
+from accredit.errors import InvalidInput
 from accredit.evaluate import (
     AOPC,
     Comprehensiveness,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
 from accredit.core.statistics import tied
+from accredit.errors import InvalidInput
 from accredit.evaluate import DropAt, HitAt, LinearDatamodelingScore, NotApplicable, measure, oracle
 from accredit.games import FunctionGame, TableGame
 from accredit.values import leave_one_out, shapley

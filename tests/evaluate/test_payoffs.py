@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.evaluate.payoffs import CARRIES_OVER, payoff_moves
 from accredit.games import FunctionGame, TableGame
 from accredit.values import shapley

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
 from accredit.evaluate import (
     label_randomisation,
     max_sensitivity,

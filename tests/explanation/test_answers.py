@@ -12,14 +12,13 @@ from numpy.testing import assert_allclose
 
 import accredit
 from accredit import InvalidInput, explain
-from accredit.core import BadPayoff
+from accredit.answers import answer_game, as_answering_model
 from accredit.core.coalitions import from_index
+from accredit.errors import BadPayoff
 from accredit.explanation import Explanation, explain_answer
 from accredit.explanation.answers import ESTIMATED_TARGETS, answer_subject
 from accredit.explanation.stream import Progress, events
-from accredit.games import answer_game
 from accredit.methods import find_all, methods_for
-from accredit.models import as_answering_model
 from accredit.models.builtin import load_answers
 from accredit.store.fingerprint import fingerprint_of
 from accredit.values import shapley

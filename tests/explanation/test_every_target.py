@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from accredit.arena.texts import count_passes
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import Explanation, explain
 from accredit.models import as_string_model
 from tests.models.small_models import TEXT, image_model, text_model

@@ -8,7 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from accredit.core import Holds, InvalidInput  # noqa: E402
+from accredit.core import Holds  # noqa: E402
+from accredit.errors import InvalidInput  # noqa: E402
 from accredit.explanation import Explanation, explain  # noqa: E402
 from accredit.explanation.loading import subject_of  # noqa: E402
 from accredit.explanation.stream import attribution_of  # noqa: E402

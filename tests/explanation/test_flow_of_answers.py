@@ -14,7 +14,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from accredit.attention import joint_flow
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from accredit.explanation.graph import graph_of

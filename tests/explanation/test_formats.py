@@ -8,7 +8,8 @@ import pytest
 
 from accredit import InvalidInput, explain
 from accredit.core import Note, NoteKind
-from accredit.explanation import Explanation, TableExplanation
+from accredit.explanation import Explanation
+from accredit.rows import TableExplanation
 
 BEFORE = Path(__file__).parent / "before"  # written when methods and notes were lines of text
 KINDS = {"explanation": Explanation, "table": TableExplanation}

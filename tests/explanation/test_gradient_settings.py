@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 from accredit.cli.explain import explain as command
-from accredit.core import Holds, InvalidInput, NotConverged
+from accredit.core import Holds
+from accredit.errors import InvalidInput, NotConverged
 from accredit.explanation import explain
 from accredit.explanation.gradients import draw
 from accredit.gradients import integrated_gradients, saliency

@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import TEXT, answering
@@ -81,7 +81,7 @@ def test_an_answer_that_is_drawn_is_decided_by_the_seed():
     before = torch.get_rng_state()
     first, again, other = (answer_subject(model, TEXT, generate=drawn, seed=seed) for seed in (1, 1, 2))
     assert first.answer_ids.tolist() == again.answer_ids.tolist() != other.answer_ids.tolist()
-    assert torch.equal(before, torch.get_rng_state()) and first.facts["answer from"].endswith("seed=1")
+    assert torch.equal(before, torch.get_rng_state()) and first.facts["answer from"]["settings"]["seed"] == 1
     assert "seed" not in answer_subject(model, TEXT, generate=2, seed=1).facts["answer from"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import CHAT, TEXT, answering

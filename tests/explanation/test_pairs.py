@@ -11,7 +11,7 @@ import torch
 from captum.attr import IntegratedGradients
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import Explanation, explain
 from accredit.games import text_game
 from accredit.gradients import integrated_gradients

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from accredit import explain  # noqa: E402
-from accredit.core import InvalidInput  # noqa: E402
+from accredit.errors import InvalidInput  # noqa: E402
 from accredit.evaluate import check_claims  # noqa: E402
 from accredit.explanation import Explanation  # noqa: E402
 from accredit.games import image_game  # noqa: E402

@@ -10,9 +10,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import accredit
-from accredit.core import Attribution, Holds, InvalidInput, Precision
-from accredit.explanation import Explanation, Result, TableExplanation
-from accredit.explanation.table import beside
+from accredit.core import Attribution, Holds, Precision
+from accredit.errors import InvalidInput
+from accredit.explanation import Explanation
+from accredit.results import Result
+from accredit.rows import TableExplanation
+from accredit.rows.result import beside
 
 RNG = np.random.default_rng(0)
 CREDIT = RNG.normal(size=(4, 3, 2))

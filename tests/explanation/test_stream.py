@@ -14,8 +14,8 @@ pytest.importorskip("transformers")
 pytest.importorskip("ortools")
 
 import accredit.flow.unique
-from accredit.core import InvalidInput
 from accredit.core.threads import one_torch_thread
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.graph import graph_of
 from accredit.explanation.loading import subject_of

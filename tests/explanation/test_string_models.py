@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from accredit.core import AccreditError, InvalidInput
+from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation import Explanation, explain
 from accredit.models import as_string_model
 

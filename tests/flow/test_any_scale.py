@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accredit.attention import flow_report, joint_flow, pairwise_flow
-from accredit.core import AccreditError, InvalidInput
+from accredit.errors import AccreditError, InvalidInput
 from accredit.flow import LayeredNetwork, maximum_flow
 from accredit.flow.pairs import PairFlows
 from accredit.flow.unique import unique_flow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput, NotConverged
+from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
 from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, flow_matrix

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import MissingExtra
+from accredit.errors import MissingExtra
 from accredit.flow import LayeredNetwork, MaximumFlows, maximum_flow
 from accredit.flow.certificate import conservation, over_capacity
 from tests.flow.attention_samples import awkward, soft

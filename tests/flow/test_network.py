@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.flow import LayeredNetwork, flow_matrix, maximum_flow
 from accredit.flow.network import INTEGER_BITS, integer_shift, output_weights, with_residual
 from tests.flow.attention_samples import causal, soft

@@ -7,7 +7,7 @@ from scipy.sparse import lil_array
 from scipy.sparse.csgraph import maximum_flow
 
 from accredit.attention import joint_flow, pairwise_flow, rollout
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.flow import (
     AttentionStack,
     FlowGame,

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 import accredit.flow.central_path as central_path
-from accredit.core import InvalidInput, NotConverged
+from accredit.errors import InvalidInput, NotConverged
 from accredit.flow import FlowGame, LayeredNetwork, circulation, credit_intervals, kkt_of, maximum_flow, unique_flow
 from accredit.flow.central_path import central_point
 from accredit.flow.certificate import conservation, over_capacity

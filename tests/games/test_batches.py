@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.games.batches import rows_that_fit, spans, spans_by_length
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from accredit.core import BadPayoff, InvalidInput
-from accredit.core.tables import read_sheet
+from accredit.checks.tables import read_sheet
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.games.choices import has_choices, is_ordered, read_choices
 from accredit.values import bolger
 

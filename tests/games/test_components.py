@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from accredit.core import InvalidInput, endpoints  # noqa: E402
+from accredit.core import endpoints  # noqa: E402
+from accredit.errors import InvalidInput  # noqa: E402
 from accredit.games import text_game  # noqa: E402
 from accredit.games.characters import character_game  # noqa: E402
 from accredit.games.components import inside_game  # noqa: E402

@@ -8,7 +8,8 @@ import torch
 from numpy.testing import assert_allclose
 from scipy.ndimage import gaussian_filter
 
-from accredit.core import InvalidInput, endpoints
+from accredit.core import endpoints
+from accredit.errors import InvalidInput
 from accredit.games import image_game
 from accredit.models import as_image_model
 from accredit.values import shapley

@@ -9,23 +9,16 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from accredit.core import Attributions, BadPayoff, InvalidInput
+from accredit.core import Attributions
 from accredit.core.multi_target import Predictions
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.evaluate import check_claims
-from accredit.games import (
-    TableGame,
-    TableGames,
-    image_game,
-    read_game,
-    read_games,
-    string_game,
-    tabular_game,
-    text_game,
-)
+from accredit.games import TableGame, TableGames, image_game, read_game, read_games, string_game, text_game
 from accredit.models import load_image_model
 from accredit.models.builtin import vision_folder
 from accredit.models.payoffs import PAYOFFS, payoff_of, payoffs_of
 from accredit.models.strings import as_string_model
+from accredit.rows import tabular_game
 from accredit.store import Journal, durable
 from accredit.valuation import datamodels
 from accredit.values import Permutations, shapley

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from accredit.core import BadPayoff, InvalidInput, TooManyPlayers
+from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.games import TableGame, read_game
 from accredit.values import shapley, value_given
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import BadPayoff, InvalidInput, endpoints
+from accredit.core import endpoints
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.games import grouped, text_game
 from accredit.values import shapley
 from tests.games.hand_made import bag, both

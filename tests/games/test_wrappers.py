@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput, tabulate
+from accredit.core import tabulate
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame, TableGame, cached, counted, grouped, restricted
 from accredit.values import shapley
 from tests.random_games import random_games

@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.gradients import tcav
 from accredit.gradients.concepts import (
     _measure,

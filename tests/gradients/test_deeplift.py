@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.games import text_game
 from accredit.gradients import deep_lift, integrated_gradients

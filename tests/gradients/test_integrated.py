@@ -8,10 +8,12 @@ import torch
 from captum.attr import IntegratedGradients, LayerIntegratedGradients
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput, NotConverged, endpoints
+from accredit.core import Holds, endpoints
+from accredit.errors import InvalidInput, NotConverged
 from accredit.evaluate import check_claims
-from accredit.games import image_game, tabular_game, text_game
+from accredit.games import image_game, text_game
 from accredit.gradients import integrated_gradients
+from accredit.rows import tabular_game
 from accredit.values import shapley
 from tests.games.hand_made import bag
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model

@@ -8,9 +8,10 @@ import torch
 from captum.attr import GradientShap, LayerGradientXActivation, LayerIntegratedGradients
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput, NotConverged
+from accredit.core import Holds
+from accredit.errors import InvalidInput, NotConverged
 from accredit.evaluate import check_claims
-from accredit.games import tabular_game, text_game
+from accredit.games import text_game
 from accredit.gradients import (
     discretised_integrated_gradients,
     gradient_shap,
@@ -21,6 +22,7 @@ from accredit.gradients import (
     smoothgrad,
 )
 from accredit.gradients.discretised import word_path
+from accredit.rows import tabular_game
 from accredit.values import leave_one_out
 from tests.games.hand_made import bag
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model

@@ -8,7 +8,8 @@ import torch
 from captum.attr import LRP
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.gradients import attn_lrp, input_x_gradient
 from tests.models.answering_models import answering
 from tests.models.more_models import other_model

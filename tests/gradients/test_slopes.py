@@ -8,7 +8,8 @@ import torch
 from captum.attr import LayerGradientXActivation
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.gradients import input_x_gradient, saliency, smoothgrad
 from tests.games.hand_made import bag
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import ndtri
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.conformal import (
     Calibration,
     Difficulty,

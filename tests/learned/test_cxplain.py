@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("torch")
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned import Pixels, Tabular, Words
 from accredit.learned.cxplain import CXPlain, removal_losses, shares
 from accredit.learned.gradient import Gradient

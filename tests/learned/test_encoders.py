@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned import Pixels, Tabular, Training, Words, l2x, load, recipe
 from accredit.learned.encoders import Encoder
 

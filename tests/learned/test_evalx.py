@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Tabular, Words
 from accredit.shortcuts.world import World

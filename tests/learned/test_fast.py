@@ -13,14 +13,15 @@ pytest.importorskip("torch")
 
 import torch
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.explainer import explain_rows
-from accredit.explanation.table import TableExplanation
 from accredit.learned.fast import FastShapley
 from accredit.learned.fast_results import explain_rows_fast, fit_fast_inputs, fit_fast_rows
 from accredit.learned.input_sets import InputFamily, RowFamily
 from accredit.learned.valuers import Asked, Seen, draw_coalitions, efficient, fit
+from accredit.rows.result import TableExplanation
 from tests.models.small_models import image_model, text_model
 
 RNG = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import check_answers, check_labels
 from accredit.learned.inputs import Pixels, Tabular, Words, inputs_from
 from accredit.learned.masks import check_mask, top

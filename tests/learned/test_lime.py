@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.evaluate import check_claims
 from accredit.evaluate.axioms import axioms_kept
 from accredit.games import FunctionGame, TableGame, counted

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.mask_distributions import (
     Bernoulli,
     Dirichlet,

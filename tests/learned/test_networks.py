@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.inputs import Pixels, Tabular, Words
 from accredit.learned.networks import LOWEST, as_black_box, network_for, selector_for
 

@@ -7,7 +7,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from accredit.core import AccreditError, InvalidInput
+from accredit.errors import AccreditError, InvalidInput
 from accredit.learned import CXPlain, Pixels, Tabular, Training, Words, load, recipe
 from accredit.learned.recipes import RECIPES
 from accredit.learned.saving import load_trained

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned import Tabular, Training, l2x
 from accredit.learned.synthetic import CHOSEN, answers, median_ranks, world
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned import Pixels, Tabular, Training, Words, l2x, recipe
 from accredit.learned.mask_distributions import Bernoulli, Dirichlet, RelaxedTopK, Softmax
 from accredit.learned.networks import network_for, selector_for

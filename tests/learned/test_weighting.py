@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.weighting import MaskLabels, effective_sample_size
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import transformers
 
-from accredit.models.answering import AnsweringModel, as_answering_model
+from accredit.answers.model import AnsweringModel, as_answering_model
 from tests.models.more_models import SEQ2SEQ, T5, TOKENIZERS
 from tests.models.small_models import SIZES, _made
 

@@ -14,10 +14,10 @@ pytest.importorskip("transformers")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
+from accredit.influence.trace import trace
 from accredit.models import load_text_model
-from accredit.valuation.finetuned import is_language_model
-from accredit.valuation.trace import trace
+from accredit.training_data.finetuned import is_language_model
 from tests.valuation.small_models import FACTS, language_model, saved
 
 LAYERS = ("transformer.h.0.attn.c_proj", "transformer.h.0.mlp.c_fc")

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 
-from accredit.core import BadPayoff, InvalidInput
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.models import as_array_model
 from accredit.models.payoffs import PAYOFFS, check_payoff, payoff_of
 

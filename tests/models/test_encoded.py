@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.encoded import sentence_spans, word_spans
 from accredit.models.partition import Partition, partition_of
 from tests.models.small_models import text_model

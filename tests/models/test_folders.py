@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.builtin import vision_folder
 from accredit.models.folders import model_config, numbers_in
 

@@ -8,7 +8,7 @@ import torch
 import transformers
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.text_files import run_name
 from accredit.games import text_game

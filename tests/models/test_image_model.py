@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
-from accredit.core import BadPayoff, InvalidInput
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.models import Preparation, as_image_model
 from tests.models.small_models import image_model
 

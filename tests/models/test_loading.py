@@ -10,7 +10,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models import load_image_model, load_model, load_text_model
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.games import text_game
 from accredit.models import TextModel

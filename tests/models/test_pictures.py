@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from PIL import Image
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.pictures import array_photo, is_picture_file, open_picture, photo_of, pictures_in, read_labels
 
 GREY = np.random.default_rng(0).integers(0, 256, (6, 9), dtype=np.uint8)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.ndimage import label
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models import Pixels, Preparation
 from accredit.models.pixels import paint_over
 

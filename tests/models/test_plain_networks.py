@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose
 from PIL import Image
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models import as_image_model
 from tests.models.small_models import image_model
 

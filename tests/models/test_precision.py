@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from accredit import explain
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
+from accredit.influence.network import network
 from accredit.learned import Tabular
 from accredit.learned.gradient import Gradient
 from accredit.learned.networks import as_black_box
 from accredit.models import as_array_model, precision
 from accredit.models.precision import CURE, HALVES, check_precision, try_precision
 from accredit.models.precision_trial import operations
-from accredit.valuation.network import network
 from tests.models.answering_models import answering
 from tests.models.small_models import image_model, text_model
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from PIL import Image
 from transformers import ResNetConfig, ResNetForImageClassification
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models import Preparation, as_image_model, load_image_model
 from accredit.models.preparation import ALIKE, Processor, preparation_of
 

@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.reading import Heads, read_attention
 from tests.models.answering_models import answering
 

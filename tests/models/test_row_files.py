@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.row_files import load_row_model
 
 X = np.random.default_rng(0).normal(size=(40, 3))

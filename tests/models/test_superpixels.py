@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import label
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.superpixels import lab, superpixels
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from accredit.core import BadPayoff, InvalidInput
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.models import as_text_model
 from tests.models.small_models import FAMILIES, TEXT, byte_pairs, text_for, text_model, wordpiece
 

@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose
 
 from accredit.attention import rollout
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.models.blocks import decoder_blocks_of
 from accredit.models.zeroing import context_mixing

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 pytest.importorskip("torch")
 pytest.importorskip("ortools")
 
-from accredit.core import InvalidInput
-from accredit.papers import agreement, verb_number
-from accredit.papers.report import Report
-from accredit.papers.verb_number import Prefix
+from accredit.errors import InvalidInput
+from accredit_papers import agreement, verb_number
+from accredit_papers.report import Report
+from accredit_papers.verb_number import Prefix
 from tests.real_data import real_data
 
 SENTENCES = [

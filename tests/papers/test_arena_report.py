@@ -15,10 +15,10 @@ from accredit.arena.standings import Standing
 from accredit.arena.texts import TextContest
 from accredit.core import Estimate
 from accredit.models.builtin.facts import KINDS
-from accredit.papers.answers_report import answers_report
-from accredit.papers.arena_report import arena_report, beats_chance, first_beats, removes_words
-from accredit.papers.sanity_report import sanity_report
-from accredit.papers.verdicts import Found
+from accredit_papers.answers_report import answers_report
+from accredit_papers.arena_report import arena_report, beats_chance, first_beats, removes_words
+from accredit_papers.sanity_report import sanity_report
+from accredit_papers.verdicts import Found
 
 TEXTS = ["A warm and funny film about two old friends.", "The food was cold and the room was dark.", "Good."]
 

@@ -12,13 +12,13 @@ from numpy.testing import assert_allclose
 from accredit.cli import accredit
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
-from accredit.papers import chapter_data
-from accredit.papers import chapter_influence as influence
-from accredit.papers import chapter_shapley as worked
-from accredit.papers.chapter import chapter
-from accredit.papers.chapter_synergy import MatchedPair
-from accredit.papers.verdicts import Found
 from accredit.values import shapley
+from accredit_papers import chapter_data
+from accredit_papers import chapter_influence as influence
+from accredit_papers import chapter_shapley as worked
+from accredit_papers.chapter import chapter
+from accredit_papers.chapter_synergy import MatchedPair
+from accredit_papers.verdicts import Found
 
 
 @pytest.fixture(scope="module")

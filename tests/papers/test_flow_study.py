@@ -8,8 +8,8 @@ pytest.importorskip("torch")
 pytest.importorskip("ortools")
 
 from accredit.arena.contest import Example
-from accredit.papers.flows import READINGS, flows
-from accredit.papers.verdicts import Found
+from accredit_papers.flows import READINGS, flows
+from accredit_papers.verdicts import Found
 
 
 def test_every_reading_is_compared_and_flow_is_not_determined():

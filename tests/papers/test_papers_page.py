@@ -14,8 +14,8 @@ from typing import Any
 import click
 import pytest
 
-from accredit.cli import COMMANDS
-from accredit.cli.reproduce import reproduce
+from accredit.cli import accredit
+from accredit_papers.reproduce import reproduce
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def calls_of(tree: ast.Module) -> Iterator[str]:
 @cache
 def trees() -> tuple[ast.Module, ...]:
     """Every file of the tests and of the reports but this one."""
-    files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "accredit" / "papers").rglob("*.py")]
+    files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "papers").rglob("*.py")]
     return tuple(ast.parse(f.read_text(encoding="utf-8")) for f in files if f.name != Path(__file__).name)
 
 
@@ -97,9 +97,11 @@ def test_every_function_is_called_by_a_test_or_a_report(name):
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
 def test_every_command_is_parsed_and_run_somewhere(words, tmp_path):
-    assert words[0] in COMMANDS
-    pages = words[0] == "reproduce"
-    command = reproduce.commands[words[1]] if pages else getattr(import_module(COMMANDS[words[0]][0]), words[0])
+    command = accredit.get_command(click.Context(accredit), words[0])
+    assert command is not None
+    if pages := words[0] == "reproduce":
+        assert command is reproduce
+        command = reproduce.commands[words[1]]
     needed = [text for one in command.params if one.required for text in _given(tmp_path, one)]
     with command.make_context(words[-1], [*needed, *(["--quick"] if pages else [])]) as context:
         assert not pages or context.params["quick"] is True

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("ortools")
 
-from accredit.core import InvalidInput
-from accredit.papers.plausibility_report import METHODS, passages, plausibility_report
+from accredit.errors import InvalidInput
+from accredit_papers.plausibility_report import METHODS, passages, plausibility_report
 
 REVIEW = "the film is slow at first , but the acting is superb and the ending is deeply moving ."
 

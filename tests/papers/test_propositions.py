@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.papers import propositions as p
-from accredit.papers.verdicts import Found
 from accredit.values import leave_one_out, shapley
+from accredit_papers import propositions as p
+from accredit_papers.verdicts import Found
 
 A = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [0.1, 0.3, 0.6]])
 TOKENS = ("x", "y", "z")
@@ -72,7 +72,7 @@ def test_verdicts_on_the_built_in_model():
 
 def test_flow_that_grows_with_confidence_is_seen_to():
     """Sixty pairs in the same order, and sixty fixed pairs in no order."""
-    from accredit.papers.beside_propositions import _correlate
+    from accredit_papers.beside_propositions import _correlate
 
     x = np.arange(60.0)
     assert _correlate(x, np.sqrt(x), 0).value == pytest.approx(1)

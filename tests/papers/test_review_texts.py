@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
-from accredit.papers.review_texts import Glove, Review, ReviewTexts, data_digest, query, reviews, spread, tokens
+from accredit.errors import InvalidInput
+from accredit_papers.review_texts import Glove, Review, ReviewTexts, data_digest, query, reviews, spread, tokens
 from tests.together import at_once
 
 WORDS = ["the", "film", "is", "good", "bad", "n't", ".", "do"]

@@ -16,12 +16,12 @@ pytest.importorskip("matplotlib")
 from click.testing import CliRunner
 
 from accredit.cli import accredit
-from accredit.core import InvalidInput
-from accredit.papers import selection, selection_data, selection_further, selection_report, selection_runs
-from accredit.papers.selection_further import Trial
-from accredit.papers.selection_runs import METHODS, Outcome, Run, Sizes
-from accredit.papers.verdicts import Found
+from accredit.errors import InvalidInput
 from accredit.store.results_cache import Finished
+from accredit_papers import selection, selection_data, selection_further, selection_report, selection_runs
+from accredit_papers.selection_further import Trial
+from accredit_papers.selection_runs import METHODS, Outcome, Run, Sizes
+from accredit_papers.verdicts import Found
 from tests.real_data import real_data
 
 TINY = {

@@ -22,11 +22,12 @@ pytest.importorskip("matplotlib")
 
 from accredit.audit.value_swaps import others
 from accredit.cli import accredit
-from accredit.core import InvalidInput
-from accredit.papers import shortcuts, shortcuts_runs
-from accredit.papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, Row, choose_shortcut, firsts
-from accredit.papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
-from accredit.papers.shortcuts_runs import (
+from accredit.errors import InvalidInput
+from accredit.store import Finished
+from accredit_papers import shortcuts, shortcuts_runs
+from accredit_papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, Row, choose_shortcut, firsts
+from accredit_papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
+from accredit_papers.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
     CHANCE,
@@ -38,8 +39,7 @@ from accredit.papers.shortcuts_runs import (
     read_finished,
     run_key,
 )
-from accredit.papers.verdicts import Found
-from accredit.store import Finished
+from accredit_papers.verdicts import Found
 
 OUTCOME = Outcome(
     accuracy=0.97,

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from accredit.cli import accredit
 from accredit.core import Estimate
-from accredit.papers.report import Report
-from accredit.papers.verdicts import Found, Judgement, all_of, of_estimate, over_runs
+from accredit_papers.report import Report
+from accredit_papers.verdicts import Found, Judgement, all_of, of_estimate, over_runs
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_the_recorded_command_writes_the_same_report_again(tmp_path):
 
 
 def test_the_recorded_command_names_data_but_not_their_folder(tmp_path, monkeypatch):
-    from accredit.papers import plausibility_report
+    from accredit_papers import plausibility_report
 
     asked = []
 

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.learned.weighting import MaskLabels
 from accredit.shortcuts.cures import (
     MaskNeutral,

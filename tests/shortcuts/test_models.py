@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.shortcuts.models import AttentionClassifier, AttentionShape, load_attention_classifier
 
 ENCODERS = ["pooling", "rcnn"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.shortcuts.world import Choices, World, look_at
 
 SEEDS = st.integers(0, 2**32 - 1)

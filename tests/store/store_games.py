@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray
+from accredit.checks.numbers import BoolArray, FloatArray
 
 
 class Sizes:

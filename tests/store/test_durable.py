@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from store_games import Breaks, Sizes, Traced, TwoTargets, Wide
 
-from accredit.core import InvalidInput
 from accredit.core.coalitions import from_index
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame
 from accredit.store import ExecutorError, Journal, Quarantined, durable
 from accredit.store.executors import Processes, Serial, crew_of, fresh_processes, submit_to

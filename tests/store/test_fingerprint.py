@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.store import fingerprint
 
 PARTS = "dict(data=np.arange(6.0).reshape(2, 3), model={'C': 1.0, 'solver': 'lbfgs'}, metric='accuracy', names={'b', 'a', 'c'})"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.store import Entry, Journal, JournalError, fingerprint
 from accredit.store.journal import existing
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accredit.core import BoolArray, FloatArray, InvalidInput
+from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
+from accredit.errors import InvalidInput
 from accredit.store import Journal, Quarantined, durable, fingerprint, leases
 from accredit.store.executors import Serial
 from accredit.store.journal_file import JournalFile

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accredit.core import AccreditError, Attribution, Claim, Holds, InvalidInput, Selection
+from accredit.core import Attribution, Claim, Holds, Selection
+from accredit.errors import AccreditError, InvalidInput
 from accredit.store import load, load_arrays, save
 from accredit.store.results_cache import Finished
 from tests.together import at_once

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from accredit.cli.runs import runs
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.store import Entry, Journal, JournalError, fingerprint
 from accredit.store.journal import existing
 from accredit.store.salvage import salvage

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from accredit.core import InvalidInput, Selection
+from accredit.core import Selection
+from accredit.errors import InvalidInput
 from tools import fuzz
 from tools.proof.mutate import damaged_bytes, damaged_json, places, torn
 from tools.proof.targets import CRASHING, TARGETS

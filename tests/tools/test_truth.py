@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from accredit.core import BadPayoff, Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.evaluate import ClaimRefuted, check_claims
 from accredit.games import FunctionGame, TableGame
 from accredit.values import Permutations, Surrogate, owen, shapley

@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core.coalitions import from_index
-from accredit.games.tabular import mix
+from accredit.rows.array_game import mix
 from accredit.trees import Ensemble, TreeCredit, ensemble_of, tree_credit
 from accredit.trees import credit as ways
 from accredit.values.semivalue_rules import semivalue_of

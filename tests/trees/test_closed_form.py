@@ -16,9 +16,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from accredit.core import InvalidInput
 from accredit.core.coalitions import from_index
-from accredit.games.tabular import mix
+from accredit.errors import InvalidInput
+from accredit.rows.array_game import mix
 from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form, owners
 from accredit.values.semivalues import shapley_from_table
 from tests.trees.families import frame, numbers, three

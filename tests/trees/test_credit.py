@@ -10,7 +10,7 @@ import shap
 from numpy.testing import assert_allclose
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.trees import Forest, Tree, forest_of, tree_credit
 from accredit.values import CubeGame, shapley, shapley_interactions
 from tests.trees.families import numbers

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.models.categories import with_categories
 from accredit.trees import Forest, NotTrees, Tree, ensemble_of, forest_of, load_ensemble, tree_credit
 from accredit.trees.reading.ensemble import probes

@@ -42,7 +42,7 @@ def language_model(steps: int = 60) -> tuple[Any, Any]:
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    from accredit.valuation.trace import encoded
+    from accredit.influence.trace import encoded
 
     tokenizer = words_tokenizer(FACTS)
     with torch.random.fork_rng(devices=[]):

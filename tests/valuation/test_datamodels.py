@@ -5,15 +5,16 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from valuation_data import blobs
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame
 from accredit.store import durable
 from accredit.valuation import RidgeUtility, datamodels, fit_datamodels, random_subsets
 from accredit.valuation.datamodel_ridge import ridge
 from accredit.values import banzhaf
 from accredit.values.lasso import duality_gap, gram, lasso
+from tests.valuation.valuation_data import blobs
 
 
 def _design(rows: int, columns: int, targets: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -5,13 +5,14 @@ from itertools import combinations, pairwise, permutations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from valuation_data import blobs
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.evaluate.axioms import check_claims
 from accredit.games import grouped
 from accredit.valuation import KNNUtility, groups_of, knn_regression_shapley, knn_shapley, split
 from accredit.values import Exact, shapley
+from tests.valuation.valuation_data import blobs
 
 
 @pytest.mark.slow

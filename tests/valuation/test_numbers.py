@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame
 from accredit.valuation import KNNRegression, data_oob, harmonics, knn_regression_shapley, split
 from accredit.valuation.harmonics import curve, read

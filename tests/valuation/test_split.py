@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.valuation import groups_of, split
 
 X, Y = [[0.0], [1.0], [2.0]], [0, 1, 1]

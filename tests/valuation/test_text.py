@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.evaluate.data import mislabel_auc
 from accredit.valuation import knn_shapley, split, text_features
 from tests.real_data import real_data

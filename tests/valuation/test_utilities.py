@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from valuation_data import blobs
 
-from accredit.core import InvalidInput, NotConverged
 from accredit.core.multi_target import Predicting
+from accredit.errors import InvalidInput, NotConverged
 from accredit.store import durable, fingerprint
 from accredit.valuation import KNNUtility, Recipe, Retraining, RidgeUtility, TorchTraining, split
+from tests.valuation.valuation_data import blobs
 
 sklearn_linear = pytest.importorskip("sklearn.linear_model")
 torch = pytest.importorskip("torch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.valuation import Split, split
 
 

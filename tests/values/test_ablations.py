@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.evaluate import axioms_kept
 from accredit.games import FunctionGame, TableGame
 from accredit.values import Lasso, banzhaf

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit import defaults
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, WeightedVote, counted
 from accredit.values import banzhaf, beta, normalised_banzhaf, semivalue, shapley

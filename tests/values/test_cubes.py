@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput, tabulate
+from accredit.core import tabulate
+from accredit.errors import InvalidInput
 from accredit.evaluate import check_claims
 from accredit.games import TableGame
 from accredit.values import CubeGame, banzhaf, banzhaf_interactions, beta, semivalue, shapley, shapley_interactions

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput, NotConverged
 from accredit.core.coalitions import pack
+from accredit.errors import InvalidInput, NotConverged
 from accredit.games import FunctionGame, TableGame
 from accredit.values.control_variate import Control, Scores, judge, score_bounds
 from accredit.values.differences import Differences, DifferencesHint

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from accredit.core import Attribution, Attributions, BadPayoff, Game, Games, Holds, InvalidInput, TooManyOutputs, output
+from accredit.core import Attribution, Attributions, Game, Games, Holds, output
 from accredit.core import games as core_games
 from accredit.core.claims import Claim
 from accredit.core.coalitions import keys
 from accredit.core.games import Record
+from accredit.errors import BadPayoff, InvalidInput, TooManyOutputs
 from accredit.evaluate import ClaimRefuted, check_claims
 from accredit.games import FunctionGame, FunctionGames, TableGames, cached, counted, grouped, restricted
 from accredit.values import (

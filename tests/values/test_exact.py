@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput, TooManyPlayers
+from accredit.core import Holds
+from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import Exact, banzhaf, beta, leave_one_out, semivalue, shapley

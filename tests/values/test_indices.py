@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import accredit
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame, TableGame, restricted
 from accredit.values import banzhaf, shapley
 from accredit.values.indices import INDICES, index_of

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame, TableGame, restricted
 from accredit.values import (
     banzhaf,

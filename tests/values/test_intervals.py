@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import binom, t
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.values.differences import Differences
 from accredit.values.intervals import (
     Confidence,

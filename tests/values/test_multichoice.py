@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import BadPayoff, Holds, InvalidInput
+from accredit.core import Holds
 from accredit.core.choices import tabulate_choices
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
 from accredit.games import ChoiceFunction, ChoiceTable
 from accredit.values import banzhaf, bolger, by_player, multichoice, multichoices, shapley

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput, TooManyPlayers
+from accredit.core import Holds
 from accredit.core.coalitions import from_index
+from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame
 from accredit.values import least_core, nucleolus

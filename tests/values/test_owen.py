@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit import defaults
-from accredit.core import Holds, InvalidInput, TooManyPlayers
+from accredit.core import Holds
+from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted, grouped
 from accredit.values import banzhaf, banzhaf_owen, owen, shapley

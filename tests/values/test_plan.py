@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.games import TableGame
 from accredit.values.orders import Permutations
 from accredit.values.plan import permutations_needed

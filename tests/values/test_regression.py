@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame, TableGame
 from accredit.values.orders import Permutations
 from accredit.values.regression import KernelShap, Leverage

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.games import ChoiceFunction, ChoiceTable
 from accredit.values import roll_calls, shapley
 from tests.random_games import random_games

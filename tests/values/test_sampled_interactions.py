@@ -9,7 +9,8 @@ from scipy.stats import binom, t
 
 import accredit
 from accredit import defaults
-from accredit.core import Holds, InvalidInput, Known, TooManyPlayers
+from accredit.core import Holds, Known
+from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.games import FunctionGame, FunctionGames, counted
 from accredit.values import CubeGame
 from accredit.values import sampled_interactions as sampled_module

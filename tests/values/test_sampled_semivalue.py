@@ -6,7 +6,8 @@ import scipy.special
 import scipy.stats
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds, InvalidInput
+from accredit.core import Holds
+from accredit.errors import InvalidInput
 from accredit.games import TableGame
 from accredit.values.differences import Differences
 from accredit.values.pairs import SizeLaw

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from accredit.core import Attribution, BadPayoff, Holds, InvalidInput, Known
+from accredit.core import Attribution, Holds, Known
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import sampling

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import t as student
 
-from accredit.core import Attribution, BadPayoff, Holds, InvalidInput
+from accredit.core import Attribution, Holds
+from accredit.errors import BadPayoff, InvalidInput
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import shapley

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import InvalidInput, TooManyPlayers
+from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.games import FunctionGame, WeightedVote
 from accredit.games import textbook as t
 from accredit.values import banzhaf, beta, least_core, normalised_banzhaf, nucleolus, semivalue, shapley

@@ -12,13 +12,13 @@ from accredit.arena.standings import Standing, Standings
 from accredit.audit.finding import Finding, Findings
 from accredit.core import Attribution, Claim, Estimate, Holds, Interactions, Precision, Selection
 from accredit.evaluate.data import Curve
-from accredit.explanation.table import TableExplanation
 from accredit.games import TableGame
-from accredit.valuation.duplicates_outliers import Oddities
-from accredit.valuation.label_result import Evidence, WrongLabels
-from accredit.valuation.report import DataReport, Valuation
-from accredit.valuation.suspects import Harmful, RowFacts, Sureness
-from accredit.valuation.trace import Trace
+from accredit.influence.trace import Trace
+from accredit.labels.duplicates_outliers import Oddities
+from accredit.labels.result import Evidence, WrongLabels
+from accredit.rows.result import TableExplanation
+from accredit.training_data.report import DataReport, Valuation
+from accredit.training_data.suspects import Harmful, RowFacts, Sureness
 from accredit.values.report import report
 from accredit.views.arena_page import arena_page
 from accredit.views.audit import audit_page

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from accredit import views
-from accredit.core import Attribution, InvalidInput
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
 from accredit.explanation import Explanation, Picture
 from accredit.explanation.result import PICTURE
 from accredit.views.picture import outlines, picture_map

@@ -6,7 +6,8 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot  # noqa: E402
 
-from accredit.core import Attribution, InvalidInput  # noqa: E402
+from accredit.core import Attribution  # noqa: E402
+from accredit.errors import InvalidInput  # noqa: E402
 from accredit.explanation import Explanation  # noqa: E402
 from accredit.views import plot  # noqa: E402
 from tests.views.samples import sample  # noqa: E402

@@ -15,8 +15,8 @@ from accredit import views
 from accredit.audit.finding import Finding, Findings
 from accredit.core import Attribution, Estimate, Procedure
 from accredit.games import TableGame
-from accredit.valuation.report import DataReport, Valuation
-from accredit.valuation.suspects import RowFacts
+from accredit.training_data.report import DataReport, Valuation
+from accredit.training_data.suspects import RowFacts
 from accredit.values.report import report
 from accredit.views.audit import audit_page, audit_text
 from accredit.views.design import PARTS, design_page

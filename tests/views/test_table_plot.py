@@ -13,8 +13,8 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot
 
-from accredit.core import InvalidInput
-from accredit.explanation.table import TableExplanation
+from accredit.errors import InvalidInput
+from accredit.rows.result import TableExplanation
 from accredit.views import table_plot
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.explanation import Explanation
 from accredit.web.answering import answer
 from accredit.web.requests import AnswerRequest

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from accredit.core import Attribution, InvalidInput, Precision
+from accredit.core import Attribution, Precision
 from accredit.core.coalitions import pack
+from accredit.errors import InvalidInput
 from accredit.games import FunctionGame, TableGame
+from accredit.influence.trace import Trace
+from accredit.labels.find import wrong_labels
 from accredit.store import Entry, Journal, fingerprint
-from accredit.valuation.labels import wrong_labels
-from accredit.valuation.report import DataReport, Valuation
-from accredit.valuation.rules import linear_fit
-from accredit.valuation.suspects import Harmful, RowFacts, Sureness, harmful
-from accredit.valuation.trace import Trace
-from accredit.valuation.worth import CURVE_STEPS
+from accredit.training_data.report import DataReport, Valuation
+from accredit.training_data.rules import linear_fit
+from accredit.training_data.suspects import Harmful, RowFacts, Sureness, harmful
+from accredit.training_data.worth import CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
 from accredit.views.data_view import data_body
 from accredit.views.trace_view import trace_body, trace_text

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.web.flowing import flow, heads_of
 from accredit.web.tasks import Models
 from tests.models.small_models import TEXT, text_model

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.web.explaining import FORMATS, PIXELS, _picture
 
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install 'accredit[text]'")

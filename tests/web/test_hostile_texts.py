@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from accredit.core import AccreditError
+from accredit.errors import AccreditError
 from accredit.web.explaining import explain, what_if
 from accredit.web.requests import ExplainRequest, WhatIfRequest
 from accredit.web.tasks import Models

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.web.explaining import explain, most_tokens
 from accredit.web.long_texts import parts, tokens_in
 from accredit.web.requests import ExplainRequest

@@ -8,7 +8,7 @@ import io
 import numpy as np
 import pytest
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.web import tables
 from accredit.web.tables import explain_table
 from accredit.web.tasks import Recent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from accredit.core import InvalidInput
+from accredit.errors import InvalidInput
 from accredit.web.explaining import explain
 from accredit.web.requests import ExplainRequest
 from accredit.web.tasks import Models

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, Attribution, FloatArray, Game, Holds
+from accredit.core import Attribution, FloatArray, Game, Holds
+from accredit.errors import AccreditError
 from accredit.evaluate import ClaimRefuted, axioms_kept, check_claims
 from accredit.games import FunctionGame, TableGame
 from accredit.values import (

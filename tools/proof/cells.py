@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, Game
+from accredit.core import Game
 from accredit.core.games import asked
+from accredit.errors import AccreditError
 from tools.proof.bad_values import Bad, kinds_for
 from tools.proof.base_calls import Base, bases, left_out
 

@@ -17,7 +17,7 @@ from typing import Any
 import click
 import numpy as np
 
-from accredit.cli import COMMANDS, accredit, main
+from accredit.cli import accredit, main
 from tools.proof.bad_values import null_device
 from tools.proof.cells import RIGHT, TYPED, Outcome
 from tools.proof.examples import game_file
@@ -159,7 +159,7 @@ def cells(folder: Path) -> Iterator[CommandCell]:
     if not fifo.exists():
         os.mkfifo(fifo)
     context = click.Context(accredit)
-    for name in COMMANDS:
+    for name in accredit.list_commands(context):
         command = accredit.get_command(context, name)
         assert command is not None
         yield from _unknown(name, folder)

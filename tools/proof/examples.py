@@ -173,7 +173,7 @@ def forest_file(folder: Path) -> Path:
 
 
 def _ridge() -> Any:
-    from accredit.valuation import Ridge
+    from accredit.influence import Ridge
 
     return Ridge(numeric_split(), 1.0)
 
@@ -334,20 +334,20 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "explanation.Explanation.from_json.text": lambda f: _explanation().to_json(),
     "explanation.Explanation.to_pandas.method": lambda f: NOTHING,
     "explanation.Explanation.to_shap.method": lambda f: NOTHING,
-    "explanation.TableExplanation.from_json.text": lambda f: _table_explanation().to_json(),
-    "explanation.Result.to_html.path": lambda f: f / "page.html",
-    "explanation.Result.by_method.method": lambda f: "shapley",
+    "rows.TableExplanation.from_json.text": lambda f: _table_explanation().to_json(),
+    "results.Result.to_html.path": lambda f: f / "page.html",
+    "results.Result.by_method.method": lambda f: "shapley",
     "explanation.Explanation.top.count": lambda f: 1,
-    "explanation.TableExplanation.top.count": lambda f: 1,
-    "explanation.from_shap.explanation": lambda f: _theirs(),
-    "explanation.from_shap.predictions": lambda f: NOTHING,
-    "explanation.TableExplanation.row.row": lambda f: 0,
-    "explanation.TableExplanation.interactions.row": lambda f: 0,
+    "rows.TableExplanation.top.count": lambda f: 1,
+    "rows.from_shap.explanation": lambda f: _theirs(),
+    "rows.from_shap.predictions": lambda f: NOTHING,
+    "rows.TableExplanation.row.row": lambda f: 0,
+    "rows.TableExplanation.interactions.row": lambda f: 0,
     "games.StringGame.left.stays": lambda f: np.array([True, False]),
-    "games.AnswerGame.token.which": lambda f: 0,
-    "games.AnswerGame.coalitions": lambda f: NOTHING,
-    "games.AnswerGame.payoff.coalitions": lambda f: np.ones((2, 2), bool),
-    "games.AnswerGame.asked.coalitions": lambda f: np.ones((2, 2), bool),
+    "answers.AnswerGame.token.which": lambda f: 0,
+    "answers.AnswerGame.coalitions": lambda f: NOTHING,
+    "answers.AnswerGame.payoff.coalitions": lambda f: np.ones((2, 2), bool),
+    "answers.AnswerGame.asked.coalitions": lambda f: np.ones((2, 2), bool),
     "games.PartsGames.payoff.coalitions": lambda f: np.ones((2, 2), bool),
     "valuation.Datamodels.predict.coalitions": lambda f: np.ones((2, 12), bool),
     "valuation.*.target": lambda f: NOTHING,
@@ -388,11 +388,11 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "games.read_groups.text": lambda f: "g=a+b",
     "games.restricted.players": lambda f: ("a", "b"),
     "games.restricted.given": lambda f: ("c",),
-    "games.answer_game.*": lambda f: NOTHING,
-    "games.tabular_game.model": lambda f: linear_model(),
-    "games.tabular_game.row": lambda f: ROWS[0],
-    "games.tabular_game.players": lambda f: NOTHING,
-    "games.tabular_game.names": lambda f: NOTHING,
+    "answers.answer_game.*": lambda f: NOTHING,
+    "rows.tabular_game.model": lambda f: linear_model(),
+    "rows.tabular_game.row": lambda f: ROWS[0],
+    "rows.tabular_game.players": lambda f: NOTHING,
+    "rows.tabular_game.names": lambda f: NOTHING,
     "games.string_game.model": lambda f: _strings(),
     "games.string_game.payoff": lambda f: "log-odds",
     "games.string_game.text": lambda f: "good film",
@@ -403,15 +403,15 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "games.image_game.model": lambda f: image_model(),
     "games.image_game.image": lambda f: np.zeros((28, 28), np.uint8),
     "games.image_game.players": lambda f: (2, 2),
-    "games.asked_game.function": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
-    "games.asked_game.prompt": lambda f: "One fact. Two facts.",
-    "games.asked_game.answer": lambda f: "Yes.",
-    "games.asked_game.players": lambda f: "sentences",
-    "games.answer_game.model": lambda f: answering()[0],
-    "games.answer_game.tokenizer": lambda f: answering()[1],
-    "games.answer_game.prompt": lambda f: "Anna lives in Paris. Where does Anna live?",
-    "games.answer_game.answer": lambda f: "Paris",
-    "games.answer_game.players": lambda f: "words",
+    "answers.asked_game.function": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
+    "answers.asked_game.prompt": lambda f: "One fact. Two facts.",
+    "answers.asked_game.answer": lambda f: "Yes.",
+    "answers.asked_game.players": lambda f: "sentences",
+    "answers.answer_game.model": lambda f: answering()[0],
+    "answers.answer_game.tokenizer": lambda f: answering()[1],
+    "answers.answer_game.prompt": lambda f: "Anna lives in Paris. Where does Anna live?",
+    "answers.answer_game.answer": lambda f: "Paris",
+    "answers.answer_game.players": lambda f: "words",
     "flow.LayeredNetwork.supply": lambda f: ATTENTION[-1].sum(axis=1),
     "flow.LayeredNetwork.demand": lambda f: ATTENTION[0].sum(axis=0),
     "flow.AttentionStack.weights": lambda f: ATTENTION,
@@ -495,23 +495,23 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "valuation.Retraining.estimator": lambda f: _classifier(),
     "valuation.Retraining.metric": lambda f: NOTHING,
     "valuation.RidgeUtility.metric": lambda f: NOTHING,
-    "valuation.Ridge.data": lambda f: numeric_split(),
+    "influence.Ridge.data": lambda f: numeric_split(),
     "valuation.KNNRegression.data": lambda f: numeric_split(),
     "valuation.knn_regression_shapley.data": lambda f: numeric_split(),
     "valuation.RidgeUtility.data": lambda f: numeric_split(),
-    "valuation.Softmax.rows": lambda f: NOTHING,
+    "influence.Softmax.rows": lambda f: NOTHING,
     "valuation.data_oob.trees": lambda f: 20,
     "valuation.fit_datamodels.targets": lambda f: ("t",),
     "valuation.fit_datamodels.masks": lambda f: np.random.default_rng(0).random((40, 3)) < 0.5,
     "valuation.fit_datamodels.outputs": lambda f: np.random.default_rng(1).normal(size=(40, 1)),
-    "valuation.neumann_error.terms": lambda f: 5,
-    "valuation.neumann_terms.relative": lambda f: 0.1,
+    "influence.neumann_error.terms": lambda f: 5,
+    "influence.neumann_terms.relative": lambda f: 0.1,
     "valuation.random_subsets.players": lambda f: 5,
-    "valuation.wrong_labels.labels": lambda f: ["a", "b"] * 10,
-    "valuation.wrong_labels.features": lambda f: np.random.default_rng(0).normal(size=(20, 2)),
-    "valuation.wrong_labels.texts": lambda f: NOTHING,
-    "valuation.wrong_labels.names": lambda f: NOTHING,
-    "valuation.data_shapley.truncation": lambda f: NOTHING,
+    "labels.wrong_labels.labels": lambda f: ["a", "b"] * 10,
+    "labels.wrong_labels.features": lambda f: np.random.default_rng(0).normal(size=(20, 2)),
+    "labels.wrong_labels.texts": lambda f: NOTHING,
+    "labels.wrong_labels.names": lambda f: NOTHING,
+    "training_data.data_shapley.truncation": lambda f: NOTHING,
     "views.table_page.explanation": lambda f: _table_explanation(),
     "views.plots_of.result": lambda f: _explanation(),
     "views.to_page.result": lambda f: _explanation(),
@@ -605,11 +605,11 @@ def _strings() -> Any:
 INSTANCES: dict[str, Callable[[], Any]] = {  # of classes that the library builds
     "flow.Graph": _graph,
     "explanation.Explanation": _explanation,
-    "explanation.TableExplanation": lambda: _table_explanation(),
-    "explanation.Result": lambda: _table_explanation(),
+    "rows.TableExplanation": lambda: _table_explanation(),
+    "results.Result": lambda: _table_explanation(),
     "valuation.Datamodels": lambda: _datamodels(),
-    "valuation.Influences": lambda: _influences(),
-    "games.AnswerGame": lambda: _asked(),
+    "influence.Influences": lambda: _influences(),
+    "answers.AnswerGame": lambda: _asked(),
     "games.StringGame": lambda: _string_game(),
     "games.PartsGames": lambda: _string_game().paying("all"),
     "store.Durable": lambda: _durable(),
@@ -625,15 +625,15 @@ def _datamodels() -> Any:
 
 @cache
 def _influences() -> Any:
-    from accredit.valuation import influence
+    from accredit.influence import influence
 
     return influence(_ridge())
 
 
 def _asked() -> Any:
-    from accredit.games import asked_game
+    from accredit.answers import asked_game
 
-    return asked_game(BY_CALL["games.asked_game.function"](Path()), "One fact. Two facts.", "Yes.", players="sentences")
+    return asked_game(BY_CALL["answers.asked_game.function"](Path()), "One fact. Two facts.", "Yes.", players="sentences")
 
 
 def _string_game() -> Any:

@@ -151,8 +151,8 @@ GRADIENTS: Examples = {
 MODELS: Examples = {
     "models.as_text_model.model": lambda f: _loaded()[0],
     "models.as_text_model.tokenizer": lambda f: _loaded()[1],
-    "models.as_answering_model.model": lambda f: answering()[0],
-    "models.as_answering_model.tokenizer": lambda f: answering()[1],
+    "answers.as_answering_model.model": lambda f: answering()[0],
+    "answers.as_answering_model.tokenizer": lambda f: answering()[1],
     "models.as_image_model.model": lambda f: _vision()[0],
     "models.as_image_model.processor": lambda f: _vision()[1],
     "models.as_image_model.size": lambda f: None,

@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from accredit.core import AccreditError, BoolArray
+from accredit.core import BoolArray
+from accredit.errors import AccreditError
 from accredit.flow import LayeredNetwork, maximum_flow, unique_flow
 
 SHAPES = (

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray, from_index
+from accredit.checks.numbers import FloatArray
+from accredit.core.coalitions import from_index
 from accredit.games import FunctionGame
 
 Draw = Callable[[np.random.Generator, int], FloatArray]

@@ -20,8 +20,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow as scipy_max_flow
 
-from accredit.core import AccreditError, Attribution, Attributions, Interactions, Selection
-from accredit.core.tables import read_sheet
+from accredit.checks.tables import read_sheet
+from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.errors import AccreditError
 from accredit.flow import LayeredNetwork, maximum_flow, unique_flow
 from accredit.games import TableGame, read_game, read_games, read_groups
 from accredit.methods import find
@@ -181,7 +182,7 @@ MESSAGES: tuple[Any, ...] = (
 
 def chat_messages(rng: random.Random) -> None:
     """Chat messages and passages: refused, or a prompt whose contents are texts and whose spans lie inside them."""
-    from accredit.models.prompt import prompt_of
+    from accredit.answers.prompt import prompt_of
 
     how = rng.random()
     try:

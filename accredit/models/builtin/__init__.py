@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from accredit.core import needs
+from accredit.checks import needs
 
 __all__ = ["answers_folder", "load_answers", "load_text", "load_vision", "text_folder", "vision_folder"]
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import InvalidInput, check_seed, whole_number
+from accredit.checks import check_seed, whole_number
+from accredit.errors import InvalidInput
 
 NAMES = (
     "Anna",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from accredit.core import needs
+from accredit.checks import needs
 
 NAMES = {
     "bmi": "body mass index",

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import InvalidInput
 from accredit.models.categories import Category, xgboost_categories
 from accredit.models.rows import lightgbm_summed
 from accredit.trees.forest import Forest, Tree

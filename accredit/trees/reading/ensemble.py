@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import AccreditError, FloatArray, InvalidInput
+from accredit.core import FloatArray
+from accredit.errors import AccreditError, InvalidInput
 from accredit.trees.credit import TreeCredit, tree_credit
 from accredit.trees.forest import Forest
 

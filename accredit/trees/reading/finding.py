@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from accredit.core import AccreditError, InvalidInput
-from accredit.core.arguments import check_arguments
-from accredit.core.files import check_is_file
-from accredit.core.numbers import shown
+from accredit.checks.arguments import check_arguments
+from accredit.checks.files import check_is_file
+from accredit.checks.numbers import shown
+from accredit.errors import AccreditError, InvalidInput
 from accredit.models.row_files import load_row_model
 from accredit.trees.forest import Forest
 from accredit.trees.reading.ensemble import Ensemble, NotTrees

@@ -17,7 +17,8 @@ from itertools import combinations
 import numpy as np
 from scipy.special import gammaln
 
-from accredit.core.coalitions import BoolArray, FloatArray, IntArray, keys
+from accredit.checks.numbers import BoolArray, FloatArray, IntArray
+from accredit.core.coalitions import keys
 
 COUNTABLE = 1 << 53  # strata with more pairs than a float counts exactly are never taken whole
 DRAW_CELLS = 1 << 23  # random numbers drawn at once

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray, IntArray
-from accredit.core.errors import NotConverged
+from accredit.checks.numbers import FloatArray, IntArray
+from accredit.errors import NotConverged
 from accredit.values.intervals import blur_between
 from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, more_rows, stages

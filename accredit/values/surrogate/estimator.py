@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attribution, Claim, Game, Holds, InvalidInput, Precision, Procedure, payoffs
-from accredit.core.arguments import check_fields
+from accredit.checks.arguments import check_fields
+from accredit.core import Attribution, Claim, Game, Holds, Precision, Procedure, payoffs
 from accredit.core.rounding import blur_of
 from accredit.core.threads import one_blas_thread
+from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error

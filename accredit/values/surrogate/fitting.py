@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.likelihood import Mixture, Sample, Solved, solve
 from accredit.values.surrogate.product import Product, even_and_odd
 from accredit.values.surrogate.rows import Exchangeable

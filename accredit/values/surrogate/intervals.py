@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import stdtrit
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.stack import centred_sum, spread_of_pair
 

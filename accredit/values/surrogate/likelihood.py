@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.blas import dsymm, dsyr, dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.rows import Exchangeable, Kernel, Meeting, Rows
 
 SMALL = 64  # rows of a triangle that is inverted as it is

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.likelihood import Mixture, Sample, solve
 from accredit.values.surrogate.rows import Meeting, Rows
 

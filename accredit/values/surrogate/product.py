@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.rows import Meeting, Rows
 
 MOST_NODES = 24  # Gauss–Legendre nodes: exact up to 48 players

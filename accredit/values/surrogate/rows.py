@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from accredit.core.coalitions import BoolArray, FloatArray, IntArray
+from accredit.checks.numbers import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from accredit.core.coalitions import FloatArray, IntArray
+from accredit.checks.numbers import FloatArray, IntArray
 from accredit.values.surrogate.rows import Meeting, Rows
 
 EXACT_SUPPORT = 100  # above this many common players the law of |S ∩ T| is summed by its first cumulants

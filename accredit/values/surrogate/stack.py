@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray
+from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.design import Design
 
 

@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from accredit.core.coalitions import FloatArray, IntArray
+from accredit.checks.numbers import FloatArray, IntArray
 from accredit.values.surrogate.rows import Meeting, Rows, two_valued_credit
 
 

@@ -14,10 +14,12 @@ HOMES = {
     "accredit.methods": "BY_NAME methods_for",
     "accredit.cli": "main",
     "accredit.core": "Attribution Selection output",
-    "accredit.games": "ChoiceTable FunctionGame FunctionGames TableGame TableGames WeightedVote answer_game "
-    "asked_game cached grouped image_game restricted string_game tabular_game text_game",
+    "accredit.games": "ChoiceTable FunctionGame FunctionGames TableGame TableGames WeightedVote cached "
+    "grouped image_game restricted string_game text_game",
     "accredit.games.textbook": "airport apex bankruptcy gloves security_council",
-    "accredit.games.sage": "sage_game",
+    "accredit.answers": "answer_game asked_game",
+    "accredit.rows": "tabular_game",
+    "accredit.rows.sage": "sage_game",
     "accredit.values": "Antithetic CubeGame Differences DifferencesHint Exact KernelShap Lasso Leverage Lime "
     "Permutations SampledBanzhaf SampledBeta SampledSemivalue Surrogate Truncated banzhaf banzhaf_interactions "
     "banzhaf_owen best_subsets beta bolger by_player interactions least_core leave_one_out leaving_out mobius "
@@ -39,10 +41,12 @@ HOMES = {
     "max_sensitivity measure_all model_randomisation oracle paired_test random_scores randomised_layers shaken "
     "spearman token_f1 top_overlap",
     "accredit.evaluate.data": "mislabel_auc random_removal_curve removal_curve",
-    "accredit.valuation": "ConjugateGradients GaussNewton GradientStore KNNUtility Neumann Recipe Retraining Ridge "
-    "RidgeUtility Softmax TorchObjective TorchTraining data_banzhaf data_beta data_oob data_shapley datamodels "
-    "fit_datamodels groups_of harmonics influence knn_regression_shapley knn_shapley mean_influence network "
-    "network_influence random_subsets spectrum split text_features trace tracin wrong_labels",
+    "accredit.valuation": "KNNUtility Recipe Retraining RidgeUtility TorchTraining data_oob datamodels fit_datamodels "
+    "groups_of harmonics knn_regression_shapley knn_shapley random_subsets split text_features",
+    "accredit.influence": "ConjugateGradients GaussNewton GradientStore Neumann Ridge Softmax TorchObjective influence "
+    "mean_influence network network_influence spectrum trace tracin",
+    "accredit.labels": "wrong_labels",
+    "accredit.training_data": "data_banzhaf data_beta data_shapley",
     "accredit.valuation.forecast": "forecast",
     "accredit.learned": "EvalX RECIPES Tabular Training explain_rows_fast fit_fast_rows recipe",
     "accredit.shortcuts": "AttentionClassifier AttentionShape MaskNeutral train_attention",

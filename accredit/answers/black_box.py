@@ -1,0 +1,169 @@
+"""Answers of models that are only asked from outside: a function of prompts that returns log-probabilities."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from accredit.answers.game import AnswerGame, choose_players
+from accredit.answers.prompt import Parts, prompt_of
+from accredit.checks import real_numbers
+from accredit.checks.arguments import check_arguments
+from accredit.core import BoolArray, FloatArray, Procedure, distinct_names
+from accredit.errors import AccreditError, BadPayoff, InvalidInput
+from accredit.games.batches import spans
+
+ROWS = 64  # prompts in one call
+
+
+@final
+class FunctionPays:
+    """Payoffs from a function that is given prompts and the answer, and returns log-probabilities."""
+
+    rows = ROWS
+    blur = 0.0  # nobody says how its log-probabilities are computed
+
+    def __init__(self, function: Callable[..., Any], parts: Parts, answers: list[str], filler: str | None) -> None:
+        self.function, self.parts, self.answers, self.filler = function, parts, answers, filler
+        self.notes: list[str] = []  # what the reader of a result must know
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.parts.players
+
+    def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
+        left = [self.parts.left(kept, self.filler) for kept in coalitions]
+        prompts = [p.contents[0] if p.messages is None else [dict(m) for m in p.messages] for p in left]
+        return np.concatenate([self._say(prompts, answer) for answer in self.answers], axis=1)
+
+    def _say(self, prompts: list[Any], answer: str) -> FloatArray:
+        parts = [self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)]
+        if len({part.shape[1] for part in parts}) > 1:
+            raise BadPayoff(
+                f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
+            )
+        return np.concatenate(parts)
+
+    def _return(self, prompts: list[Any], answer: str) -> Any:
+        try:
+            return self.function(prompts, answer)
+        except AccreditError:
+            raise
+        except Exception as error:  # a function may raise anything; say on what, and what it said
+            said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            raise InvalidInput(f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}") from error
+
+    def _checked(self, returned: Any, count: int) -> FloatArray:
+        earned = real_numbers(
+            returned, "what the function returned (one log-probability, or one row of them, for each prompt)", BadPayoff
+        )
+        earned = earned[:, None] if earned.ndim == 1 else earned
+        if earned.ndim != 2 or len(earned) != count or not earned.shape[1]:
+            raise BadPayoff(
+                f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)"
+            )
+        if not np.isfinite(earned).all() or earned.max() > 1e-6:
+            bad = earned[~np.isfinite(earned) | (earned > 1e-6)][0]
+            raise BadPayoff(f"the function returned {bad}; a log-probability is a finite number that is not above 0")
+        return earned
+
+    def fingerprint_parts(self) -> dict[str, Any]:
+        """What decides the payoffs: the function, the prompt, and what is asked of it."""
+        prompt = self.parts.prompt
+        return {
+            "function": self.function,
+            "contents": prompt.contents,
+            "messages": prompt.messages,
+            "spans": self.parts.spans,
+            "owner": self.parts.owner,
+            "answers": self.answers,
+            "filler": self.filler,
+        }
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return {
+            "model": name,
+            "architecture": "a function of prompts",
+            "removal": "rebuild" if self.filler is None else "filler",
+            "filler": self.filler,
+            "answer": self.answers[0],
+            "answer from": Procedure("given").as_plain(),
+            "rather than": self.answers[1] if len(self.answers) > 1 else None,
+            "reading": f"up to {ROWS} prompts in one call of the function",
+            "notes": list(self.notes),
+        }
+
+
+@check_arguments
+def asked_game(
+    function: Callable[..., Any],
+    prompt: Any = None,
+    answer: str = "",
+    *,
+    players: Any = None,
+    fixed: Any = (),
+    rather_than: str | None = None,
+    filler: str | None = None,
+    **form: Any,
+) -> AnswerGame:
+    """The game of an answer whose log-probabilities come from a function: a hosted model, or another runtime.
+
+    `function(prompts, answer)` gets texts (or lists of messages, if the prompt is a chat) and returns the log-probability of
+    the answer after each, or one for each of its tokens. Players and prompts are those of `answer_game`, but for tokens,
+    which only a tokenizer knows. Parts leave by rebuilding the prompt, or a filler takes their place.
+
+    >>> def knows(prompts, answer):
+    ...     return [-0.1 if "Rome" in prompt else -3.0 for prompt in prompts]
+    >>> game = asked_game(knows, context=["Anna lives in Rome.", "Boris is old."], query="Where does Anna live?", answer="Rome")
+    >>> game.whole().payoff(np.array([[True, False], [False, True]]))
+    array([-0.1, -3. ])
+    """
+    if not callable(function):
+        raise InvalidInput(
+            f"function is a {type(function).__name__}; give a function of (prompts, answer) that returns log-probabilities"
+        )
+    answers = [answer] if rather_than is None else [answer, rather_than]
+    if not all(isinstance(a, str) and a.strip() for a in answers):
+        raise InvalidInput(f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty")
+    if rather_than == answer:
+        raise InvalidInput(f"rather_than is {rather_than!r:.60}, the answer itself; give another answer")
+    _check_signature(function)
+    said = prompt_of(prompt, **form)
+    players = choose_players(players, said, form)
+    if players == "token":
+        raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
+    pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
+    pays.notes += said.left_over(players)
+    everybody = np.ones((1, len(pays.players)), dtype=bool)
+    first, again = pays._say([_whole(said)], answer), pays.log_probabilities(everybody)
+    count, total = first.shape[1], again.shape[1]
+    if total >= count and (gap := float(np.abs(first - again[:, :count]).max())) > 1e-6:
+        pays.notes.append(
+            f"Warning: asked twice about the whole prompt, the function gave log-probabilities that differ by {gap:.2g}; "
+            "credit that is not much larger means nothing."
+        )
+    names = ("answer",) if count == 1 else distinct_names(f"token {k + 1}" for k in range(count))
+    return AnswerGame(pays, names, total - count, unit=players if isinstance(players, str) else "player")
+
+
+def _check_signature(function: Callable[..., Any]) -> None:
+    """Refuse a function that cannot be called with prompts and an answer, where Python can tell."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in another language
+        return
+    try:
+        signature.bind([], "")
+    except TypeError as error:
+        raise InvalidInput(
+            f"the function takes {signature}, and is called as function(prompts, answer): {error}; let it take both"
+        ) from None
+
+
+def _whole(prompt: Any) -> Any:
+    return prompt.contents[0] if prompt.messages is None else [dict(m) for m in prompt.messages]

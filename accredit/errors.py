@@ -1,0 +1,100 @@
+"""What can go wrong, by kind. Every message names the argument, the value seen and the call that works."""
+
+from __future__ import annotations
+
+
+class AccreditError(Exception):
+    """Base of every error that accredit raises on purpose.
+
+    >>> from accredit import TableGame
+    >>> try:
+    ...     TableGame(("alice", "bob"), [0, 5, 3])
+    ... except AccreditError as error:
+    ...     print(type(error).__name__)
+    InvalidInput
+    """
+
+    def __init__(self, *said: object, argument: str = "", code: str = "") -> None:
+        super().__init__(*said)
+        self.argument = argument  # the name of what is wrong, as Python spells it; the command and the page have their own
+        self.code = code  # what is wrong with it in a word or two, the same however the sentence is worded
+
+
+class InvalidInput(AccreditError, ValueError):
+    """An argument cannot be used as it is.
+
+    >>> from accredit import TableGame
+    >>> TableGame(("alice", "alice"), [0, 5, 3, 10])
+    Traceback (most recent call last):
+        ...
+    accredit.errors.InvalidInput: players holds 'alice' twice; names must differ, for example 'alice' and ...
+    """
+
+
+class TooManyPlayers(InvalidInput):
+    """An exact computation would need more payoffs than fit.
+
+    >>> from accredit import FunctionGame, shapley
+    >>> from accredit.values import Exact
+    >>> shapley(FunctionGame(range(40), lambda coalitions: coalitions.sum(axis=1)), Exact())
+    Traceback (most recent call last):
+        ...
+    accredit.errors.TooManyPlayers: exact values of 40 players need 2^40 payoffs; the limit is 22 players. ...
+    """
+
+
+class TooManyOutputs(InvalidInput):
+    """Payoffs in every output would need more memory than there is.
+
+    >>> from accredit import TableGames
+    >>> TableGames(range(20), range(100_000), [])
+    Traceback (most recent call last):
+        ...
+    accredit.errors.TooManyOutputs: 1,048,576 coalitions in 100,000 outputs are 781.2 GB of payoffs; the limit ...
+    """
+
+
+class BadPayoff(AccreditError, ValueError):
+    """A game returned a payoff that is not a finite number, or not one per coalition.
+
+    >>> from accredit import FunctionGame, shapley
+    >>> shapley(FunctionGame("ab", lambda coalitions: coalitions.sum(axis=1) * float("nan")))
+    Traceback (most recent call last):
+        ...
+    accredit.errors.BadPayoff: payoff of coalition {} is nan; every payoff must be a finite number
+    """
+
+
+class NotConverged(AccreditError, ArithmeticError):
+    """A solver did not reach its tolerance; it returns no numbers rather than wrong ones.
+
+    >>> from accredit.influence import ConjugateGradients, Softmax, influence
+    >>> from accredit.valuation import split
+    >>> data = split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1])
+    >>> influence(Softmax(data, weight_decay=0.1), ConjugateGradients(steps=1))
+    Traceback (most recent call last):
+        ...
+    accredit.errors.NotConverged: conjugate gradients left a relative residual of 0.45 after 1 steps (wanted ...
+    """
+
+
+class MissingExtra(AccreditError, ImportError):
+    """An optional library is needed for this call.
+
+    >>> str(MissingExtra("matplotlib", "plot", "a figure"))
+    "a figure needs matplotlib, which is not installed: pip install 'accredit[plot]'"
+    """
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'accredit[{extra}]'")
+
+
+class BrokenLibrary(AccreditError, ImportError):
+    """An optional library is installed, and fails to load.
+
+    >>> try:
+    ...     raise BrokenLibrary("lightgbm is installed, and fails to load: libgomp.so.1 is missing")
+    ... except ImportError as error:  # as for a library that is not there
+    ...     print(error)
+    lightgbm is installed, and fails to load: libgomp.so.1 is missing
+    """

@@ -1,0 +1,276 @@
+r"""A store of projected gradients: k numbers for each training row, on disk, searched for any query without the training rows.
+
+Every layer's gradient Σ_t g_t a_tᵀ is projected on both sides while it is formed (Choe et al., 2024): with random matrices
+B (outputs × k_out) and A (inputs × k_in) it is Σ_t (Bᵀg_t)(Aᵀa_t)ᵀ, so that a full gradient never exists. A query is projected
+alike, multiplied by the inverse of each layer's k × k second moments of the stored rows, damped, and then by every stored row:
+
+$$s_i = \frac1N \sum_{\text{layers}} \phi_q^\top \Big(\frac1N \Phi^\top \Phi + \lambda I\Big)^{-1} \phi_i .$$
+
+The folder holds `store.json` and one safetensors file for each block of rows; a broken run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accredit.checks import check_text, whole_number
+from accredit.checks.files import put, read_json_object
+from accredit.core import FloatArray, Procedure
+from accredit.errors import InvalidInput
+from accredit.influence.functions import Influences, stationarity
+from accredit.influence.losses import Batch, check_rows
+from accredit.influence.network import Network, facts_of, weights_of
+from accredit.influence.projection import projection
+
+if TYPE_CHECKING:
+    import torch
+
+SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
+BLOCK, BLOCK_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
+DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
+FORMAT = 2
+MEAN = "mean of "  # before the name of a layer: its mean gradient
+AGAIN = "give the training rows again: GradientStore.build, or accredit trace … --train FILE"
+
+
+class GradientStore:
+    """Projected gradients of training rows in a folder. Fill it once with `build`, then `search` it for any query.
+
+    >>> import tempfile, torch
+    >>> from accredit.influence.network import network
+    >>> torch.manual_seed(0) and None
+    >>> x = torch.randn(30, 5); y = (x[:, 0] > 0).long()
+    >>> net = network(torch.nn.Linear(5, 2), loss="classification")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = GradientStore.build(folder, net, {"x": x, "labels": y})
+    ...     found = store.search(net, {"x": x[:2], "labels": y[:2]})
+    >>> found.matrix.shape
+    (30, 2)
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        try:
+            self.about: dict[str, Any] = read_json_object(self.folder / "store.json")
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
+                "FILE --store FOLDER, or GradientStore.build"
+            ) from None
+        if self.about.get("format") != FORMAT:
+            raise InvalidInput(
+                f"{self.folder} has format {self.about.get('format')!r}, this version reads {FORMAT}; delete it, and {AGAIN}"
+            )
+
+    def __len__(self) -> int:
+        return int(self.about["rows"])
+
+    @property
+    def complete(self) -> bool:
+        return all(self._file(block).exists() for block in range(self._blocks)) and self._moments_file.exists()
+
+    @classmethod
+    def build(
+        cls,
+        folder: str | Path,
+        net: Network,
+        train: Batch,
+        *,
+        names: Sequence[str] | None = None,
+        side: int = SIDE,
+        seed: int = 0,
+        watch: Callable[[int], None] | None = None,
+    ) -> GradientStore:
+        """Fill the folder, or go on filling it; a folder of another model, data or projection is refused.
+
+        The bytes on disk are known beforehand, and refused where they do not fit. `watch` is called with the rows done so far.
+        """
+        check_text(str(folder), "folder")  # safetensors opens no other
+        rows = check_rows(train, "train")
+        whole_number(side, "side", example=SIDE)
+        widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
+        if names is not None and len(names) != rows:
+            raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
+        about = {
+            "format": FORMAT,
+            "rows": rows,
+            "names": None if names is None else list(names),
+            "side": side,
+            "seed": seed,
+            "widths": widths,
+            "block": max(1, min(BLOCK, BLOCK_BYTES // (4 * sum(widths.values())))),
+            "model": model_digest(net),
+            "data": data_digest(train),
+            "facts": facts_of(net),
+        }
+        path = Path(folder)
+        _check_sizes(path, net, rows, widths)
+        path.mkdir(parents=True, exist_ok=True)
+        if (path / "store.json").exists():
+            store = cls(path)
+            if changed := [key for key in about if store.about.get(key) != json.loads(json.dumps(about[key]))]:
+                raise InvalidInput(f"{path} holds a store with other {', '.join(changed)}; name another folder")
+        else:
+            put(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
+            store = cls(path)
+        store._fill(net, train, watch or (lambda done: None))
+        return store
+
+    def _fill(self, net: Network, train: Batch, watch: Callable[[int], None]) -> None:
+        import torch
+        from safetensors.torch import save
+
+        project = projection(net, self.about["side"], self.about["seed"])
+        for block in range(self._blocks):
+            rows = slice(block * self._block, (block + 1) * self._block)
+            if self._file(block).exists():
+                continue
+            part = {name: value[rows] for name, value in train.items()}
+            found = []
+            for done, _, seen in net.passes(part):
+                found.append(project.apply(net.layers, seen))
+                watch(min(rows.start + done.stop, len(self)))
+            tensors = {n: torch.cat([f[n] for f in found]).float().cpu().contiguous() for n in found[0]}
+            if not all(bool(torch.isfinite(t).all()) for t in tensors.values()):
+                raise InvalidInput(f"rows {rows.start} … have gradients that are not finite; give the model in float32")
+            put(self._file(block), save(tensors))
+        if not self._moments_file.exists():
+            moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
+            means = {MEAN + n: torch.zeros(w, dtype=torch.float64) for n, w in self.about["widths"].items()}
+            for block in range(self._blocks):
+                for name, kept in self._read(block).items():
+                    moments[name] += (kept.T @ kept).double() / len(self)
+                    means[MEAN + name] += kept.double().sum(dim=0) / len(self)
+            put(self._moments_file, save(moments | means))
+
+    def stationarity(self) -> dict[str, Any]:
+        """‖∇J‖ beside the norm of a typical row's gradient, both estimated from what is stored: a projection keeps norms on
+        average. Weight decay is not part of it."""
+        held = self._tensors(self._moments_file)
+        gradient = sum(float((v**2).sum()) for name, v in held.items() if name.startswith(MEAN))
+        typical = sum(float(v.trace()) for name, v in held.items() if not name.startswith(MEAN))
+        return stationarity(gradient**0.5, typical**0.5)
+
+    def _moments(self) -> dict[str, Any]:
+        return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith(MEAN)}
+
+    def search(
+        self, net: Network, queries: Batch, *, damping: float = DAMPING, targets: Sequence[str] | None = None
+    ) -> Influences:
+        """The influence of every stored row on every query, from k numbers a row; the training rows are not touched.
+
+        `damping` is relative to the mean eigenvalue of each layer's second moments. Divide by the root of `self_influence`
+        to compare long rows with short ones.
+        """
+        import torch
+
+        asked = check_rows(queries, "queries")
+        if not self.complete:
+            raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}")
+        if model_digest(net) != self.about["model"]:
+            raise InvalidInput("the store was built with other weights or layers; give the model that it was built with")
+        if not damping > 0:
+            raise InvalidInput(f"damping must be positive, got {damping!r}; 0.1 of the mean eigenvalue is the default")
+        project = projection(net, self.about["side"], self.about["seed"])
+        found = [project.apply(net.layers, seen) for _, _, seen in net.passes(queries)]
+        right = {}
+        for name, moments in self._moments().items():
+            phi = torch.cat([f[name] for f in found]).double().cpu()
+            added = damping * float(moments.diagonal().mean())
+            right[name] = torch.linalg.solve(moments + max(added, 1e-30) * torch.eye(len(moments)), phi.T).float()
+        matrix = np.empty((len(self), asked))
+        for block in range(self._blocks):
+            parts = torch.stack([rows @ right[name] for name, rows in self._read(block).items()])
+            matrix[block * self._block : block * self._block + parts.shape[1]] = parts.sum(dim=0).numpy()
+        facts = {
+            **self.about["facts"],
+            "side": self.about["side"],
+            "damping": f"{damping} × mean eigenvalue of each layer",
+        }
+        players = tuple(self.about["names"] or (f"row {i}" for i in range(len(self))))
+        asked_for = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
+        return Influences(players, asked_for, matrix / len(self), Procedure("influence", "projected gradients"), facts)
+
+    def self_influence(self, damping: float = DAMPING) -> FloatArray:
+        """φᵢᵀ(moments + λ)⁻¹φᵢ of every row (N,): how much it moves the model about itself; long and odd rows do most."""
+        import torch
+
+        inverses = {
+            name: torch.linalg.inv(m + max(damping * float(m.diagonal().mean()), 1e-30) * torch.eye(len(m))).float()
+            for name, m in self._moments().items()
+        }
+        parts = [
+            sum((rows @ inverses[name] * rows).sum(dim=1) for name, rows in self._read(block).items()).numpy()  # type: ignore[union-attr]
+            for block in range(self._blocks)
+        ]
+        return np.concatenate(parts).astype(np.float64)
+
+    @property
+    def _block(self) -> int:
+        return int(self.about["block"])
+
+    @property
+    def _blocks(self) -> int:
+        return -(-len(self) // self._block)
+
+    @property
+    def _moments_file(self) -> Path:
+        return self.folder / "moments.safetensors"
+
+    def _file(self, block: int) -> Path:
+        return self.folder / f"rows-{block:06d}.safetensors"
+
+    def _read(self, block: int) -> dict[str, torch.Tensor]:
+        return self._tensors(self._file(block))
+
+    def _tensors(self, file: Path) -> dict[str, Any]:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        try:
+            return dict(load_file(file))
+        except (OSError, SafetensorError) as error:
+            raise InvalidInput(f"{file} cannot be read: {error}; delete it, and {AGAIN}") from None
+
+
+def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int]) -> None:
+    """Refuse, before anything is written or held, what does not fit."""
+    numbers, squares = sum(widths.values()), sum(width**2 for width in widths.values())
+    held = 4 * min(rows * numbers, BLOCK_BYTES // 4) + 8 * squares
+    if held > net.memory:
+        raise InvalidInput(
+            f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory "
+            f"allows {net.memory / 1e9:.1f} GB; lower side, look at some layers only (layers=[…]), "
+            "or raise memory"
+        )
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    free, needed = shutil.disk_usage(there).free, 4 * rows * numbers
+    if needed > free and not (path / "store.json").exists():
+        raise InvalidInput(
+            f"{rows:,} rows of {numbers:,} numbers take {needed / 1e9:.1f} GB and {there} has {free / 1e9:.1f} GB left; "
+            "lower side, look at some layers only (layers=[…]), or choose another folder"
+        )
+
+
+def model_digest(net: Network) -> str:
+    """A digest of the layers and their weights."""
+    digest = hashlib.sha256(repr([(o.name, o.kind, o.inputs, o.outputs) for o in net.layers]).encode())
+    for layer in net.layers:
+        digest.update(weights_of(layer).float().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def data_digest(data: Batch) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(data):
+        value = data[name].detach().cpu().contiguous()
+        digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+        digest.update(value.numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,81 @@
+r"""TracIn: follow training instead of inverting anything (Pruthi et al., 2020).
+
+$$\text{TracIn}(i, q) = \sum_{c \in \text{checkpoints}} \eta_c\, \nabla\ell(x_i; \theta_c)^\top \nabla\ell(q; \theta_c)$$
+
+is the part of the query's fall in loss that steps on row i brought about, were every row stepped on once between checkpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Procedure
+from accredit.errors import InvalidInput
+from accredit.influence.functions import Influences
+from accredit.influence.losses import Batch, check_rows
+from accredit.influence.network import Network, facts_of
+
+
+def tracin(
+    net: Network,
+    checkpoints: Iterable[Any],
+    train: Batch,
+    queries: Batch,
+    *,
+    rates: Sequence[float] | None = None,
+    names: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+) -> Influences:
+    """Sum gradient products over checkpoints, each a state dict of `net.model`; its weights are put back afterwards.
+
+    `rates` are the learning rates at the checkpoints (default: 1 each). Positive means that the row lowered the query's loss.
+    No curvature is used: rows with large gradients get large scores.
+
+    >>> import torch
+    >>> from accredit.influence.network import network
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> net = network(layer, loss="regression")
+    >>> x, y = torch.eye(2), torch.tensor([1.0, 1.0])
+    >>> zero = {"weight": torch.zeros(1, 2)}
+    >>> tracin(net, [zero], {"x": x, "labels": y}, {"x": x[:1], "labels": y[:1]}).matrix.ravel().tolist()
+    [4.0, 0.0]
+    """
+    count, asked = check_rows(train, "train"), check_rows(queries, "queries")
+    net.check_memory(asked)
+    before = {name: value.detach().clone() for name, value in net.model.state_dict().items()}
+    matrix, used = np.zeros((count, asked)), 0
+    try:
+        for used, state in enumerate(checkpoints, start=1):
+            net.model.load_state_dict(state)
+            rate = 1.0 if rates is None else _rate(rates, used)
+            asked_for = _flat(net, queries)
+            for rows, _, seen in net.passes(train):
+                for name, s in seen.items():
+                    matrix[rows] += rate * (s.gradients().flatten(1) @ asked_for[name]).cpu().numpy()
+    finally:
+        net.model.load_state_dict(before)
+    if not used or (rates is not None and len(rates) != used):
+        raise InvalidInput(f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each")
+    if not np.isfinite(matrix).all():
+        raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32")
+    facts = {"checkpoints": used, "rates": None if rates is None else list(rates)} | facts_of(net)
+    players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
+    labels = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
+    return Influences(players, labels, matrix, Procedure("TracIn", settings={"checkpoints": used}), facts)
+
+
+def _rate(rates: Sequence[float], used: int) -> float:
+    if used > len(rates):
+        raise InvalidInput(f"more checkpoints than the {len(rates)} rates; give one rate for each")
+    return float(rates[used - 1])
+
+
+def _flat(net: Network, queries: Batch) -> dict[str, Any]:
+    """Query gradients, layer by layer: name -> (parameters, queries)."""
+    import torch
+
+    parts = [{name: s.gradients().flatten(1) for name, s in seen.items()} for _, _, seen in net.passes(queries)]
+    return {name: torch.cat([part[name] for part in parts]).T for name in parts[0]}

@@ -1,0 +1,253 @@
+"""The credit of rows: in closed form where the model's form allows it, else from one game per row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Known, Precision, Procedure
+from accredit.errors import InvalidInput
+from accredit.games import cached
+from accredit.methods import Chosen
+from accredit.models.partition import Partition
+from accredit.models.payoffs import Payoff
+from accredit.models.rows import RowModel
+from accredit.rows.backgrounds import Compared
+from accredit.rows.frames import Rows, stack
+from accredit.rows.game import row_game
+from accredit.rows.ground import Ground, NoClosedForm
+from accredit.rows.pairs import RowPairs, gather_pairs, pair_index, pairs_of_game
+from accredit.trees.closed_form import Reading
+
+IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's own output")
+DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
+SINGLE = 1e-5  # how far apart two outputs of a model that computes in single precision may be
+# What a closed form shares -> our word for it
+UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Everything a way of solving needs."""
+
+    ground: Ground  # the model, and what the rows are compared with
+    unit: str  # the name of what is shared
+    payoff: Payoff  # the same, or the function that computes it
+    outputs: tuple[str, ...]
+    rows: Rows
+    table: Any  # the rows, as the model reads them
+    method: Chosen
+    dependence: str
+    budget: int | None
+    seed: int
+    prediction: FloatArray  # (rows, outputs): what the model says about the rows
+    said: tuple[str, ...]  # what had to be widened or chosen to ask it
+    reading: Reading | None = None  # the closed form's own reading of the rows, where it gave the prediction
+
+    @property
+    def model(self) -> RowModel:
+        return self.ground.model
+
+    @property
+    def compared(self) -> Compared:
+        return self.ground.compared
+
+    @property
+    def background(self) -> Any:
+        """The background rows, as the model reads them; None without."""
+        return self.ground.background
+
+    @property
+    def partition(self) -> Partition:
+        return self.ground.sharing.partition
+
+    @property
+    def interactions(self) -> bool:
+        return self.ground.sharing.interactions
+
+    @property
+    def start(self) -> int:
+        """Background rows, which come before the explained ones."""
+        return 0 if self.background is None else len(self.background)
+
+    @cached_property
+    def both(self) -> Any:
+        """Background and rows in one table; the rows alone without a background."""
+        return self.table if self.background is None else stack(self.background, self.table)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Credit of some rows, and how well it is known."""
+
+    credit: FloatArray  # (rows, players, outputs)
+    base: FloatArray  # (outputs,)
+    method: Procedure
+    precision: Precision
+    claims: tuple[Claim, ...]
+    interval: FloatArray | None = None
+    pairs: RowPairs | None = None
+
+
+def answer_rows(asked: Asked, watch: Callable[[int], None] | None = None) -> Answer:
+    """The credit of all rows; `watch` is called with how many rows are done."""
+    return _close(asked) or _games(asked, watch)
+
+
+def are_trees(model: RowModel) -> bool:
+    """Can these be read as trees?"""
+    from accredit.trees import NotTrees, ensemble_of
+
+    try:
+        ensemble_of(model.model)
+    except NotTrees:
+        return False
+    return True
+
+
+def _close(asked: Asked) -> Answer | None:
+    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
+    closed form. Cover ratios have no other way, so there it is an error."""
+    try:
+        return _in_closed_form(asked)
+    except NoClosedForm as why:
+        if asked.dependence == "cover":
+            said = str(why).rstrip("; ,")
+            raise InvalidInput(f"dependence='cover' cannot be had here: {said}, or give background=… instead") from None
+        return None
+
+
+def _in_closed_form(asked: Asked) -> Answer:
+    rule = asked.ground.sharing.value
+    if rule is None:
+        raise NoClosedForm(f"{asked.method.name} has no closed form")
+    if asked.dependence not in ("interventional", "cover"):
+        raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form")
+    form = asked.ground.form()
+    unit = UNIT.get(form.payoff)
+    known = unit == asked.unit
+    if not known and (unit, asked.unit) != ("logit", "value"):
+        raise _other_unit(asked, form.payoff)
+    got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
+    if not known and not np.allclose(got.margin, asked.prediction, rtol=SINGLE, atol=SINGLE):
+        raise _other_unit(asked, got.payoff)  # a regression with a link
+    credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
+    pairs = None
+    if got.pairs is not None:
+        pairs = RowPairs(pair_index(rule), two_classes(got.pairs, len(asked.outputs)), IN_CLOSED_FORM)
+    return Answer(
+        credit,
+        base,
+        Procedure(asked.method.name, "closed form", closed_form=True),
+        IN_CLOSED_FORM,
+        asked.ground.claims,
+        pairs=pairs,
+    )
+
+
+def _other_unit(asked: Asked, payoff: str) -> NoClosedForm:
+    unit = UNIT.get(payoff)
+    instead = f"write payoff={unit!r}, " if unit in asked.model.units else ""
+    return NoClosedForm(f"the model adds up to its {payoff}, not to its {asked.unit}; {instead}")
+
+
+def _raw(asked: Asked, outputs: int) -> FloatArray:
+    """The prediction as the model's raw output: of two classes that share one score, that of the second."""
+    return asked.prediction[:, 1:] if outputs == 1 and asked.prediction.shape[1] == 2 else asked.prediction
+
+
+def read_prediction(ground: Ground, unit: str, table: Any) -> tuple[FloatArray, Reading] | None:
+    """What a closed form that stands for the model says about rows, in this unit: (rows, outputs); None: ask the model."""
+    reading = ground.reading(table)
+    if reading is None or UNIT.get(ground.form().payoff) != unit:
+        return None
+    return two_classes(reading[1], len(ground.model.known_labels or ())), reading
+
+
+def two_classes(found: FloatArray, outputs: int) -> FloatArray:
+    """One score for two classes, on the last axis, speaks for the second; for the first it is its opposite."""
+    return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
+
+
+def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
+    """What to say where a model has a closed form and the payoff that was asked has not."""
+    natural = asked.model.unit(None)
+    could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
+    if asked.unit == natural or not could or answer.method.closed_form:
+        return ()
+    try:
+        asked.ground.form()
+    except NoClosedForm:
+        return ()
+    return (f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",)
+
+
+def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
+    """One game per row; every output from the same evaluations."""
+    if asked.compared.rows is None:
+        raise InvalidInput("background is missing; write background=some_training_rows")
+    each, pairs = [], []
+    solver = asked.method.solver(asked.budget, asked.seed)
+    for r in range(len(asked.rows)):
+        game = row_game(
+            asked.model,
+            asked.unit,
+            asked.outputs,
+            asked.both,
+            asked.start + r,
+            asked.compared.weights,
+            asked.partition,
+            dependence=asked.dependence,
+            seed=asked.seed,
+        )
+        kept = cached(game) if asked.interactions else game
+        if asked.interactions:
+            pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
+        each.append(solver.solve(kept))
+        if watch is not None:
+            watch(r + 1)
+    answer = _gather(each, asked)
+    if pairs:
+        answer = replace(answer, pairs=gather_pairs(pairs, asked.outputs))
+    return _draw(answer) if asked.dependence == "gaussian" else answer
+
+
+def _draw(answer: Answer) -> Answer:
+    """An answer whose payoffs rest on draws: nothing in it is exact, however many coalitions were asked."""
+    pairs = answer.pairs and replace(answer.pairs, precision=_after_draws(answer.pairs.precision))
+    return replace(answer, precision=_after_draws(answer.precision), pairs=pairs)
+
+
+def _after_draws(precision: Precision) -> Precision:
+    if precision.known is Known.EXACT:
+        return Precision.unknown(f"all coalitions were asked, but {DRAWS}")
+    return replace(precision, because=f"{precision.because}; {DRAWS}")
+
+
+def _gather(each: list[Attributions], asked: Asked) -> Answer:
+    """The rows' answers in one; intervals only where every row has them."""
+    every = [one[name] for one in each for name in asked.outputs]
+    first = every[0]
+    known = all(one.interval is not None for one in every)
+    interval = None
+    if known:
+        interval = np.stack([np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each])
+    return Answer(
+        np.stack([one.credit for one in each]),
+        np.array([each[0][name].baseline or 0.0 for name in asked.outputs]),
+        first.method,
+        _precision(every, known),
+        first.claims,
+        interval,
+    )
+
+
+def _precision(every: list[Attribution], known: bool) -> Precision:
+    """How well all rows are known: as well as the least known of them."""
+    worst = next((one for one in every if not (known or one.exact)), every[0])
+    assert worst.precision is not None
+    return worst.precision

@@ -1,0 +1,237 @@
+"""Rows of a table: the question, checked, and the result with everything that is needed to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from accredit.checks import check_seed, optional_whole
+from accredit.core import FloatArray
+from accredit.core.notes import check_notes
+from accredit.core.version import __version__
+from accredit.errors import InvalidInput
+from accredit.methods import find
+from accredit.models.categories import remember
+from accredit.models.labels import check_index, label_index
+from accredit.models.partition import Partition
+from accredit.models.payoffs import Payoff
+from accredit.models.rows import as_row_model
+from accredit.rows.backgrounds import Compared, compare_with
+from accredit.rows.changes import Fit
+from accredit.rows.credit import Answer, Asked, are_trees, avoid, read_prediction
+from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
+from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
+from accredit.rows.ground import Ground, Sharing, semivalue
+from accredit.rows.pairs import RowPairs, check_pairs
+from accredit.rows.result import TableExplanation
+
+OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
+MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
+COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
+
+
+def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
+    """The answer with everything that is needed to read it."""
+    shown, chosen = _target(asked, asked.prediction, target)
+    return TableExplanation(
+        asked.partition.players,
+        asked.outputs,
+        answer.credit,
+        answer.base,
+        asked.prediction,
+        player_cells(asked.rows, asked.partition),
+        answer.method,
+        shown,
+        asked.rows.names,
+        asked.unit,
+        asked.model.name,
+        COVER if asked.dependence == "cover" else DEPENDENCE[asked.dependence],
+        answer.precision,
+        answer.interval,
+        answer.claims,
+        check_notes((*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked))),
+        {
+            **asked.compared.facts,
+            "dependence": asked.dependence,
+            "budget": asked.budget,
+            "seed": asked.seed,
+            "accredit": __version__,
+        },
+        **_kept(answer.pairs),
+        method_name=asked.method.name,
+    )
+
+
+def _kept(pairs: RowPairs | None) -> dict[str, Any]:
+    """Interactions as a result keeps them."""
+    if pairs is None:
+        return {}
+    return {
+        "pairs": pairs.values,
+        "pairs_index": pairs.index,
+        "pairs_precision": pairs.precision,
+        "pairs_interval": pairs.interval,
+    }
+
+
+class Questions:
+    """A model, a background and settings, checked once; asked about rows as often as needed.
+
+    What does not depend on the rows is kept: the model as it is asked, the chosen background, and for every combination of
+    column types a `Ground`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        background: Any = None,  # may have been chosen before
+        *,
+        method: str = "shapley",
+        payoff: Payoff | None = None,
+        players: Mapping[str, Iterable[str | int]] | None = None,
+        dependence: str | None = None,
+        weights: Any = None,
+        most_background: int | None = None,
+        background_by: str | None = None,
+        names: Iterable[str] | None = None,
+        budget: int | None = None,
+        seed: int = 0,
+        interactions: bool = False,
+    ) -> None:
+        self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
+        self._fit = Fit(self._model.model)
+        if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
+            raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+        optional_whole(budget, "budget", example=1000)
+        self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
+        self._budget, self._seed, self._method = budget, seed, find(method, "game")
+        self._names = None if names is None else tuple(names)
+        self._compare = partial(
+            compare_with,
+            most=most_background,
+            by=background_by,
+            weights=weights,
+            dependence=dependence,
+            names=self._names,
+            seed=check_seed(seed),
+            are_trees=self._are_trees,
+        )
+        self._compared: Compared | None = None  # None: the rows decide
+        if isinstance(background, Compared):
+            self._compared = background
+        elif background is not None or dependence == "cover":
+            self._compared = self._compare(None, background)
+        self._grounds: dict[Any, Ground] = {}
+
+    def is_of(self, model: Any) -> bool:
+        """Is this the model, and has it not been fitted again?"""
+        return self._given is model and self._fit.is_of(self._model.model)
+
+    def ask(self, rows: Any) -> Asked:
+        """What is asked about some rows, checked."""
+        compared = self._compared or self._compare(rows)
+        given = rows_of(rows, self._names) if compared.rows is None else align(rows, compared.rows)
+        typed = given if compared.rows is None else fit(given, compared.rows)
+        ground = self._ground(compared, typed)
+        table, changed = ground.table(typed)
+        unit, because = ground.unit(self._named, table)
+        read = read_prediction(ground, unit, table)
+        if read is None:
+            ground.check_reads(unit)
+            prediction = outputs_of_rows(self._model, unit, table, given, ground.background)
+        else:
+            prediction = read[0]
+        return Asked(
+            ground,
+            unit,
+            self._payoff if callable(self._payoff) else unit,
+            self._model.labels(prediction.shape[1]),
+            given,
+            table,
+            self._method,
+            self._dependence or ("cover" if compared.rows is None else "interventional"),
+            self._budget,
+            self._seed,
+            prediction,
+            (*changed, *filter(None, [because])),
+            None if read is None else read[1],
+        )
+
+    def _ground(self, compared: Compared, given: Rows) -> Ground:
+        """What the rows are compared with, in types that go with theirs; rows that are their own background have their own."""
+        if compared.rows is not None and self._compared is None:
+            return self._made(compared, given)
+        key = given.columns, kinds_of(given.table)
+        if key not in self._grounds:
+            if len(self._grounds) >= MOST_GROUNDS:
+                del self._grounds[next(iter(self._grounds))]
+            self._grounds[key] = self._made(compared, given)
+        return self._grounds[key]
+
+    def _made(self, compared: Compared, given: Rows) -> Ground:
+        partition = columns_as_players(given.columns, self._players)
+        if self._interactions:
+            check_pairs(partition.players)
+        sharing = Sharing(semivalue(self._method), self._interactions, partition)
+        return Ground(self._model, compared, given, self._learned if given.framed else {}, sharing)
+
+    @cached_property
+    def _learned(self) -> dict[str, list[Any]]:
+        return remember(self._model.model)
+
+    def _are_trees(self) -> bool:
+        return self._trees
+
+    @cached_property
+    def _trees(self) -> bool:
+        return are_trees(self._model)
+
+
+def question(rows: Any, model: Any, background: Any = None, **settings: Any) -> Asked:
+    """What is asked about rows, checked, with the settings of `Questions`."""
+    return Questions(model, background, **settings).ask(rows)
+
+
+def _correlate(asked: Asked) -> tuple[str, ...]:
+    return asked.ground.correlated if asked.dependence == "interventional" else ()
+
+
+def _draws(asked: Asked) -> tuple[str, ...]:
+    said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
+    return (said,) if asked.dependence == "gaussian" else ()
+
+
+# What the reader must know
+
+
+def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+    """The output that is shown first, and why it was chosen."""
+    if isinstance(target, str):
+        return asked.outputs[label_index(target, asked.outputs)], ()
+    if target is not None:
+        return asked.outputs[check_index(target, len(asked.outputs))], ()
+    if len(asked.outputs) == 1:
+        return asked.outputs[0], ()
+    if not asked.model.classifies:
+        return asked.outputs[0], (
+            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs; see .of(…) for the others.",
+        )
+    if len(asked.outputs) == 2 and len(prediction) > 1 and asked.unit in OPPOSITE:
+        return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
+    commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())
+    why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
+    return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",)
+
+
+def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:
+    """Each player's value in every row; several columns of one player as text."""
+    cells = rows.cells()
+    return tuple(
+        cells[own[0]]
+        if len(own) == 1
+        else tuple(", ".join(f"{rows.columns[i]}={cells[i][r]}" for i in own) for r in range(len(rows)))
+        for own in partition.places
+    )

@@ -1,0 +1,362 @@
+"""Rows of a table as they are: arrays or data frames side by side, brought to one kind without changing a single value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accredit.checks import as_array, needs
+from accredit.errors import InvalidInput
+
+SHOWN = 8  # column names in a message
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows: an array (m, d) or a data frame, with a name per column and per row."""
+
+    table: Any
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def framed(self) -> bool:
+        return hasattr(self.table, "iloc")
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def take(self, rows: Any) -> Any:
+        """The table of some rows, by position."""
+        return self.table.iloc[rows] if self.framed else self.table[rows]
+
+    def cells(self) -> tuple[tuple[Any, ...], ...]:
+        """Each column's values as plain JSON types; missing ones are None."""
+        if not self.framed and self.table.dtype.kind in "biuf" and np.isfinite(self.table).all():
+            return tuple(map(tuple, self.table.T.tolist()))
+        columns = (self.table.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
+        return tuple(tuple(plain_cell(value) for value in column) for column in columns)
+
+
+def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows") -> Rows:
+    """Rows from a data frame, an array, a list or mapping of columns, or one row; `columns` names those of an array.
+
+    >>> rows_of({"age": 41, "town": "A"}).columns, len(rows_of([[1, 2], [3, 4]]))
+    (('age', 'town'), 2)
+    """
+    given = _framed(given)
+    if hasattr(given, "iloc"):
+        if columns is not None:
+            raise InvalidInput(f"names is for arrays, and {what} is a data frame whose columns have names; leave names out")
+        names = tuple(str(c) for c in given.columns)
+        _check_distinct(names, what)
+        _check_finite(given, names, what)
+        labels = tuple(map(str, given.index))
+        table: Any = given.reset_index(drop=True)
+    else:
+        table = _array(given, what)
+        names = tuple(f"x{i}" for i in range(table.shape[1])) if columns is None else tuple(map(str, columns))
+        _check_distinct(names, "names")
+        if len(names) != table.shape[1]:
+            raise InvalidInput(f"names has {len(names)} entries and {what} {table.shape[1]} columns; they must match")
+        labels = tuple(map(str, range(len(table))))
+    if len(table) == 0 or not names:
+        raise InvalidInput(f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each")
+    return Rows(table, names, labels)
+
+
+def _framed(given: Any) -> Any:
+    """Rows that name their columns as a data frame, whatever holds them; anything else as it is."""
+    if isinstance(given, Mapping):
+        held = all(isinstance(value, list | np.ndarray) or hasattr(value, "iloc") for value in given.values())
+        return _frame({name: list(column) for name, column in given.items()} if given and held else [dict(given)])
+    if isinstance(given, list | tuple) and len(given) and all(isinstance(row, Mapping) for row in given):
+        return _frame([dict(row) for row in given])
+    if hasattr(given, "to_frame") and not hasattr(given, "columns"):
+        return _unstack(given)
+    if hasattr(given, "to_pandas") and not hasattr(given, "iloc"):
+        return given.to_pandas()
+    if isinstance(given, np.ndarray) and given.dtype.names:
+        return _frame({name: np.atleast_1d(given)[name] for name in given.dtype.names})
+    return given
+
+
+def _check_finite(frame: Any, names: tuple[str, ...], what: str) -> None:
+    for i, name in enumerate(names):
+        column = frame.iloc[:, i]
+        if getattr(column.dtype, "kind", "O") == "f" and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
+            raise InvalidInput(f"{what} holds an infinite value in column {name!r}; replace it first")
+
+
+def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
+    """Each column as floats, where it holds numbers, booleans or dates (missing ones are NaN), else as text."""
+    for i in range(len(rows.columns)):
+        column = rows.table.iloc[:, i] if rows.framed else rows.table[:, i]
+        kind = getattr(column.dtype, "kind", "O")
+        if kind in "mM":
+            dated = np.asarray(column, dtype=f"{kind}8[ns]")
+            yield np.where(np.isnat(dated), np.nan, dated.astype(np.int64))
+        elif kind in "biuf":
+            yield column.to_numpy(dtype=np.float64, na_value=np.nan) if rows.framed else column.astype(np.float64)
+        elif all(isinstance(value, int | float | np.number | np.bool_ | None) for value in column):
+            yield np.array([np.nan if value is None else float(value) for value in column])
+        else:
+            yield np.array([str(value) for value in column])
+
+
+def align(rows: Any, background: Rows, what: str = "rows") -> Rows:
+    """The rows with the background's columns in its order: by name where they have names, by position where they do not."""
+    if isinstance(rows, Rows):
+        given = rows
+    elif hasattr(rows := _framed(rows), "iloc"):
+        given = rows_of(rows, what=what)
+    else:
+        given = rows_of(rows, background.columns if _width(rows) == len(background.columns) else None, what)
+    if given.framed:
+        return _by_name(given, background, what)
+    if len(given.columns) != len(background.columns):
+        raise InvalidInput(f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match")
+    if not background.framed:
+        return Rows(given.table, background.columns, given.names)
+    frame = _frame(given.table.tolist(), background.table.columns)
+    return Rows(frame, background.columns, given.names)
+
+
+def _by_name(given: Rows, background: Rows, what: str) -> Rows:
+    if not background.framed and not set(given.columns) & set(background.columns):
+        raise InvalidInput(
+            f"{what} has named columns ({_read_list(list(given.columns))}) and background has none; give both as data "
+            "frames, or both as arrays"
+        )
+    missing = [c for c in background.columns if c not in given.columns]
+    extra = [c for c in given.columns if c not in background.columns]
+    if missing or extra:
+        said = f"lacks the column{'s' * (len(missing) > 1)} {_read_list(missing)}" if missing else ""
+        said += " and " * bool(missing and extra)
+        said += f"has the column{'s' * (len(extra) > 1)} {_read_list(extra)}, which the background lacks" if extra else ""
+        raise InvalidInput(f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]")
+    order = [given.columns.index(c) for c in background.columns]
+    table = given.table.iloc[:, order]
+    if not background.framed:
+        return Rows(table.to_numpy(), background.columns, given.names)
+    return Rows(table.set_axis(background.table.columns, axis=1), background.columns, given.names)
+
+
+def join(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
+    """Background and rows in one table, background first, and what had to be widened. No value changes, or it is refused.
+
+    >>> table, notes = join(rows_of([[2.9]]), rows_of([[1], [3]]))
+    >>> table.ravel().tolist(), notes
+    ([1.0, 3.0, 2.9], ())
+    """
+    if not background.framed:
+        both = np.concatenate([background.table, rows.table])
+        for part, given in ((both[: len(background)], background.table), (both[len(background) :], rows.table)):
+            if not _same(part, given):
+                raise InvalidInput(
+                    f"rows of {rows.table.dtype} and a background of {background.table.dtype} have no common type that keeps "
+                    "every value; give both as data frames"
+                )
+        return both, ()
+    import pandas
+
+    columns, notes = {}, []
+    for i, name in enumerate(background.columns):
+        columns[i], note = _join_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
+        notes += [note] if note else []
+    return pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), tuple(notes)
+
+
+def fit(rows: Rows, background: Rows) -> Rows:
+    """The rows with the background's types where that changes no value."""
+    if not background.framed or _alike(rows.table, background.table):
+        return rows
+    import pandas
+
+    columns = {
+        i: _fit_column(rows.table.iloc[:, i], background.table.iloc[:, i], name) for i, name in enumerate(background.columns)
+    }
+    return Rows(pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), rows.columns, rows.names)
+
+
+def kinds_of(table: Any) -> tuple[Any, ...]:
+    """The types of a table's columns."""
+    return (table.dtype,) if isinstance(table, np.ndarray) else tuple(table.dtypes)
+
+
+def type_of(table: Any, like: Any) -> Any | None:
+    """A table with the column types of another; None where that changes a value."""
+    if isinstance(table, np.ndarray):
+        if table.dtype == like.dtype:
+            return table
+        cast = table.astype(like.dtype)
+        return cast if _same(cast, table) else None
+    if _alike(table, like):
+        return table
+    parts = [_fitting(table.iloc[:, i], kind) for i, kind in enumerate(like.dtypes)]
+    if any(part.dtype != kind for part, kind in zip(parts, like.dtypes, strict=True)):
+        return None
+    import pandas
+
+    return pandas.DataFrame(dict(enumerate(parts))).set_axis(table.columns, axis=1)
+
+
+def stack(first: Any, second: Any) -> Any:
+    """Two tables with the same columns and types below one another."""
+    if isinstance(first, np.ndarray):
+        return np.concatenate([first, second])
+    import pandas
+
+    return pandas.concat([first, second], ignore_index=True)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Do the columns of two frames have the same types, with categories in the same order?"""
+    return all(
+        a == b and (not hasattr(a, "categories") or a.categories.equals(b.categories))
+        for a, b in zip(one.dtypes, other.dtypes, strict=True)
+    )
+
+
+def _fit_column(row: Any, background: Any, name: str) -> Any:
+    import pandas
+
+    if not isinstance(background.dtype, pandas.CategoricalDtype):
+        return row if row.dtype == background.dtype else _fitting(row, background.dtype)
+    kinds = background.dtype.categories
+    unseen = [v for v in row if v == v and v is not None and v not in kinds]
+    if unseen:
+        raise InvalidInput(
+            f"column {name!r} holds {unseen[0]!r}, which is not one of the background's categories "
+            f"({_read_list([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
+        )
+    return pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
+
+
+def _join_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
+    import pandas
+
+    fit = _fit_column(row, background, name)
+    both = pandas.concat([background, fit], ignore_index=True)
+    if both.dtype == background.dtype == fit.dtype:
+        return both, ""
+    widened = both.dtype != background.dtype
+    if both.dtype == object and background.dtype != object:
+        both = _numeric(both, row, background.dtype, name)
+    for part, given in ((both.iloc[: len(background)], background), (both.iloc[len(background) :], row)):
+        if not _same_cells(part, given):
+            raise InvalidInput(
+                f"column {name!r}: {given.dtype} values change when they become {both.dtype}; give both the same type"
+            )
+    note = f"column {name!r} was widened from {background.dtype} to {both.dtype} to hold the rows' values"
+    return both, note if widened else ""
+
+
+def _fitting(row: Any, dtype: Any) -> Any:
+    """A column in the background's type, if that changes none of its values; else as it is."""
+    try:
+        cast = row.astype(dtype)
+        return cast if _same_cells(cast, row) else row
+    except (TypeError, ValueError, OverflowError):
+        return row
+
+
+def _numeric(both: Any, row: Any, dtype: Any, name: str) -> Any:
+    """A column of mixed booleans and numbers as floats; anything else is refused."""
+    odd = [v for v in row if not isinstance(v, int | float | np.number | np.bool_)]
+    if odd or not all(isinstance(v, int | float | np.number | np.bool_) for v in both):
+        raise InvalidInput(
+            f"column {name!r} is {dtype} in the background and holds {(odd or row.tolist())[0]!r} in the rows; give both "
+            "the same type"
+        )
+    return both.astype(np.float64)
+
+
+def _same_cells(part: Any, given: Any) -> bool:
+    missing = part.isna().to_numpy()
+    if not np.array_equal(missing, given.isna().to_numpy()):
+        return False
+    return all(a == b for a, b, gone in zip(part, given, missing, strict=True) if not gone)
+
+
+def _same(part: Any, given: Any) -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(((part == given) | ((part != part) & (given != given))).all())
+
+
+def _array(given: Any, what: str) -> Any:
+    """Rows (m, d) as an array of their own type."""
+    kind = type(given).__name__
+    if hasattr(given, "tocoo"):
+        raise InvalidInput(
+            f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing"
+        )
+    if isinstance(given, str | bytes | PurePath):
+        raise InvalidInput(f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)")
+    table = as_array(given, what)
+    if table.ndim == 0:
+        raise InvalidInput(f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row")
+    table = table[None] if table.ndim == 1 else table
+    if table.ndim != 2:
+        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns")
+    if table.dtype.kind == "c":
+        raise InvalidInput(f"{what} holds complex numbers; give real ones")
+    if table.dtype.kind == "f" and np.isinf(table).any():
+        raise InvalidInput(f"{what} holds an infinite value; replace it first")
+    if table.dtype == object and any(type(value).__name__ == "NAType" for value in table.flat):
+        raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame")
+    if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _collect_rows(given) for v in row):
+        return np.array([list(row) for row in _collect_rows(given)], dtype=object)  # numpy would turn numbers into words
+    return table
+
+
+def _collect_rows(given: Any) -> list[Any]:
+    rows = list(given)
+    return rows if rows and isinstance(rows[0], list | tuple | np.ndarray) else [rows]
+
+
+def _width(given: Any) -> int:
+    """Columns of an array or of rows in a list; 0 where they differ."""
+    try:
+        shape = np.shape(given)
+    except ValueError:
+        return 0
+    return int(shape[-1]) if shape else 0
+
+
+def _unstack(series: Any) -> Any:
+    """One row as a frame that keeps each cell's own type."""
+    return _frame([series.tolist()], series.index, [series.name if series.name is not None else 0])
+
+
+def _frame(rows: Any, columns: Any = None, index: Any = None) -> Any:
+    with needs("data", "rows with named columns"):
+        import pandas
+    return pandas.DataFrame(rows, columns=columns, index=index)
+
+
+def _check_distinct(names: tuple[str, ...], what: str) -> None:
+    doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if doubled:
+        raise InvalidInput(f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ")
+
+
+def _read_list(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+
+
+def plain_cell(value: Any) -> Any:
+    """A value as a JSON type: numbers and booleans stay, missing is None, everything else is its text."""
+    if value is None or (isinstance(value, float | np.floating) and not np.isfinite(value)):
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | float | str):
+        return value
+    text = str(value)
+    return None if text in ("NaT", "<NA>") else text

@@ -1,0 +1,183 @@
+"""What rows are compared with, as the model reads it, and all that follows from it alone: made once for many questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from accredit.core import Claim, FloatArray
+from accredit.methods import Chosen
+from accredit.models.categories import as_categories
+from accredit.models.partition import Partition
+from accredit.models.rows import RowModel
+from accredit.rows.backgrounds import Compared
+from accredit.rows.frames import Rows, join, type_of
+from accredit.rows.game import check_reads
+from accredit.trees.closed_form import ClosedForm, Reading, RowCredit
+from accredit.trees.linear import NotLinear
+from accredit.trees.reading import NotTrees
+from accredit.trees.separable import NotSeparable
+from accredit.values.exact import semivalue_claims
+from accredit.values.semivalue_rules import semivalue_of
+
+SEEN = 1000  # rows by which the unit of the payoff is chosen
+CORRELATED = 0.7  # from which two columns are named
+CHANCE = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches by chance
+
+
+class NoClosedForm(Exception):
+    """Why a question has no closed form."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """How a closed form is to share: by which value, among whom."""
+
+    value: Any  # as trees take it; None where it is not a semivalue
+    interactions: bool
+    partition: Partition
+
+
+def semivalue(method: Chosen) -> Any:
+    """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
+    match method.method.name:
+        case "shapley" | "banzhaf":
+            return method.method.name
+        case "beta":
+            return "beta", method.parameters["alpha"], method.parameters["beta"]
+        case "semivalue":
+            return method.parameters["weights"]
+    return None
+
+
+class Ground:
+    """A model and background rows, both as they are beside explained rows of certain types.
+
+    What rests on the background alone is found out once: whether the model reads it, the unit of the payoff, the columns that
+    go together, the closed form with everything that it prepares.
+    """
+
+    def __init__(
+        self, model: RowModel, compared: Compared, given: Rows, learned: Mapping[str, list[Any]], sharing: Sharing
+    ) -> None:
+        self.model, self.compared, self.sharing, self._learned = model, compared, sharing, dict(learned)
+        self._like: Any = None  # the background in the types that it shares with the rows
+        self.background: Any = None  # the same as the model reads it; None: there is none
+        self.widened: tuple[str, ...] = ()
+        if compared.rows is not None:
+            both, self.widened = join(given, compared.rows)
+            self._like = part(both, 0, len(compared.rows))
+            self.background, _ = self._categorise(self._like)
+        self._read: set[str] = set()  # units in which the model has read the background
+        self._form: ClosedForm | None = None
+        self._why = ""  # there is no closed form
+
+    def table(self, rows: Rows) -> tuple[Any, tuple[str, ...]]:
+        """Rows of these types as the model reads them, and what had to be done for that. No value changes, or it is refused."""
+        table = rows.table if self._like is None else type_of(rows.table, self._like)
+        if table is None:
+            assert self.compared.rows is not None
+            both, _ = join(rows, self.compared.rows)  # which refuses what changes a value
+            table = part(both, len(self.compared.rows), len(both))
+        table, remembered = self._categorise(table)
+        return table, (*self.widened, *remembered)
+
+    def _categorise(self, table: Any) -> tuple[Any, tuple[str, ...]]:
+        return as_categories(table, self._learned) if hasattr(table, "iloc") else (table, ())
+
+    def unit(self, named: str | None, table: Any) -> tuple[str, str]:
+        """The unit of the payoff for such rows beside this background, and what to say about it."""
+        if named is not None:
+            return self.model.unit(named), ""
+        size = 0 if self.background is None else len(self.background)
+        found = self._own_unit if size else None
+        if found is not None and (found[1] or size >= SEEN):
+            return found
+        return self.model.unit_for(None, part(table, 0, SEEN - size))
+
+    @cached_property
+    def _own_unit(self) -> tuple[str, str]:
+        return self.model.unit_for(None, part(self.background, 0, SEEN))
+
+    def check_reads(self, unit: str) -> None:
+        """Refuse a background that the model cannot read."""
+        if self.background is not None and unit not in self._read:
+            check_reads(self.model, unit, self.background)
+            self._read.add(unit)
+
+    # The closed form
+
+    def form(self) -> ClosedForm:
+        """The closed form of the model beside this background, read when it is first asked for."""
+        if self._why:
+            raise NoClosedForm(self._why)
+        if self._form is None:
+            try:
+                self._form = ClosedForm(
+                    self.model.model,
+                    self.background,
+                    value=self.sharing.value,
+                    interactions=self.sharing.interactions,
+                    weight=None if self.background is None else self.compared.weights,
+                    players=self.sharing.partition.owner,
+                )
+            except (NotTrees, NotLinear, NotSeparable) as why:
+                self._why = str(why)
+                raise NoClosedForm(self._why) from None
+        return self._form
+
+    def reading(self, table: Any) -> Reading | None:
+        """What the closed form says about rows for which it may stand for the model; None where the model must be asked."""
+        return None if self._form is None else self._form.read(table)
+
+    def share(self, table: Any, said: FloatArray | None, reading: Reading | None) -> RowCredit:
+        """The credit of rows in closed form. A reading that the model no longer agrees with is made anew, once."""
+        before = self._form
+        try:
+            return self.form().share(table, said, reading)
+        except (NotTrees, NotLinear, NotSeparable) as why:
+            if before is None:
+                raise NoClosedForm(str(why)) from None
+        self._form = None
+        return self.share(table, said, None)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the closed form's credit satisfies."""
+        n = len(self.sharing.partition.players)
+        return semivalue_claims(semivalue_of(self.sharing.value, n).weights(n), "computed in closed form")
+
+    @cached_property
+    def correlated(self) -> tuple[str, ...]:
+        """Columns that go together: there interventional and conditional answers part."""
+        table = self.background
+        if table is None or len(table) < 3:
+            return ()
+        columns = [table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(table.shape[1])]
+        usable = [i for i, c in enumerate(columns) if getattr(c.dtype, "kind", "O") in "biuf"]
+        numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), len(table))
+        steady = np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)
+        if steady.sum() < 2:
+            return ()
+        together = np.abs(np.corrcoef(numbers[steady]))
+        np.fill_diagonal(together, 0.0)
+        a, b = np.unravel_index(int(together.argmax()), together.shape)
+        beyond_chance = np.arctanh(min(together[a, b], 1 - 1e-12)) * np.sqrt(len(table) - 3) > CHANCE
+        if together[a, b] < CORRELATED or not beyond_chance:
+            return ()
+        assert self.compared.rows is not None
+        names = [self.compared.rows.columns[usable[i]] for i in np.flatnonzero(steady)[[a, b]].tolist()]
+        return (
+            f"Columns “{names[0]}” and “{names[1]}” go together (correlation {together[a, b]:.2f} in size): the credit says "
+            "what the model does with each, not what each says about the other. The dependence “empirical” answers that "
+            "instead.",
+        )
+
+
+def part(table: Any, start: int, stop: int) -> Any:
+    """Some rows of an array or a data frame."""
+    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)

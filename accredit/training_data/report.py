@@ -1,0 +1,131 @@
+"""Two questions about training data, from one reading of a file: which labels are wrong, and what is each row worth?"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from accredit.checks.json_data import cell, plain
+from accredit.core import Attribution
+from accredit.errors import InvalidInput
+from accredit.evaluate.data import Curve
+from accredit.labels.find import wrong_labels
+from accredit.labels.result import WrongLabels
+from accredit.training_data.suspects import Harmful, RowFacts
+from accredit.training_data.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Valuation:
+    """What each row, or group of rows, is worth."""
+
+    values: Attribution
+    harmful: tuple[Harmful, ...]  # rows that the model does better without
+    curves: tuple[Curve, ...]
+    payoff: str  # what is divided, in words
+    trained: int  # payoffs evaluated in this run
+    recalled: int  # payoffs found in the journal
+    synergy: tuple[tuple[tuple[str, ...], float], ...] = ()  # pairs of groups, Shapley interaction, strongest first
+    silent: str = ""  # why no row is called harmful: the features say nothing about the labels
+    warnings: tuple[str, ...] = ()  # what makes the values doubtful
+    rows: RowFacts = field(default_factory=lambda: RowFacts({}, {}))  # labels and texts of the rows, for whoever shows them
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything, as JSON types."""
+        data = {
+            "kind": "valuation",
+            "format": 3,
+            "payoff": self.payoff,
+            "trained": self.trained,
+            "recalled": self.recalled,
+            "values": json.loads(self.values.to_json()),
+            "harmful": [vars(row) for row in self.harmful],
+            "silent": self.silent,
+            "warnings": self.warnings,
+            "synergy": [{"pair": pair, "index": index} for pair, index in self.synergy],
+            "curves": [{"label": c.label, "fractions": c.fractions, "payoffs": c.payoffs} for c in self.curves],
+        }
+        return dict(plain(data, "valuation"))
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        return json.dumps(self.to_plain(), ensure_ascii=False)
+
+
+@dataclass(frozen=True, eq=False)
+class DataReport:
+    """The answers to both questions, each by itself."""
+
+    labels: WrongLabels | None  # None: not asked, or it cannot be answered
+    worth: Valuation | None  # None: not asked
+    unanswered: str = ""  # why there is no answer about labels, where it was asked
+    notes: tuple[str, ...] = ()  # what was cut, or not known, on the way to the features
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        data = {
+            "kind": "training data",
+            "format": 1,
+            "wrong_labels": None if self.labels is None else self.labels.to_plain(),
+            "unanswered": self.unanswered,
+            "worth": None if self.worth is None else self.worth.to_plain(),
+            "notes": list(self.notes),
+        }
+        return json.dumps(data, ensure_ascii=False)
+
+
+def labels_of(table: Table, seed: int = 0) -> WrongLabels:
+    """Which labels of the file are wrong? All its rows are judged, those that were set aside for testing among them."""
+    if table.data.classes is None:
+        raise InvalidInput("the target is a number, and wrong labels are found among classes; write --task class if it is one")
+    whole = table.whole
+    return wrong_labels(whole.labels, texts=whole.texts, features=whole.views or None, names=whole.names, seed=seed)
+
+
+def labels_part(table: Table, only: str | None = None, seed: int = 0) -> DataReport:
+    """The first question, unless `only` is "values". Why it has no answer is noted, or raised where it alone is asked."""
+    if only == "values":
+        return DataReport(None, None, notes=table.notes)
+    try:
+        return DataReport(labels_of(table, seed), None, notes=table.notes)
+    except InvalidInput as error:
+        if only == "labels":
+            raise
+        return DataReport(None, None, str(error), table.notes)
+
+
+def labels_csv(found: WrongLabels) -> str:
+    """One line per row, most suspect first: its label, what it would rather be, and whether it is on the list."""
+    lines, listed = [["row", "label", "suggested", "suspicion", "listed"]], set(found.suspects)
+    for i in np.argsort(-found.suspicion, kind="stable").tolist():
+        words = [cell(word) for word in (found.names[i], found.given[i], found.suggested[i])]
+        lines.append([*words, f"{found.suspicion[i]:.6f}", "yes" if i in listed else "no"])
+    return _write(lines)
+
+
+def _write(lines: Sequence[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(lines)
+    return out.getvalue()
+
+
+def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
+    """One line per player: credit, and stderr, low and high where known."""
+    values = report.values
+    extra: dict[str, Any] = {}
+    if labels is not None and len(labels) == len(values):
+        extra["label"] = [cell(label) for label in labels]
+    if values.stderr is not None:
+        extra["stderr"] = values.stderr.tolist()
+    if values.interval is not None:
+        extra |= {"low": values.interval[:, 0].tolist(), "high": values.interval[:, 1].tolist()}
+    lines: list[Sequence[Any]] = [["player", "credit", *extra]]
+    for i in np.argsort(-values.credit, kind="stable").tolist():
+        lines.append([cell(values.players[i]), float(values.credit[i]), *(column[i] for column in extra.values())])
+    return _write(lines)

@@ -1,0 +1,283 @@
+"""Tables of training data: files in, checked splits out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accredit.checks import check_seed
+from accredit.checks.suggestions import did_you_mean
+from accredit.core import FloatArray, IntArray
+from accredit.core.statistics import units
+from accredit.errors import InvalidInput
+from accredit.labels.predictability import predict_share
+from accredit.store.frames import read_frame
+from accredit.training_data.features import Features, features
+from accredit.training_data.suspects import RowFacts
+from accredit.training_data.table_notes import MANY_KINDS, table_notes
+from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
+from accredit.valuation.targets import EMPTY, capitals, check_target, classes, named, numbers, predicts_number, rows
+
+TEXT_KEPT = 200  # characters of a row's text in a journal
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """All rows of the file, those that were set aside for testing among them: their labels can be wrong, too."""
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    texts: tuple[str, ...] | None
+    views: Mapping[str, FloatArray]  # what is seen of them besides the words of their texts
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A split made from files, and what its rows were."""
+
+    data: Split
+    labels: tuple[str, ...]  # of the training rows, as in the file
+    groups: dict[str, list[str]] | None  # players by the column that names them; None: every row plays
+    columns: tuple[str, ...]  # what the model sees
+    texts: tuple[str, ...] | None  # of the training rows
+    held_texts: tuple[str, ...] | None  # of the test rows
+    whole: Whole
+    nested: dict[str, list[str]] | None = None  # groups inside which rows divide, for Owen values
+    notes: tuple[str, ...] = ()  # what was cut, or not known, on the way to the features
+
+    @cached_property
+    def silent(self) -> str:
+        """Why no row is named by its value: the features hardly foretell the labels. Empty where they do, and for numbers."""
+        return "" if self.data.classes is None else predict_share(self.data.x, self.data.y).refusal
+
+    @property
+    def rows(self) -> RowFacts:
+        """Labels and texts by row."""
+        names = self.data.names
+        texts = {} if self.texts is None else dict(zip(names, self.texts, strict=True))
+        labels = dict(zip(names, self.labels, strict=True))
+        return RowFacts(labels, texts, self.groups, self.data.classes is not None, self.silent)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a journal keeps of the rows, so that whoever watches the run sees more than row numbers."""
+        texts = None if self.texts is None else [text[:TEXT_KEPT] for text in self.texts]
+        is_class = self.data.classes is not None
+        return {
+            "labels": list(self.labels),
+            "texts": texts,
+            "groups": self.groups,
+            "classes": is_class,
+            "silent": self.silent,
+            "notes": list(self.notes),
+        }
+
+
+def table(
+    file: str | Path,
+    target: str,
+    *,
+    text: str | None = None,
+    test: str | float = 0.25,
+    task: str | None = None,
+    players: str = "row",
+    groups: str | None = None,
+    seen_as: Sequence[str] = (),
+    seed: int = 0,
+) -> Table:
+    """Read a training file and split off or read the test rows.
+
+    Features are all columns but the target, the players' and the groups' column: numbers as they are, words as categories,
+    standardised by the training rows. With `text` they are the TF-IDF of that column. `seen_as` names others
+    (see `valuation/features.py`); several stand side by side. `task` says whether the target is a `class` or a `number`; left
+    out, numbers are those with fractions or of more than 20 different values.
+    """
+    frame = read_frame(file, codes=target)
+    by_column = None if players == "row" else players
+    check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
+    if groups is not None and by_column is not None:
+        raise InvalidInput(f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one")
+    by_columns = text is None and not seen_as
+    needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
+    needed += [text] if text is not None else []
+    train, held, held_name = parts(frame, file, test, needed, check_seed(seed), codes=target)
+    within = held_name is None
+    check_target(frame, target, str(file))
+    check_target(held, target, held_name or str(file))
+    regression = predicts_number(frame[target]) if task is None else task == "number"
+    y, test_y = numbers(train, held, target) if regression else classes(train, held, target, within)
+    training, testing = _places(frame, train, held, within)
+    texts = (
+        None
+        if text is None
+        else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file)))
+    )
+    notes = () if regression else capitals({*y, *test_y})
+    if by_columns:
+        x, test_x, columns = _features(train, held, {target, by_column, groups})
+        views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
+        x, test_x = _standardise(x, test_x)
+    else:
+        seen = _look_at(seen_as or ("tfidf",), texts, len(training) + len(testing), training)
+        columns = (text,) if text is not None else tuple(seen_as)
+        views = {one.name: one.rows[: len(frame)] for one in seen if one.name != "tfidf"}  # words are looked at anyway
+        both = np.hstack([one.scaled for one in seen])
+        x, test_x = both[training], both[testing]
+        notes += tuple(note for one in seen for note in one.notes)
+    names = tuple(f"row {i + 1}" for i in range(len(frame)))
+    data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
+    notes += table_notes(train, columns if by_columns else (), data, training)
+    gathered, nested = groups_by(train, by_column, "--players"), groups_by(train, groups, "--groups")
+    labels = tuple(map(str, _in_place(training, testing, y, test_y)[: len(frame)]))
+    whole = Whole(names, labels, None if texts is None else tuple(texts[: len(frame)]), views)
+    taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
+    return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, nested, notes)
+
+
+def _places(frame: Any, train: Any, held: Any, within: bool) -> tuple[IntArray, IntArray]:
+    """Where training and test rows stand among the rows of the file, followed by those of a test file."""
+    training = train.index.to_numpy(dtype=np.int64)
+    return training, held.index.to_numpy(dtype=np.int64) + (0 if within else len(frame))
+
+
+def _in_place(training: IntArray, testing: IntArray, taught: Any, held: Any) -> list[Any]:
+    """What belongs to training and test rows, in the order of the files."""
+    found: list[Any] = [None] * (len(training) + len(testing))
+    for places, values in ((training, taught), (testing, held)):
+        for place, value in zip(places.tolist(), values, strict=True):
+            found[place] = value
+    return found
+
+
+def _look_at(named: Sequence[str], texts: list[str] | None, rows: int, training: IntArray) -> list[Features]:
+    """The named features of all rows, each name once."""
+    if len(set(named)) < len(named):
+        raise InvalidInput(f"--features {max(named, key=list(named).count)} is given twice; name each once")
+    return [features(name, texts, rows, training) for name in named]
+
+
+def check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) -> None:
+    """Refuse a column that the file does not have, by the option that names it."""
+    for option, column in options.items():
+        if column is not None and column not in frame.columns:
+            raise InvalidInput(
+                f"{option} {column!r} is not a column of {file}; its columns are {', '.join(map(str, frame.columns))}"
+                f"{did_you_mean(column, [*map(str, frame.columns)])}"
+            )
+    if options["--text"] is not None and options["--text"] == options.get("--target"):
+        raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")
+
+
+def parts(
+    frame: Any, file: str | Path, test: str | float, needed: list[str], seed: int, codes: str | None = None
+) -> tuple[Any, Any, str | None]:
+    """Training rows, test rows, and the file that the latter come from, if it is another one."""
+    try:
+        share = float(test)
+    except ValueError:
+        held = read_frame(str(test), codes=codes)
+        missing = [c for c in needed if c not in held.columns]
+        if missing:
+            raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}") from None
+        return frame, held, str(test)
+    if not 0 < share < 1:
+        raise InvalidInput(f"--test {test} must be a file, or a fraction between 0 and 1")
+    order = np.random.default_rng(seed).permutation(len(frame))
+    count = max(1, round(share * len(frame)))
+    if count >= len(frame):
+        raise InvalidInput(
+            f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows"
+        )
+    return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None
+
+
+def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str]] | None:
+    """Rows by what a column says of them."""
+    if column is None:
+        return None
+    if train[column].isna().any():
+        count = int(train[column].isna().sum())
+        raise InvalidInput(f"{option} {column!r} is missing in {rows(count, 'training ')}; fill or drop them")
+    groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
+    if len(groups) < 2:
+        raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
+    return groups
+
+
+def texts_in(frame: Any, column: str, file: str, option: str = "--text") -> list[str]:
+    """A column of texts, none of them empty."""
+    blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
+    if blank.any():
+        where = named(frame.index[blank])
+        raise InvalidInput(
+            f"{option} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first"
+        )
+    return [str(text) for text in frame[column]]
+
+
+def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+    """Numbers as they are, words as one column per category."""
+    columns = [c for c in train.columns if c not in left_out]
+    if not columns:
+        raise InvalidInput("there is no column left to learn from; name a text column with --text")
+    blocks = []
+    for column in columns:
+        for part in (train, held):
+            unknown = part.index[part[column].isna()]
+            if len(unknown):
+                raise InvalidInput(
+                    f"column {column!r} is missing in {rows(len(unknown))}, {named(unknown)} ({EMPTY}); fill or drop them"
+                )
+        numeric = train[column].dtype.kind in "iufb"
+        blocks.append([_number_column(p[column]) for p in (train, held)] if numeric else _categories(train, held, column))
+    x, test_x = (np.hstack(parts) for parts in zip(*blocks, strict=True))
+    return x, test_x, tuple(columns)
+
+
+def _number_column(column: Any) -> FloatArray:
+    """(rows, 1)."""
+    if column.dtype.kind not in "iufb":
+        raise InvalidInput(
+            f"column {column.name!r} holds numbers in the training rows and words in the test rows, for example "
+            f"{next(v for v in column if not is_number(v))!r}"
+        )
+    numbers = column.to_numpy(dtype=np.float64)
+    bad = ~(np.abs(numbers) < LARGEST)
+    if bad.any():
+        raise InvalidInput(
+            f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them"
+        )
+    return np.asarray(numbers[:, None])
+
+
+def _check_not_numbers(train: Any, held: Any, column: str) -> None:
+    """Refuse a column of numbers in which a few cells are words: it would become categories, or be taken for a text."""
+    cells = [*train, *held]
+    words = [str(cell) for cell in cells if not is_number(str(cell))]
+    if 0 < len(words) <= len(cells) // 10:
+        raise InvalidInput(
+            f"column {column!r} holds numbers and, in {len(words)} of {len(cells)} rows, words, for example {words[0]!r:.40}; "
+            "write numbers in all of them, or words in all of them"
+        )
+
+
+def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
+    """One column of zeros and ones per word of the training rows: (rows, words) for both parts."""
+    kinds = sorted(set(map(str, train[column])))
+    _check_not_numbers(train[column], held[column], column)
+    if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
+        raise InvalidInput(
+            f"column {column!r} holds {len(kinds)} different words in {len(train)} rows, too many for categories; name it "
+            "with --text, or leave it out of the file"
+        )
+    return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]
+
+
+def _standardise(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    centre, unit = x.mean(axis=0), units(x)
+    return (x - centre) / unit, (test_x - centre) / unit

@@ -1,0 +1,213 @@
+"""What is each row, or group of rows, worth? One method for training data, one model, one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from accredit import defaults
+from accredit.checks import needs
+from accredit.core import Attribution, Game
+from accredit.errors import InvalidInput, TooManyPlayers
+from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
+from accredit.games import grouped
+from accredit.methods import Chosen, find
+from accredit.store import Executor, Journal, durable
+from accredit.training_data.report import Valuation
+from accredit.training_data.rules import NEIGHBOURS, WEIGHT_DECAY, nearest_rows
+from accredit.training_data.suspects import harmful
+from accredit.training_data.tables import Table
+from accredit.valuation.forecast import Forecast, forecast, settle_budget
+from accredit.valuation.knn import KNNUtility
+from accredit.valuation.knn_numbers import KNNRegression
+from accredit.valuation.resolution import resolution
+from accredit.valuation.retraining import Retraining
+from accredit.valuation.ridge import RidgeUtility
+from accredit.valuation.split import Split
+from accredit.valuation.utility import Utility
+from accredit.values import shapley_interactions
+
+MODELS = ("logistic", "ridge", "forest")
+CURVE_STEPS, CURVE_ORDERS = 10, 3
+FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
+FEW_GROUPS, SYNERGIES = 12, 6  # up to this many groups, this many interactions are shown
+
+
+def value_table(
+    table: Table,
+    method: str = "knn-shapley",
+    model: str = "logistic",
+    *,
+    budget: int | None = None,
+    half_width: float | None = None,
+    seed: int = 0,
+    journal: Journal | None = None,
+    executor: str | Executor | None = None,
+    limit: float | None = None,
+    watch: Callable[[int], None] | None = None,
+    started: Callable[[], None] | None = None,
+    told: Callable[[str, int], None] | None = None,
+    curves: bool = True,
+) -> Valuation:
+    """Value the rows, or the groups of rows, of a table by one method for training data (see `accredit methods`).
+
+    `budget` counts trainings, 2,000 unless given. With `half_width`, the trainings that it takes are foretold from the first of
+    them: a smaller budget is refused, and without a budget they are spent; nearest neighbours are then looked at only as far
+    as it takes. `started` is called when the request and the journal are accepted, before anything is trained; `told` with what
+    the budget will tell and how many trainings it is, before they are spent; `watch` with the number of payoffs known so far.
+    """
+    chosen, players = find(method, "training data"), len(table.groups or table.data.names)
+    _check(chosen, model, players, budget or defaults.BUDGET, half_width, table)
+    neighbours = chosen.name == "knn-shapley"
+    if neighbours and table.groups is None:
+        if started:
+            started()
+        values = nearest_rows(table.data, half_width, executor or "serial", watch)
+        lines = _curves(_neighbours(table.data), values) if curves else ()
+        named = harmful(values, table.rows)
+        return Valuation(values, named, lines, _share(table.data), 0, 0, silent=table.silent, rows=table.rows)
+    rows = _neighbours(table.data) if neighbours else utility(table.data, model, seed)
+    where = _executor(rows, executor, budget or defaults.BUDGET, limit)
+    with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
+        if started:
+            started()
+        game = _players(kept, table)
+        budget, words = _plan(chosen, table, game, players, budget, half_width, seed)
+        if told:
+            told(words, budget)
+        values = _credit(chosen, table, game, budget, seed)
+        lines = _curves(game, values) if curves else ()
+        pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
+        payoff = _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
+        recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
+        payoff += _score(chosen.name, table)
+        named = harmful(values, table.rows)
+        warnings = resolution(values) if chosen.method.kind == "game" else ()
+        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows)
+
+
+def _neighbours(data: Split) -> KNNUtility | KNNRegression:
+    return KNNRegression(data, NEIGHBOURS) if data.classes is None else KNNUtility(data, NEIGHBOURS)
+
+
+def _share(data: Split) -> str:
+    """What neighbours divide, in words."""
+    if data.classes is None:
+        return f"minus the squared error of {NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
+    return f"share of right labels among the {NEIGHBOURS} nearest neighbours"
+
+
+def _plan(
+    chosen: Chosen, table: Table, game: Game, players: int, budget: int | None, half_width: float | None, seed: int
+) -> tuple[int, str]:
+    """The trainings to spend, and what they will tell where that is little; nothing is foretold of exact values."""
+    sampled = chosen.method.kind == "game" and chosen.name != "leave-one-out" and players > defaults.AUTO_EXACT
+    if not sampled:
+        return budget or defaults.BUDGET, ""
+
+    def plan() -> Forecast:
+        return forecast(game, lambda pilot: _credit(chosen, table, game, pilot, seed))
+
+    return settle_budget(plan, players, budget, half_width, defaults.BUDGET)
+
+
+def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
+    """What a method says about the rows or groups: a value of the game, or a rule that knows the rows."""
+    credit: Attribution
+    if chosen.method.kind == "game":
+        credit = chosen.solver(budget, seed, table.nested).solve(game)
+    else:
+        credit = chosen.load()(table, game, budget, seed)
+    return credit
+
+
+def _score(method: str, table: Table) -> str:
+    """What the scores are about where that is not the payoff of the curves."""
+    if method == "influence":
+        return f"; the scores are about its mean test loss, weight decay {WEIGHT_DECAY}"
+    if method == "data-oob":
+        return "; the scores are about trees that did not see a row"
+    if method == "datamodel" and table.groups is None:
+        return "; the scores are about its outputs at the test rows"
+    return ""
+
+
+def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility:
+    """The game of a named model; regressors for numbers, classifiers for classes."""
+    if model == "ridge":
+        return RidgeUtility(data, l2=1.0)
+    with needs("data", f"--model {model}"):
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+        from sklearn.linear_model import LogisticRegression
+    if model == "logistic":
+        return Retraining(data, LogisticRegression(max_iter=1000), seed=seed)
+    return Retraining(data, (RandomForestRegressor if data.classes is None else RandomForestClassifier)(50), seed=seed)
+
+
+def _executor(rows: Utility, executor: str | Executor | None, budget: int, limit: float | None) -> str | Executor:
+    """Worker processes, unless all trainings together take less time than starting workers and none has a limit.
+
+    Decided by sizes, not by the clock, so that a resumed run trains where the first one did.
+    """
+    if executor is not None:
+        return executor
+    if limit is not None:
+        return "processes"
+    work = budget * (rows.data.x.size + FIT_OVERHEAD)
+    return "processes" if isinstance(rows, Retraining) and work >= SMALL_WORK else "serial"
+
+
+def _players(game: Game, table: Table) -> Game:
+    return game if table.groups is None else grouped(game, table.groups)
+
+
+def _curves(game: Game, values: Attribution) -> tuple[Curve, ...]:
+    ends = [removal_curve(game, values, steps=CURVE_STEPS, highest_first=first) for first in (True, False)]
+    return (*ends, random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS))
+
+
+def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ...]:
+    """Pairs of groups that are worth more, or less, together: known when all coalitions of groups were asked."""
+    if len(game.players) > FEW_GROUPS or 2 ** len(game.players) > budget:
+        return ()
+    return tuple(shapley_interactions(game).strongest(SYNERGIES))
+
+
+def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: float | None, table: Table) -> None:
+    """Refuse, before anything is trained, what cannot be answered."""
+    method = chosen.name
+    if half_width is not None:
+        _check_half_width(chosen, table)
+    if model not in MODELS:
+        raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model")
+    numbers = table.data.classes is None
+    if numbers and model == "logistic" and method != "knn-shapley":
+        raise InvalidInput(
+            "the target is a number, not a class, and --model logistic is for classes; "
+            f"write --method {method} --model ridge, or --task class if it is one"
+        )
+    if method == "influence" and model != ("ridge" if numbers else "logistic"):
+        raise InvalidInput(
+            f"--model {model} has no influence function here; write --model {'ridge' if numbers else 'logistic'}"
+        )
+    if chosen.method.kind != "game":
+        return
+    if table.nested is not None and "groups" not in chosen.method.takes:
+        raise InvalidInput(f"--groups does not go with --method {method}; only owen divides inside groups")
+    chosen.solver(budget, 0, table.nested)  # refuses parameters that no game could use
+    if method == "leave-one-out" and players + 2 > budget:
+        raise TooManyPlayers(
+            f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
+            f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
+        )
+
+
+def _check_half_width(chosen: Chosen, table: Table) -> None:
+    """Only errors that more trainings narrow, or that a bound is known for, can be asked to be small."""
+    if chosen.name == "knn-shapley":
+        if table.groups is not None:
+            raise InvalidInput("--half-width is for single rows with knn-shapley, and --players names groups; leave it out")
+    elif chosen.name == "leave-one-out" or chosen.method.kind != "game":
+        raise InvalidInput(
+            f"--half-width does not go with --method {chosen.name}, whose errors no number of trainings narrows; leave it out, "
+            "or write --method shapley or banzhaf"
+        )

@@ -1,0 +1,149 @@
+"""A language model made from a config and trained on a few made-up facts: the text that states a fact is found for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from accredit.errors import InvalidInput
+from accredit.influence.gradient_store import GradientStore
+from accredit.influence.losses import NextTokens, loss_named
+from accredit.influence.network import network
+from accredit.influence.trace import answer_places, asked, encoded, trace
+from tests.valuation.small_models import COUNTRIES, FACTS, RIVERS, TOWNS, language_model
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+
+@pytest.fixture(scope="module")
+def learned() -> tuple[Any, Any, list[str]]:
+    """A GPT-2 of one layer that knows eight capitals, its tokenizer, and what it read."""
+    return *language_model(), FACTS
+
+
+@pytest.mark.slow
+def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -> None:
+    model, tokenizer, texts = learned
+    for row in range(len(COUNTRIES)):
+        found = trace(model, tokenizer, texts, f"the capital of {COUNTRIES[row]} is", TOWNS[row], folder=tmp_path)
+        assert found.order[0] == row
+        assert found.probability > 0.5 and found.tokens == (TOWNS[row],)
+    other = trace(model, tokenizer, texts, f"the river of {COUNTRIES[0]} is", RIVERS[0], folder=tmp_path)
+    assert other.order[0] == 8  # the same country, another fact
+    assert other.attribution().total is None and not other.facts["saturated"]
+    assert other.facts["texts cut"] == 0 and "transformer.ln_f.weight" in other.facts["left out"]
+
+
+@pytest.mark.slow
+def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
+    model, tokenizer, texts = learned
+    batch, tokens, first = asked(tokenizer, "the capital of", "kelu is bem", 16)
+    assert first
+    assert tokens == ("kelu", "is", "bem")
+    assert (batch["labels"] != -100).sum(dim=1).tolist() == [1, 1, 1]
+    net = network(model, loss=loss_named(None, model), embeddings=True)
+    assert net.loss == NextTokens()
+    losses = np.concatenate([losses.numpy() for _, losses, _ in net.passes(batch)])
+    ids = torch.tensor([tokenizer("the capital of kelu is bem")["input_ids"]])
+    logs = torch.log_softmax(model(ids).logits[0], dim=1).detach()
+    assert_allclose(losses, [-float(logs[place - 1, ids[0, place]]) for place in (3, 4, 5)], rtol=1e-4, atol=1e-5)
+    found = trace(model, tokenizer, texts, "the capital of", "kelu is bem")
+    assert_allclose(found.by_token.sum(axis=1), found.scores)
+    assert_allclose(found.probability, np.exp(-losses.sum()), rtol=1e-4)
+
+
+def test_padding_changes_nothing(learned: Any, tmp_path: Path) -> None:
+    """A long text in the same batch pads the others; their scores are the same without it."""
+    model, tokenizer, texts = learned
+    data, cut = encoded(tokenizer, [texts[0], " ".join([texts[1], texts[2]])], 12)
+    assert cut == 1 and data["input_ids"].shape == (2, 12)
+    net = network(model, embeddings=True)
+    (_, together, seen), (_, alone, single) = (
+        next(net.passes({name: value[:rows] for name, value in data.items()})) for rows in (2, 1)
+    )
+    assert_allclose(together[:1].numpy(), alone.numpy(), rtol=1e-5)
+    for name in single:
+        if not name.startswith(("transformer.wte", "transformer.wpe", "lm_head")):
+            a, b = seen[name].gradients()[0], single[name].gradients()[0]
+            assert_allclose(a.numpy(), b.numpy(), atol=1e-5)
+
+
+def test_what_cannot_be_asked_is_refused(learned: Any) -> None:
+    model, tokenizer, texts = learned
+    with pytest.raises(InvalidInput, match="which is empty; give the words"):
+        trace(model, tokenizer, texts, "the capital of", " ")
+    with pytest.raises(InvalidInput, match="row 1"):
+        trace(model, tokenizer, [texts[0], ""], "the capital of", "kelu")
+    with pytest.raises(InvalidInput, match="fewer than two tokens"):
+        trace(model, tokenizer, ["kelu"], "the capital of", "kelu")
+    with pytest.raises(InvalidInput, match="the model reads 16"):
+        trace(model, tokenizer, texts, "the " * 20, "kelu")
+    with pytest.raises(InvalidInput, match="'zzz' holds a word that this model's tokenizer does not know"):
+        trace(model, tokenizer, texts, "the capital of", "zzz")
+
+
+def test_an_unknown_word_inside_an_answer_takes_nothing_off_its_end(learned: Any) -> None:
+    _, tokenizer, _ = learned
+    whole, first, last = answer_places(tokenizer, "the capital of", "zzz is kelu")
+    assert last == len(whole) and [tokenizer.decode([token]) for token in whole[first:last]] == ["<unk>", "is", "kelu"]
+
+
+def test_a_filled_store_answers_without_the_texts_and_an_unfilled_one_says_what_is_missing(
+    learned: Any, tmp_path: Path
+) -> None:
+    model, tokenizer, texts = learned
+    first = trace(model, tokenizer, texts, "the capital of kelu is", "bem", folder=tmp_path)
+    again = trace(model, tokenizer, None, "the capital of kelu is", "bem", folder=tmp_path)
+    assert again.texts == first.texts and again.facts == first.facts
+    assert_allclose(again.scores, first.scores)
+    with pytest.raises(InvalidInput, match="neither training texts nor a store"):
+        trace(model, tokenizer, None, "the capital of kelu is", "bem")
+    (tmp_path / "texts.json").unlink()
+    with pytest.raises(InvalidInput, match="beginnings of its texts"):
+        trace(model, tokenizer, None, "the capital of kelu is", "bem", folder=tmp_path)
+
+
+def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_flagged(learned: Any, tmp_path: Path) -> None:
+    """A side as wide as the layer projects nothing away, so the stored norms are the true ones."""
+    model, tokenizer, texts = learned
+    data, _ = encoded(tokenizer, texts, 16)
+    net = network(model, loss=NextTokens(), layers=["*.attn.c_proj"])
+    found = GradientStore.build(tmp_path, net, data, side=64).stationarity()
+    gradients = torch.cat([seen["transformer.h.0.attn.c_proj"].gradients() for _, _, seen in net.passes(data)])
+    assert_allclose(found["gradient norm"], float(gradients.mean(dim=0).norm()), rtol=1e-4)
+    assert_allclose(found["gradient norm of a row"], float(gradients.flatten(1).norm(dim=1).square().mean().sqrt()), rtol=1e-4)
+    early = trace(*language_model(steps=3), texts, "the capital of kelu is", "bem")
+    assert not early.facts["stationary"] and any("not at a minimum" in warning for warning in early.warnings)
+    assert trace(model, tokenizer, texts, "the capital of kelu is", "bem").facts["stationary"]
+
+
+def test_what_cannot_be_known_is_said(learned: Any) -> None:
+    model, tokenizer, texts = learned
+    alone = trace(model, tokenizer, texts, "", "kelu is bem")
+    assert alone.tokens == ("is", "bem") and any("first token" in warning for warning in alone.warnings)
+    unsaid = trace(model, tokenizer, texts, "the capital of kelu is", "the the the")
+    assert any("hardly say this" in warning for warning in unsaid.warnings)
+    kept = json.loads(alone.to_json())
+    assert kept["kind"] == "trace" and kept["texts"][0]["row"] == alone.order[0] + 1
+    assert kept["warnings"] == list(alone.warnings)
+
+
+def test_a_store_that_would_not_fit_is_refused_before_anything_is_written(
+    learned: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokenizer, texts = learned
+    with pytest.raises(InvalidInput, match="raise memory"):
+        trace(model, tokenizer, texts, "the capital of", "kelu", folder=tmp_path / "new", memory=1e4)
+    usage = type("Usage", (), {"free": 100})
+    monkeypatch.setattr("accredit.influence.gradient_store.shutil.disk_usage", lambda place: usage)
+    with pytest.raises(InvalidInput, match="choose another folder"):
+        trace(model, tokenizer, texts, "the capital of", "kelu", folder=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(InvalidInput, match="side must be a whole number"):
+        trace(model, tokenizer, texts, "the capital of", "kelu", side=0)
