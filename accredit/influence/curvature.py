@@ -74,8 +74,8 @@ class ExactHessian:
     >>> from accredit.influence import Softmax, influence
     >>> from accredit.valuation import split
     >>> model = Softmax(split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1]), weight_decay=0.1)
-    >>> influence(model, ExactHessian()).method
-    'influence/ExactHessian()'
+    >>> print(influence(model, ExactHessian()).method)
+    influence/ExactHessian()
     """
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:

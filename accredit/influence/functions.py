@@ -24,6 +24,7 @@ import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
+from accredit.core.procedure import check_procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.curvature import Curvature, ExactHessian
 from accredit.influence.objectives import Objective
@@ -46,8 +47,11 @@ class Influences:
     players: tuple[str, ...]
     targets: tuple[str, ...]
     matrix: FloatArray  # (N, M)
-    method: Procedure
+    method: Procedure  # a text names one
     certificate: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", check_procedure(self.method))
 
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one test point, or averaged over all: estimated leave-one-out values of minus the loss."""

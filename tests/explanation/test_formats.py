@@ -33,7 +33,7 @@ def test_other_formats_are_refused(file, number):
 
 
 def test_the_note_on_other_targets_is_left_out_by_its_kind():
-    one = explain("A gripping film.", methods=["leave-one-out"], target="every")
+    one = explain("A gripping film.", methods=["leave-one-out"], target="all")
     assert [note.kind for note in one.notes] == [NoteKind.OTHER_TARGETS]
     said = replace(one, notes=(Note(NoteKind.OTHER_TARGETS, "reworded"), "comes from the same passes"))
     assert [note.text for note in said.of(next(iter(one.others))).notes] == ["comes from the same passes"]
