@@ -207,7 +207,9 @@ def spent_tokens(layerwise: Sequence[Attribution]) -> tuple[SpentToken, ...]:
     for layer in range(1, len(layerwise)):
         here, below = layerwise[layer], layerwise[layer - 1]
         if here.players != below.players:
-            raise InvalidInput("layerwise holds attributions of different players; pass the result of layerwise_flow")
+            raise InvalidInput(
+                "layerwise holds attributions of different players; pass the result of layerwise_flow", argument="layerwise"
+            )
         limit = ZERO * max(below.total or 0.0, here.total or 0.0)
         gone = (here.credit <= limit) & (below.credit > limit)
         found += [SpentToken(here.players[k], layer) for k in np.flatnonzero(gone)]

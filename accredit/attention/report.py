@@ -165,7 +165,9 @@ def flow_report(
     for name, count, least in (("pairs", pairs, 1), ("trials", trials, 0)):
         whole_number(count, name, least)
     if flow is not None and trials:
-        raise InvalidInput(f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0")
+        raise InvalidInput(
+            f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0", argument="trials"
+        )
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
     rng = np.random.default_rng(check_seed(seed))

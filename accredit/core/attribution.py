@@ -190,7 +190,9 @@ class Attribution(Drawn):
             return float(self.credit[self.place(which)])
         rows = self._rows(which)
         if len(rows) == 0:
-            raise InvalidInput(f"the part {shown(which)} of {len(self)} players is empty; give at least one player")
+            raise InvalidInput(
+                f"the part {shown(which)} of {len(self)} players is empty; give at least one player", code="empty"
+            )
         part = self._pick(rows)
         if len(rows) == len(self):
             return part
@@ -279,7 +281,7 @@ class Attribution(Drawn):
 def returned(found: Any, function: str) -> Attribution:
     """What a caller's function returned, if it is an attribution."""
     if not isinstance(found, Attribution):
-        raise InvalidInput(f"{function} returned {shown(found)}; it must return an Attribution, as shapley does")
+        raise InvalidInput(f"{function} returned {shown(found)}; it must return an Attribution, as shapley does", code="type")
     return found
 
 
@@ -293,9 +295,15 @@ def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     """A read-only copy with the right shape and finite numbers."""
     array = real_numbers(values, name, copy=True)
     if array.shape != shape:
-        raise InvalidInput(f"{name} has shape {array.shape}; {shape} is needed, one row per player")
+        raise InvalidInput(
+            f"{name} has shape {array.shape}; {shape} is needed, one row per player", argument=name, code="shape"
+        )
     if not np.isfinite(array).all():
-        raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; only finite numbers can be credited")
+        raise InvalidInput(
+            f"{name} holds {array[~np.isfinite(array)][0]}; only finite numbers can be credited",
+            argument=name,
+            code="not-finite",
+        )
     array.setflags(write=False)
     return array
 
@@ -305,14 +313,14 @@ def check_precision(given: Precision | None, stderr: FloatArray | None, interval
     usual = Precision.unknown() if interval is None else Precision.interval()
     precision = usual if given is None else given
     if not isinstance(precision, Precision):
-        raise InvalidInput(f"precision is {shown(precision)}; write for example Precision.exact()")
+        raise InvalidInput(f"precision is {shown(precision)}; write for example Precision.exact()", code="type")
     if (precision.known is Known.INTERVAL) != (interval is not None):
         there = "no interval is given" if interval is None else "an interval is given"
-        raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two")
+        raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two", code="conflict")
     if interval is not None and (interval[:, 0] > interval[:, 1]).any():
-        raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player")
+        raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player", argument="interval")
     if stderr is not None and (stderr < 0).any():
-        raise InvalidInput(f"stderr holds {stderr.min():g}; a standard error is not negative")
+        raise InvalidInput(f"stderr holds {stderr.min():g}; a standard error is not negative", argument="stderr", code="range")
     if stderr is not None and precision.known is Known.EXACT:
         raise InvalidInput("precision says 'exact' and standard errors are given; leave out stderr")
     return precision

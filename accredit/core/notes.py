@@ -42,7 +42,9 @@ class Note:
         try:
             object.__setattr__(self, "kind", NoteKind(self.kind))
         except ValueError:
-            raise InvalidInput(f"kind is {shown(self.kind)}; write one of {', '.join(NoteKind)}", argument="kind") from None
+            raise InvalidInput(
+                f"kind is {shown(self.kind)}; write one of {', '.join(NoteKind)}", argument="kind", code="unknown"
+            ) from None
         check_text(self.text, "text")
 
     def __str__(self) -> str:
@@ -67,12 +69,12 @@ def check_notes(given: Any, name: str = "notes") -> tuple[Note, ...]:
     (Note(kind=<NoteKind.REMARK: 'remark'>, text='Two rows were cut.'),)
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidInput(f"{name} is {shown(given)}; write a tuple of notes", argument=name)
+        raise InvalidInput(f"{name} is {shown(given)}; write a tuple of notes", argument=name, code="type")
     return tuple(note if isinstance(note, Note) else Note(NoteKind.REMARK, check_text(note, name)) for note in given)
 
 
 def read_notes(data: Any, *, are_lines: bool) -> tuple[Note, ...]:
     """Notes from JSON; results of the format before kept no more than their lines."""
     if not isinstance(data, list):
-        raise InvalidInput(f"notes is {shown(data)}; it must be a list", argument="notes")
+        raise InvalidInput(f"notes is {shown(data)}; it must be a list", argument="notes", code="type")
     return check_notes(data) if are_lines else tuple(Note.from_plain(note) for note in data)

@@ -35,9 +35,11 @@ class Procedure:
         check_text(self.solver, "solver")
         object.__setattr__(self, "settings", plain_mapping(self.settings, "settings"))
         if not isinstance(self.closed_form, bool):
-            raise InvalidInput(f"closed_form is {shown(self.closed_form)}; write True or False", argument="closed_form")
+            raise InvalidInput(
+                f"closed_form is {shown(self.closed_form)}; write True or False", argument="closed_form", code="type"
+            )
         if self.of is not None and not isinstance(self.of, Procedure):
-            raise InvalidInput(f"of is {shown(self.of)}; give a Procedure", argument="of")
+            raise InvalidInput(f"of is {shown(self.of)}; give a Procedure", argument="of", code="type")
 
     @classmethod
     def by(cls, name: str, solver: Any) -> Procedure:
@@ -82,7 +84,7 @@ class Procedure:
     def from_plain(cls, data: Any) -> Procedure:
         """From the object that `as_plain` gives."""
         if not isinstance(data, Mapping):
-            raise InvalidInput(f"method is {shown(data)}; it must hold name, solver, settings, closed_form and of")
+            raise InvalidInput(f"method is {shown(data)}; it must hold name, solver, settings, closed_form and of", code="type")
         inner = data.get("of")
         found: Procedure = made(cls, {**data, "of": None if inner is None else cls.from_plain(inner)}, "method")
         return found

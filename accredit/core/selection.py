@@ -50,7 +50,7 @@ class Selection(Drawn):
         n = len(self.players)
         chosen = as_array(self.chosen, "chosen").copy()
         if chosen.shape != (n,) or chosen.dtype != bool:
-            raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}")
+            raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}", argument="chosen")
         chosen.setflags(write=False)
         put(self, "chosen", chosen)
         if self.scores is not None:

@@ -78,9 +78,15 @@ class SensitivityN:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.sizes < 1 or self.removals < 2:
-            raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
+            raise InvalidInput(
+                f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}", argument="sizes", code="range"
+            )
         if self.at is not None and (not self.at or min(self.at) < 1):
-            raise InvalidInput(f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1")
+            raise InvalidInput(
+                f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1",
+                argument="at",
+                code="range",
+            )
 
     def _remove(self, players: int) -> list[BoolArray]:
         spread = np.linspace(1, players - 1, self.sizes).round().astype(int).tolist() if self.at is None else self.at
@@ -164,7 +170,7 @@ class Infidelity:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.removals < 1:
-            raise InvalidInput(f"removals must be at least 1, got {self.removals!r}")
+            raise InvalidInput(f"removals must be at least 1, got {self.removals!r}", argument="removals", code="range")
 
     def _remove(self, players: int) -> BoolArray:
         if players < 62 and (1 << players) - 1 <= self.removals:
@@ -226,7 +232,11 @@ class LinearDatamodelingScore:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.ablations < 2 or not 0 < self.keep < 1:
-            raise InvalidInput(f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}")
+            raise InvalidInput(
+                f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}",
+                argument="ablations",
+                code="range",
+            )
 
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))

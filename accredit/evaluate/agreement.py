@@ -18,9 +18,11 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     x = a.credit if isinstance(a, Attribution) else real_numbers(a, "a")
     y = b.credit if isinstance(b, Attribution) else real_numbers(b, "b")
     if x.shape != y.shape or x.ndim != 1:
-        raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number per player in both")
+        raise InvalidInput(
+            f"a has shape {x.shape} and b {y.shape}; give one number per player in both", argument="a", code="shape"
+        )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank")
+        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank", code="not-finite")
     return x, y
 
 
@@ -68,5 +70,5 @@ def top_overlap(a: Attribution | FloatArray, b: Attribution | FloatArray, count:
     """
     x, y = _pair(a, b)
     if not 1 <= count <= len(x):
-        raise InvalidInput(f"count must be from 1 to {len(x)} (the number of players), got {count!r}")
+        raise InvalidInput(f"count must be from 1 to {len(x)} (the number of players), got {count!r}", argument="count")
     return len(set(ordering(x)[:count].tolist()) & set(ordering(y)[:count].tolist())) / count

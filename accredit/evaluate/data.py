@@ -53,7 +53,11 @@ def _columns(values: FloatArray, name: str) -> FloatArray:
     array = real_numbers(values, name)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or not np.isfinite(array).all():
-        raise InvalidInput(f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}")
+        raise InvalidInput(
+            f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}",
+            argument=name,
+            code="shape",
+        )
     return array
 
 
@@ -81,9 +85,13 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     values = credit.credit if isinstance(credit, Attribution) else real_numbers(credit, "credit")
     wrong = np.asarray(mislabelled)
     if wrong.shape != values.shape or wrong.dtype != bool:
-        raise InvalidInput(f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}")
+        raise InvalidInput(
+            f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}", argument="mislabelled"
+        )
     if wrong.all() or not wrong.any():
-        raise InvalidInput("mislabelled must mark some rows and not others; there is nothing to tell apart")
+        raise InvalidInput(
+            "mislabelled must mark some rows and not others; there is nothing to tell apart", argument="mislabelled"
+        )
     bad, good = values[wrong], values[~wrong]
     beats = (good[None, :] > bad[:, None]) + 0.5 * (good[None, :] == bad[:, None])  # (bad, good)
     area = float(beats.mean())
@@ -155,7 +163,7 @@ def _order(game: Game, credit: Attribution, highest_first: bool) -> IntArray:
 
 def _curve(game: Game, label: str, order: IntArray, steps: int, coalitions: Callable[[BoolArray], BoolArray]) -> Curve:
     if steps < 1:
-        raise InvalidInput(f"steps must be at least 1, got {steps!r}")
+        raise InvalidInput(f"steps must be at least 1, got {steps!r}", argument="steps", code="range")
     n = len(order)
     counts = np.unique(np.round(np.linspace(0, n, min(steps, n) + 1)).astype(np.int64))
     taken = np.zeros((len(counts), n), dtype=bool)

@@ -214,7 +214,11 @@ class AOPC:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.steps is not None and self.steps < 1:
-            raise InvalidInput(f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player")
+            raise InvalidInput(
+                f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player",
+                argument="steps",
+                code="range",
+            )
 
     def _last(self, players: int) -> int:
         return players if self.steps is None else min(self.steps, players)

@@ -53,7 +53,7 @@ class HitAt:
             raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
         n = len(scores_of(result, self.name))
         if not all(0 <= i < n for i in self.truth):
-            raise InvalidInput(f"truth is {self.truth}, and there are {n} players; count them from 0")
+            raise InvalidInput(f"truth is {self.truth}, and there are {n} players; count them from 0", argument="truth")
         return np.ones((1, n), dtype=bool)
 
     def score(self, result: Result, earned: FloatArray) -> float:

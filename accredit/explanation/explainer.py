@@ -154,14 +154,18 @@ def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
 
     methods = _row_methods(request)
     if model is None:
-        raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
+        raise InvalidInput(
+            "model is missing; rows need the model that read them: explain(rows, model, background=…)",
+            argument="model",
+            code="missing",
+        )
     if len(methods) > 1 and request.out is not None:
         first = methods[0].name
         raise InvalidInput(
             f"out is a file of one method, and methods names {len(methods)}; call once per method, with a file for each: "
             f"methods={first!r}, out='{first}.jsonl'",
             argument="out",
-            code="several methods",
+            code="too-many",
         )
     return tuple(
         Questions(
@@ -238,7 +242,7 @@ def picture_players(players: Any, segments: Any) -> Any:
     if segments is None:
         return players
     if not (players is None or (isinstance(players, str) and players == "segments")):
-        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out")
+        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out", argument="players")
     return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
 
 

@@ -90,7 +90,9 @@ class FlowPicture:
         for name, shape in shapes.items():
             array = real_numbers(getattr(self, name), f"flow.{name}", copy=True)
             if array.shape != shape or not np.isfinite(array).all():
-                raise InvalidInput(f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed")
+                raise InvalidInput(
+                    f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed", code="shape"
+                )
             array.setflags(write=False)
             put(self, name, array)
 
@@ -217,7 +219,7 @@ class Explanation(Result):
             put(self, name, check_text(getattr(self, name), name))
         put(self, "pair", None if self.pair is None else check_text(self.pair, "pair"))
         if self.unit not in ("probability", "value"):
-            raise InvalidInput(f"unit is {shown(self.unit)}; write 'probability' or 'value'")
+            raise InvalidInput(f"unit is {shown(self.unit)}; write 'probability' or 'value'", argument="unit", code="unknown")
         put(self, "prediction", _predict(self.prediction))
         for name in ("players", "methods", "unsigned"):
             put(self, name, _texts(getattr(self, name), name))
@@ -230,7 +232,7 @@ class Explanation(Result):
         for name, attribution in (pair for credited in every for pair in credited.items()):
             missing = set(self.players) - set(attribution.players)
             if missing:
-                raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}")
+                raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}", code="missing")
         if self.picture is not None and max(owner for owner, _ in self.picture.runs) >= len(self.players):
             raise InvalidInput(f"picture.runs names a player beyond the {len(self.players)} that there are")
         put(self, "seconds", {key: real_number(s, f"seconds[{key!r}]", 0) for key, s in self.seconds.items()})
@@ -401,7 +403,7 @@ class Explanation(Result):
 def _texts(given: Any, name: str) -> tuple[str, ...]:
     """Texts in order."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts")
+        raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts", argument=name, code="type")
     return tuple(check_text(text, name) for text in given)
 
 
@@ -417,5 +419,7 @@ def _predict(given: Any) -> tuple[tuple[str, float], ...]:
 def _credit(given: Any, name: str) -> dict[str, Attribution]:
     """Attributions by method, from JSON."""
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
-        raise InvalidInput(f"{name} is {shown(given)}; it must be an object from methods to attributions")
+        raise InvalidInput(
+            f"{name} is {shown(given)}; it must be an object from methods to attributions", argument=name, code="type"
+        )
     return {method: Attribution.from_plain(one) for method, one in given.items()}

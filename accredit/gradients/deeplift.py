@@ -100,6 +100,6 @@ def _share(at: Point) -> tuple[FloatArray, float, float]:
     if not off <= COMPLETE * size:
         raise InvalidInput(
             f"the multipliers of DeepLIFT miss f(input) − f(baseline) = {high - low:.6g} by {off:.3g}: an operation of "
-            f"{at.provenance['model']} has no rule or is too steep; use integrated-gradients or a game such as shapley"
+            f"{at.provenance['model']} has no rule or is too steep; use integrated-gradients or a game such as shapley",
         )
     return credit, high - low, low

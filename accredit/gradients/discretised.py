@@ -61,7 +61,9 @@ def discretised_integrated_gradients_at(
     if points < 2 or neighbours < 1 or strategy not in ("greedy", "maxcount"):
         raise InvalidInput(
             f"points={points}, neighbours={neighbours}, strategy={strategy!r}: give points ≥ 2, neighbours ≥ 1 and "
-            "the strategy greedy or maxcount"
+            "the strategy greedy or maxcount",
+            argument="points",
+            code="range",
         )
     path = _path(at, points, neighbours, strategy)
     credit = at.shares(((path[1:] - path[:-1]) * at.slopes(path[:-1])).double().sum(dim=0, keepdim=True))

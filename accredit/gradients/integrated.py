@@ -70,7 +70,8 @@ def check_steps(steps: int, most_steps: int, tolerance: float) -> None:
     """Refuse what cannot be integrated with."""
     if steps < 1 or most_steps < steps or not tolerance > 0:
         raise InvalidInput(
-            f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0"
+            f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0",
+            argument="steps",
         )
 
 

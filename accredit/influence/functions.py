@@ -56,7 +56,7 @@ class Influences:
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one test point, or averaged over all: estimated leave-one-out values of minus the loss."""
         if target is not None and target not in self.targets:
-            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …")
+            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …", code="unknown")
         column = self.matrix.mean(axis=1) if target is None else self.matrix[:, self.targets.index(target)]
         slope = "a slope where all rows play: it divides nothing"
         return Attribution(
@@ -98,7 +98,7 @@ def influence(
     'row 3'
     """
     if not 0 <= damping < np.inf:
-        raise InvalidInput(f"damping must be a number ≥ 0, got {damping!r}")
+        raise InvalidInput(f"damping must be a number ≥ 0, got {damping!r}", argument="damping", code="range")
     train, test = objective.train_gradients(), objective.test_gradients()
     settled = stationarity(objective.stationarity(), float(np.sqrt((train**2).sum(axis=1).mean())))
     if averaged:
@@ -115,7 +115,7 @@ def influence(
 def stationarity(gradient: float, typical: float) -> dict[str, Any]:
     """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero."""
     if not math.isfinite(gradient) or not math.isfinite(typical):
-        raise NotConverged("the gradients are not finite: give the model in float32, and check its loss")
+        raise NotConverged("the gradients are not finite: give the model in float32, and check its loss", code="not-finite")
     return {
         "gradient norm": gradient,
         "gradient norm of a row": typical,

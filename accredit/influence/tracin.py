@@ -60,7 +60,7 @@ def tracin(
     if not used or (rates is not None and len(rates) != used):
         raise InvalidInput(f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each")
     if not np.isfinite(matrix).all():
-        raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32")
+        raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32", code="not-finite")
     facts = {"checkpoints": used, "rates": None if rates is None else list(rates)} | facts_of(net)
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     labels = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))

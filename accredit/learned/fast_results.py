@@ -91,7 +91,9 @@ def fit_fast_inputs(
     from accredit.explanation.loading import load_model
 
     if isinstance(inputs, str | Path) or not len(inputs):
-        raise InvalidInput(f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures")
+        raise InvalidInput(
+            f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures", argument="inputs", code="type"
+        )
     asked = load_model(inputs[0], model, tokenizer)
     family = InputFamily.of(inputs, asked, target=target, players=players, payoff=payoff, removal=removal, cut=cut)
     return fit_fast(family, **settings)

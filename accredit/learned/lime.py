@@ -41,7 +41,7 @@ class LimeExplainer:
 
     def __init__(self, inputs: Inputs, k: int, lime: Lime = Lime(), rank: str = "magnitude") -> None:
         if rank not in RANKS:
-            raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}")
+            raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}", argument="rank")
         if lime.features is not None:
             raise InvalidInput(f"lime.features={lime.features}: the number of players chosen is k; leave features out")
         self.inputs, self.k, self.lime, self.rank = inputs, check_k(k, inputs.n), lime, rank

@@ -73,7 +73,7 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
     _of_kind(like, Words, "texts")
     empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
     if empty is not None:
-        raise InvalidInput(f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something")
+        raise InvalidInput(f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something", code="empty")
     encoded = [model.encode(text, cut=True) for text in texts]
     ids = [one.ids[~one.special] for one in encoded]
     pad = model.padding()
@@ -98,7 +98,10 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
     seen = [model.encode(one) for one in pictures]
     shapes = {one.values.shape for one in seen}
     if len(shapes) > 1:
-        raise InvalidInput(f"pictures must have one size, and these have {len(shapes)}; give a model that resizes them")
+        raise InvalidInput(
+            f"pictures must have one size, and these have {len(shapes)}; give a model that resizes them",
+            argument="pictures",
+        )
     channels, height, width = shapes.pop()
     inputs = like or Pixels((channels, height, width), block=_block(seen[0], height, width))
     x = inputs.check(np.stack([one.values for one in seen]))

@@ -189,7 +189,7 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
 def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
-        raise InvalidInput("background is missing; write background=some_training_rows")
+        raise InvalidInput("background is missing; write background=some_training_rows", code="missing")
     each, pairs = [], []
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):

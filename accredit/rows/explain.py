@@ -104,7 +104,11 @@ class Questions:
         self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
         self._fit = Fit(self._model.model)
         if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
-            raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+            raise InvalidInput(
+                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",
+                argument="dependence",
+                code="unknown",
+            )
         optional_whole(budget, "budget", example=1000)
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")

@@ -131,7 +131,7 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
     if not background.framed and not set(given.columns) & set(background.columns):
         raise InvalidInput(
             f"{what} has named columns ({_read_list(list(given.columns))}) and background has none; give both as data "
-            "frames, or both as arrays"
+            "frames, or both as arrays",
         )
     missing = [c for c in background.columns if c not in given.columns]
     extra = [c for c in given.columns if c not in background.columns]
@@ -233,7 +233,8 @@ def _fit_column(row: Any, background: Any, name: str) -> Any:
     if unseen:
         raise InvalidInput(
             f"column {name!r} holds {unseen[0]!r}, which is not one of the background's categories "
-            f"({_read_list([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
+            f"({_read_list([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories",
+            code="unknown",
         )
     return pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
 
@@ -294,16 +295,22 @@ def _array(given: Any, what: str) -> Any:
     kind = type(given).__name__
     if hasattr(given, "tocoo"):
         raise InvalidInput(
-            f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing"
+            f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing",
         )
     if isinstance(given, str | bytes | PurePath):
-        raise InvalidInput(f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)")
+        raise InvalidInput(
+            f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)",
+            code="type",
+        )
     table = as_array(given, what)
     if table.ndim == 0:
-        raise InvalidInput(f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row")
+        raise InvalidInput(
+            f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row",
+            code="type",
+        )
     table = table[None] if table.ndim == 1 else table
     if table.ndim != 2:
-        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns")
+        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns", code="shape")
     if table.dtype.kind == "c":
         raise InvalidInput(f"{what} holds complex numbers; give real ones")
     if table.dtype.kind == "f" and np.isinf(table).any():

@@ -107,27 +107,34 @@ class TableExplanation(Result):
         put(self, "outputs", check_players(self.outputs))
         count = len(self.credit) if isinstance(self.credit, list | tuple | np.ndarray) else 0
         if count == 0:
-            raise InvalidInput("credit holds no rows; explain at least one row")
+            raise InvalidInput("credit holds no rows; explain at least one row", argument="credit", code="empty")
         shape = count, len(self.players), len(self.outputs)
         put(self, "credit", frozen(self.credit, shape, "credit"))
         put(self, "base", frozen(self.base, shape[2:], "base"))
         put(self, "prediction", frozen(self.prediction, (count, shape[2]), "prediction"))
         for name in ("precision", "pairs_precision"):
             if not isinstance(getattr(self, name), Precision):
-                raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()")
+                raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()", code="type")
         if (self.interval is not None) != (self.precision.known is Known.INTERVAL):
-            raise InvalidInput(f"precision is {self.precision.known}; intervals are given if, and only if, it is interval")
+            raise InvalidInput(
+                f"precision is {self.precision.known}; intervals are given if, and only if, it is interval",
+                argument="precision",
+            )
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
         self._check_pairs((count, shape[1], *shape[1:]))
         if not all(isinstance(column, list | tuple) for column in self.values):
-            raise InvalidInput(f"values is {shown(self.values)}; give the cells of each player's column")
+            raise InvalidInput(
+                f"values is {shown(self.values)}; give the cells of each player's column", argument="values", code="type"
+            )
         put(self, "values", tuple(tuple(column) for column in self.values))
         if len(self.values) != len(self.players) or {len(column) for column in self.values} != {count}:
-            raise InvalidInput(f"values must hold {count} cells for each of the {len(self.players)} players")
+            raise InvalidInput(
+                f"values must hold {count} cells for each of the {len(self.players)} players", argument="values", code="shape"
+            )
         put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
         if len(self.rows) != count:
-            raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
+            raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows", argument="rows", code="shape")
         put(self, "method", check_procedure(self.method))
         for name in ("target", "payoff", "model", "dependence", "pairs_index", "method_name"):
             put(self, name, check_text(getattr(self, name), name))
@@ -145,11 +152,15 @@ class TableExplanation(Result):
         """Explanations of the same rows, columns and outputs by other methods, each by its name."""
         if not isinstance(self.by_other_methods, Mapping):
             raise InvalidInput(
-                f"by_other_methods is {shown(self.by_other_methods)}; write a mapping from names to explanations"
+                f"by_other_methods is {shown(self.by_other_methods)}; write a mapping from names to explanations",
+                argument="by_other_methods",
+                code="type",
             )
         for name, other in self.by_other_methods.items():
             if not isinstance(other, TableExplanation) or other.by_other_methods:
-                raise InvalidInput(f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method")
+                raise InvalidInput(
+                    f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method", code="type"
+                )
             same = (other.players, other.outputs, other.rows, other.target) == (
                 self.players,
                 self.outputs,
@@ -173,9 +184,11 @@ class TableExplanation(Result):
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
         put, ends = object.__setattr__, self.pairs_interval
         if (self.pairs is None) != (not self.pairs_index):
-            raise InvalidInput("pairs and pairs_index belong together; give both or neither")
+            raise InvalidInput("pairs and pairs_index belong together; give both or neither", code="conflict")
         if (ends is not None) != (self.pairs_precision.known is Known.INTERVAL):
-            raise InvalidInput(f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it")
+            raise InvalidInput(
+                f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it", argument="pairs_precision"
+            )
         if self.pairs is not None:
             put(self, "pairs", frozen(self.pairs, shape, "pairs"))
         if ends is not None:

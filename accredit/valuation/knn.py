@@ -159,7 +159,9 @@ def _reach(within: float | None, k: int, rows: int) -> int | None:
         return None
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < 1:
         raise InvalidInput(
-            f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual"
+            f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual",
+            argument="within",
+            code="range",
         )
     reach = max(k, ceil(min(1 / within, rows)))
     return reach if reach < rows else None

@@ -54,9 +54,11 @@ class Lasso:
         check_fields(self)
         whole_number(self.budget, "budget", 2, example=64)
         if not self.alpha > 0 or not np.isfinite(self.alpha):
-            raise InvalidInput(f"alpha must be positive, got {self.alpha!r}; write alpha=0.01")
+            raise InvalidInput(f"alpha must be positive, got {self.alpha!r}; write alpha=0.01", argument="alpha", code="range")
         if not 0 < self.keep < 1:
-            raise InvalidInput(f"keep must lie between 0 and 1, got {self.keep!r}; write keep=0.5")
+            raise InvalidInput(
+                f"keep must lie between 0 and 1, got {self.keep!r}; write keep=0.5", argument="keep", code="range"
+            )
         check_seed(self.seed)
 
     @solves_every_output

@@ -91,7 +91,11 @@ def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: f
     n, r = len(game.players), len(game.levels[0])
     draws = budget // (n + 1)
     if draws < 2:
-        raise InvalidInput(f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}")
+        raise InvalidInput(
+            f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}",
+            argument="budget",
+            code="range",
+        )
     rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen(game)
     for _ in range(draws):
         gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n), seen)

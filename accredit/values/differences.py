@@ -183,7 +183,7 @@ class _Hint:
         times = outside.sum(axis=0)
         if times.min() == 0:
             raise NotConverged(
-                f"{len(outside)} draws never compared player {int(times.argmin()) + 1} with the first; give a larger budget"
+                f"{len(outside)} draws never compared player {int(times.argmin()) + 1} with the first; give a larger budget",
             )
         mean = differences.sum(axis=0) / times
         change = outside * (differences - mean) * (len(outside) / times)  # (draws, n−1), mean zero

@@ -119,7 +119,8 @@ class Exact:
         if n > self.limit:
             raise TooManyPlayers(
                 f"exact values of {n} players need 2^{n} payoffs; the limit is {self.limit} players. Estimate instead: "
-                f"{instead}, or merge players with grouped(game, groups)."
+                f"{instead}, or merge players with grouped(game, groups).",
+                code="too-many",
             )
         v = tabulate(game, self.limit)
         return Attribution(

@@ -225,7 +225,7 @@ class Rule:
 
 def _rule(name: str, weights: Sequence[float] | None, highest: int) -> Rule:
     if name not in RULES:
-        raise InvalidInput(f"rule is {name!r:.40}; write one of {', '.join(RULES)}")
+        raise InvalidInput(f"rule is {name!r:.40}; write one of {', '.join(RULES)}", code="unknown")
     if (weights is not None) != (name == "weights"):
         raise InvalidInput(
             f"rule {name!r} {'needs' if name == 'weights' else 'takes no'} weights; write "
@@ -249,7 +249,9 @@ def _check_weights(weights: Any, highest: int) -> FloatArray:
         w = np.empty(0)
     if w.shape != (highest,) or not (np.isfinite(w).all() and (w > 0).all() and (np.diff(w) >= 0).all()):
         raise InvalidInput(
-            f"weights is {weights!r:.60}; {highest} positive numbers are needed, one per level, none smaller than the last"
+            f"weights is {weights!r:.60}; {highest} positive numbers are needed, one per level, none smaller than the last",
+            argument="weights",
+            code="shape",
         )
     return w
 
@@ -279,7 +281,11 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
     units = np.repeat(np.arange(len(top)), top)
     orders = (budget - 2) // max(len(units) - 1, 1)
     if orders < 2:
-        raise InvalidInput(f"budget={budget} pays for fewer than two orders; give at least budget={2 * len(units)}")
+        raise InvalidInput(
+            f"budget={budget} pays for fewer than two orders; give at least budget={2 * len(units)}",
+            argument="budget",
+            code="range",
+        )
     rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), Seen(game)
     ends = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     step = max(1, (1 << 20) // (len(units) * len(top)))

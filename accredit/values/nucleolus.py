@@ -246,7 +246,8 @@ def _ask(game: Game) -> _Asked:
     if n > LIMIT:
         raise TooManyPlayers(
             f"programs over the 2^{n} coalitions of {n} players are too large; the limit is {LIMIT}. Merge players with "
-            "grouped(game, groups), or use shapley(game, budget=2000)"
+            "grouped(game, groups), or use shapley(game, budget=2000)",
+            code="too-many",
         )
     paid = tabulate(game, LIMIT)
     v, rows = paid - paid[0], from_index(np.arange(paid.size), n).astype(np.float64)

@@ -112,7 +112,9 @@ def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribu
     if n <= 2:
         return known_whole(game, ledger, np.full(n, 1 / n), method, settings.budget, settings.seed)
     if settings.budget < 2 * n + 2:
-        raise InvalidInput(f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}")
+        raise InvalidInput(
+            f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}", code="range"
+        )
     rng = np.random.default_rng(settings.seed)
     design = grow(empty_design(n), (settings.budget - 2) // 2, rng, power)
     _insist_on_rank(design, settings.budget)
@@ -166,7 +168,8 @@ def _insist_on_rank(design: Design, budget: int) -> None:
     z = design.pairs - design.sizes[:, None] / n
     if np.linalg.matrix_rank(z.T @ z, hermitian=True) < n - 1:
         raise InvalidInput(
-            f"budget={budget}: the {len(design)} pairs drawn do not tell {n} players apart; give budget={4 * n + 2}"
+            f"budget={budget}: the {len(design)} pairs drawn do not tell {n} players apart; give budget={4 * n + 2}",
+            argument="budget",
         )
 
 

@@ -90,7 +90,9 @@ def _sample(game: ChoiceGame, budget: int, seed: int, level: float) -> Attributi
     n = len(top)
     draws = (budget - 2) // (2 * n - 1)  # both ends of the range after each call but the last, where they are one
     if draws < 2:
-        raise InvalidInput(f"budget={budget} pays for fewer than two roll calls; give at least budget={4 * n}")
+        raise InvalidInput(
+            f"budget={budget} pays for fewer than two roll calls; give at least budget={4 * n}", argument="budget", code="range"
+        )
     rng, moments, seen = np.random.default_rng(seed), Moments(n), Seen(game)
     lowest, highest = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     for _ in range(draws):

@@ -155,7 +155,11 @@ def run(
     interval so far when `share` of the error is granted to it; None: none can be given yet.
     """
     if budget is not None and budget < ledger.payoffs + cost:
-        raise InvalidInput(f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}")
+        raise InvalidInput(
+            f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}",
+            argument="budget",
+            code="range",
+        )
     batch = max(1, BATCH_BYTES // (ledger.players * cost))
     pace = 1 if settings.seconds is not None else batch
     drawn, looks, next_look, began = 0, 0, FIRST_LOOK, time.monotonic()
@@ -311,7 +315,11 @@ def known_whole(game: Game, ledger: Ledger, meets: FloatArray, method: Procedure
     """One or two players: all coalitions are asked, and nothing is left to sample. `meets` is s(k), here p(k) as well."""
     n = len(game.players)
     if budget is not None and budget < 1 << n:
-        raise InvalidInput(f"budget={budget} is less than the {1 << n} coalitions of {n} players; give budget={1 << n}")
+        raise InvalidInput(
+            f"budget={budget} is less than the {1 << n} coalitions of {n} players; give budget={1 << n}",
+            argument="budget",
+            code="range",
+        )
     between = ledger.ask(np.eye(2, dtype=bool)) if n == 2 else np.zeros(0)
     credit = semivalue_from_table(np.array([0.0, *between, ledger.total]), meets)
     exact = f"all {1 << n} coalitions were evaluated"

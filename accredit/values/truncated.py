@@ -39,7 +39,9 @@ class Truncated:
         check_fields(self)
         if not 0 < self.tolerance < 1:
             raise InvalidInput(
-                f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations"
+                f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations",
+                argument="tolerance",
+                code="range",
             )
         check_seed(self.seed)
 
@@ -50,7 +52,11 @@ class Truncated:
         n = len(game.players)
         fewest = max(n + 1, 3)  # one whole order
         if self.budget < fewest:
-            raise InvalidInput(f"budget must be at least {fewest} payoffs for {n} players, got {self.budget!r}")
+            raise InvalidInput(
+                f"budget must be at least {fewest} payoffs for {n} players, got {self.budget!r}",
+                argument="budget",
+                code="range",
+            )
         nobody, everybody = endpoints(game)
         spent, cut, stopped = 2, 0, f"budget of {self.budget} payoffs"
         gains: list[FloatArray] = []

@@ -234,7 +234,7 @@ def test_pairs_are_told_from_outputs_by_their_base_values():
         (theirs(values=np.ones((2, 0))), "empty"),
         (theirs(values=np.array([[1.0], [1.0, 2.0]], dtype=object)), "shape"),
         (theirs(values=np.ones((2, 8, 8, 3)), data=np.ones((2, 8, 8, 3))), "shape"),
-        (theirs(base_values=np.array([3.0, 4.0])), "several bases"),
+        (theirs(base_values=np.array([3.0, 4.0])), "unsupported"),
         (theirs(base_values=np.ones(7)), "shape"),
         (theirs(data=np.ones((2, 5))), "shape"),
         (theirs(feature_names=["age"]), "shape"),
