@@ -225,23 +225,27 @@ def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     ('maths', 'music')
     """
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names", code="type")
+        raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names", code="type", argument=what)
     if isinstance(given, Set) and not isinstance(given, KeysView):
-        raise InvalidInput(f"{what} is {shown(given)}, and a set has no order; write a tuple of names", code="type")
+        raise InvalidInput(
+            f"{what} is {shown(given)}, and a set has no order; write a tuple of names", code="type", argument=what
+        )
     names = tuple(as_name(name) for name in given)
     if not names:
-        raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}", code="empty")
+        raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}", code="empty", argument=what)
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
             raise InvalidInput(
                 f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})",
+                argument=what,
             )
         check_text(name, what)
         if name in seen:
             raise InvalidInput(
                 f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}",
                 code="duplicate",
+                argument=what,
             )
         seen.add(name)
     return names

@@ -363,5 +363,6 @@ def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         raise InvalidInput(
             f"{what} hold NaN, or numbers beyond {np.finfo(np.float32).max:.0e}, first in row {row}; fill them in or "
             "scale them first",
+            argument=what,
         )
     return np.ascontiguousarray(given)

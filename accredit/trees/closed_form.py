@@ -308,7 +308,9 @@ def _steps(model: Any) -> tuple[Any, Any]:
 def _table(rows: Any, what: str) -> Any:
     table = rows if hasattr(rows, "iloc") else as_array(rows, what)
     if len(table.shape) != 2 or not len(table):
-        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns with at least one row", code="shape")
+        raise InvalidInput(
+            f"{what} has shape {table.shape}; give rows × columns with at least one row", code="shape", argument=what
+        )
     return table
 
 
