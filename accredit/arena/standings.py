@@ -83,7 +83,9 @@ class Standings:
         for standing in self.standings:
             if standing.method == method:
                 return standing
-        raise InvalidInput(f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}")
+        raise InvalidInput(
+            f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}", code="unknown"
+        )
 
     def to_plain(self) -> dict[str, Any]:
         """Everything but wall time, as JSON types: the same rows give the same object to the last digit."""

@@ -77,7 +77,7 @@ def permute(answer: Answer, attention: Tensor, there: Tensor, count: int = 100, 
     All heads are shuffled alike. Near 0: the answer does not care where attention goes.
     """
     if count < 1:
-        raise InvalidInput(f"count must be at least 1, got {count}; write 100")
+        raise InvalidInput(f"count must be at least 1, got {count}; write 100", argument="count", code="range")
     before = answer(attention[None])[0]
     generator = torch.Generator().manual_seed(seed)
     draws = torch.rand((count, *there.shape), generator=generator)
@@ -122,7 +122,9 @@ def adversary(
     Cost: `steps` passes with K·N rows.
     """
     if candidates < 2 or steps < 1:
-        raise InvalidInput(f"candidates is {candidates} and steps {steps}; give at least two candidates and one step")
+        raise InvalidInput(
+            f"candidates is {candidates} and steps {steps}; give at least two candidates and one step", argument="candidates"
+        )
     generator = torch.Generator().manual_seed(seed)
     before = answer(attention[None])[0].detach()
     logits = (3 * torch.randn((candidates, *attention.shape), generator=generator)).requires_grad_(True)

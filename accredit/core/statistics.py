@@ -99,7 +99,7 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     """
     given = real_numbers(p, "p")
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
-        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r:.80}")
+        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r:.80}", argument="p", code="range")
     order = np.argsort(given, kind="stable")
     adjusted = np.empty_like(given)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)))

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game, Selection, endpoints, payoffs
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure, Selection, endpoints, payoffs
 from accredit.core.coalitions import from_index
 from accredit.core.rounding import blur, blur_of
 from accredit.core.statistics import rank_correlation, ranks, tied
@@ -77,9 +77,15 @@ class SensitivityN:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.sizes < 1 or self.removals < 2:
-            raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
+            raise InvalidInput(
+                f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}", argument="sizes", code="range"
+            )
         if self.at is not None and (not self.at or min(self.at) < 1):
-            raise InvalidInput(f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1")
+            raise InvalidInput(
+                f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1",
+                argument="at",
+                code="range",
+            )
 
     def _remove(self, players: int) -> list[BoolArray]:
         spread = np.linspace(1, players - 1, self.sizes).round().astype(int).tolist() if self.at is None else self.at
@@ -165,7 +171,7 @@ class Infidelity:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.removals < 1:
-            raise InvalidInput(f"removals must be at least 1, got {self.removals!r}")
+            raise InvalidInput(f"removals must be at least 1, got {self.removals!r}", argument="removals", code="range")
 
     def _remove(self, players: int) -> BoolArray:
         if players < 62 and (1 << players) - 1 <= self.removals:
@@ -227,7 +233,11 @@ class LinearDatamodelingScore:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.ablations < 2 or not 0 < self.keep < 1:
-            raise InvalidInput(f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}")
+            raise InvalidInput(
+                f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}",
+                argument="ablations",
+                code="range",
+            )
 
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))
@@ -268,7 +278,7 @@ def _share(game: Game, credit: FloatArray) -> Attribution:
 
 def _score(game: Game, scores: FloatArray) -> Attribution:
     """Scores whose unit is not that of the payoffs: what counts as rounding goes by their own size."""
-    return Attribution(game.players, scores, total=None, method="oracle: fitted to the metric's own removals")
+    return Attribution(game.players, scores, total=None, method=Procedure("oracle", "fitted to the metric's own removals"))
 
 
 def most_correlated(designs: list[FloatArray], targets: list[FloatArray]) -> FloatArray:

@@ -22,11 +22,13 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     x = a.credit if isinstance(a, Attribution) else real_numbers(a, "a")
     y = b.credit if isinstance(b, Attribution) else real_numbers(b, "b")
     if x.shape != y.shape or x.ndim != 1:
-        raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number per player in both")
+        raise InvalidInput(
+            f"a has shape {x.shape} and b {y.shape}; give one number per player in both", argument="a", code="shape"
+        )
     if not len(x):
-        raise InvalidInput("a and b are empty; give one number per player in both")
+        raise InvalidInput("a and b are empty; give one number per player in both", argument="a", code="empty")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank")
+        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank", code="not-finite")
     return x, y
 
 
@@ -81,6 +83,8 @@ def top_overlap(a: Attribution | FloatArray, b: Attribution | FloatArray, count:
     """
     x, y = _pair(a, b)
     if not 1 <= count <= len(x):
-        raise InvalidInput(f"count must be from 1 to {len(x)} (the number of players), got {count!r}")
+        raise InvalidInput(
+            f"count must be from 1 to {len(x)} (the number of players), got {count!r}", argument="count", code="range"
+        )
     chances = (top_chances(z, count, rounding_between(given, z)) for given, z in ((a, x), (b, y)))
     return float(np.prod(list(chances), axis=0).sum() / count)

@@ -42,7 +42,10 @@ def sizes_of(fractions: Sequence[float], players: int) -> IntArray:
 def check_fractions(fractions: Sequence[float]) -> None:
     """Fractions of the players lie in (0, 1]."""
     if not fractions or not all(0 < q <= 1 for q in fractions):
-        raise InvalidInput(f"fractions must be numbers in (0, 1], got {tuple(fractions)!r}; write for example (0.1, 0.2, 0.5)")
+        raise InvalidInput(
+            f"fractions must be numbers in (0, 1], got {tuple(fractions)!r}; write for example (0.1, 0.2, 0.5)",
+            argument="fractions",
+        )
 
 
 def trapezoid(players: int) -> FloatArray:

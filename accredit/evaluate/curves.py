@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure
 from accredit.evaluate.chains import best_chain, tops, trapezoid
 from accredit.evaluate.erasure import rank
 from accredit.evaluate.metric import Better, Ends, Result, order_of, scores_of
@@ -47,7 +47,7 @@ class Deletion:
 
     def oracle(self, game: Game) -> Attribution:
         joins = best_chain(game, trapezoid(len(game.players)), grow=False)
-        return rank(game, joins[::-1], "oracle: least left")
+        return rank(game, joins[::-1], Procedure("oracle", "least left"))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Insertion:
 
     def oracle(self, game: Game) -> Attribution:
         joins = best_chain(game, -trapezoid(len(game.players)), grow=True)
-        return rank(game, joins, "oracle: most kept")
+        return rank(game, joins, Procedure("oracle", "most kept"))
 
 
 def on_grid(curve: FloatArray, points: int = 21) -> FloatArray:

@@ -58,7 +58,11 @@ def _columns(values: FloatArray, name: str) -> FloatArray:
     array = real_numbers(values, name)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or not np.isfinite(array).all():
-        raise InvalidInput(f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}")
+        raise InvalidInput(
+            f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}",
+            argument=name,
+            code="shape",
+        )
     return array
 
 
@@ -91,9 +95,13 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     check_level(level)
     wrong = np.asarray(mislabelled)
     if wrong.shape != values.shape or wrong.dtype != bool:
-        raise InvalidInput(f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}")
+        raise InvalidInput(
+            f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}", argument="mislabelled"
+        )
     if wrong.all() or not wrong.any():
-        raise InvalidInput("mislabelled must mark some rows and not others; there is nothing to tell apart")
+        raise InvalidInput(
+            "mislabelled must mark some rows and not others; there is nothing to tell apart", argument="mislabelled"
+        )
     places = tied(values, rounding_between(credit, values))  # rows whose credit differs by rounding are even
     bad, good = places[wrong], places[~wrong]
     beats = (np.sign(good[None, :] - bad[:, None]) + 1) / 2  # (bad, good)

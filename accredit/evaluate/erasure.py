@@ -12,7 +12,7 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, Selection, payoffs
+from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, Procedure, Selection, payoffs
 from accredit.core.rounding import SINGLE, blur
 from accredit.errors import InvalidInput
 from accredit.evaluate.chains import best_chain, check_fractions, sizes_of, tops
@@ -52,15 +52,15 @@ def _mean_loss(earned: FloatArray, empty_bin: bool) -> float:
 def _least_left(game: Game, fractions: Sequence[float], worth: Callable[[FloatArray], FloatArray] = lambda v: v) -> Attribution:
     """The order whose first players, removed, leave the least."""
     bins = _bins(fractions, len(game.players))[::-1]
-    return rank(game, best_chain(game, bins, grow=False, worth=worth)[::-1], "oracle: least left")
+    return rank(game, best_chain(game, bins, grow=False, worth=worth)[::-1], Procedure("oracle", "least left"))
 
 
 def _most_kept(game: Game, bins: FloatArray) -> Attribution:
     """The order whose first players, kept, keep the most."""
-    return rank(game, best_chain(game, -bins, grow=True), "oracle: most kept")
+    return rank(game, best_chain(game, -bins, grow=True), Procedure("oracle", "most kept"))
 
 
-def rank(game: Game, order: IntArray, method: str) -> Attribution:
+def rank(game: Game, order: IntArray, method: Procedure) -> Attribution:
     """An order of the players as scores n, n−1, …, 1."""
     credit = np.empty(len(order))
     credit[order] = np.arange(len(order), 0, -1)
@@ -216,7 +216,11 @@ class AOPC:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.steps is not None and self.steps < 1:
-            raise InvalidInput(f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player")
+            raise InvalidInput(
+                f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player",
+                argument="steps",
+                code="range",
+            )
 
     def _last(self, players: int) -> int:
         return players if self.steps is None else min(self.steps, players)
@@ -232,7 +236,7 @@ class AOPC:
         n = len(game.players)
         weights = np.zeros(n + 1)
         weights[n - self._last(n) :] = 1.0
-        return rank(game, best_chain(game, weights, grow=False)[::-1], "oracle: least left")
+        return rank(game, best_chain(game, weights, grow=False)[::-1], Procedure("oracle", "least left"))
 
 
 @dataclass(frozen=True)
@@ -276,12 +280,12 @@ class DropAt:
         n = len(game.players)
         if comb(n, min(self.k, n)) > EVERY_CHOICE:
             bins = np.eye(n + 1)[n - min(self.k, n)]
-            return rank(game, best_chain(game, bins, grow=False)[::-1], "oracle: least left")
+            return rank(game, best_chain(game, bins, grow=False)[::-1], Procedure("oracle", "least left"))
         chosen = np.array(list(combinations(range(n), min(self.k, n))))
         stays = np.ones((len(chosen), n), dtype=bool)
         np.put_along_axis(stays, chosen, False, axis=1)
         first = chosen[int(payoffs(game, stays).argmin())]
-        return rank(game, np.concatenate([first, np.setdiff1d(np.arange(n), first)]), "oracle: least left")
+        return rank(game, np.concatenate([first, np.setdiff1d(np.arange(n), first)]), Procedure("oracle", "least left"))
 
 
 @dataclass(frozen=True)

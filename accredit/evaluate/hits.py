@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure
 from accredit.core.statistics import top_chances
 from accredit.errors import InvalidInput
 from accredit.evaluate.erasure import rank
@@ -53,7 +53,7 @@ class HitAt:
             raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
         n = len(scores_of(result, self.name))
         if not all(0 <= i < n for i in self.truth):
-            raise InvalidInput(f"truth is {self.truth}, and there are {n} players; count them from 0")
+            raise InvalidInput(f"truth is {self.truth}, and there are {n} players; count them from 0", argument="truth")
         return np.ones((1, n), dtype=bool)
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -65,4 +65,4 @@ class HitAt:
         if not self.truth:
             raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
         others = [i for i in range(len(game.players)) if i not in self.truth]
-        return rank(game, np.array([*self.truth, *others]), "oracle: the truth")
+        return rank(game, np.array([*self.truth, *others]), Procedure("oracle", "the truth"))

@@ -145,10 +145,10 @@ def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Met
     chosen = tuple(metrics)
     for metric in chosen:
         if not hasattr(metric, "plan") or isinstance(metric, type):
-            raise InvalidInput(f"metrics holds {shown(metric)}; give metrics, for example [Deletion()]")
+            raise InvalidInput(f"metrics holds {shown(metric)}; give metrics, for example [Deletion()]", argument="metrics")
     for name, result in results.items():
         if not isinstance(result, Attribution | Selection):
-            raise InvalidInput(f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection")
+            raise InvalidInput(f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection", code="type")
         if result.players != game.players:
             raise InvalidInput(
                 f"result {name!r} does not credit the {len(game.players)} players of this game in their order; "

@@ -23,7 +23,11 @@ Span = tuple[int, int]  # [start, end)
 def _check(chosen: BoolArray, rationale: BoolArray) -> tuple[BoolArray, BoolArray]:
     a, b = _booleans(chosen, "chosen"), _booleans(rationale, "rationale")
     if a.shape != b.shape or a.ndim != 1:
-        raise InvalidInput(f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean per token in both")
+        raise InvalidInput(
+            f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean per token in both",
+            argument="chosen",
+            code="shape",
+        )
     return a, b
 
 
@@ -32,7 +36,8 @@ def _booleans(values: BoolArray, name: str) -> BoolArray:
     array = np.asarray(values)
     if not np.isin(array, (0, 1)).all():
         raise InvalidInput(
-            f"{name} must be True or False for each token, got {array.dtype} numbers; choose first, e.g. scores > 0.5"
+            f"{name} must be True or False for each token, got {array.dtype} numbers; choose first, e.g. scores > 0.5",
+            argument=name,
         )
     return array.astype(bool)
 
@@ -62,7 +67,7 @@ def auprc(scores: Attribution | FloatArray, rationale: BoolArray) -> float:
     """
     given = scores.credit if isinstance(scores, Attribution) else real_numbers(scores, "scores")
     if given.ndim != 1 or not np.isfinite(given).all():
-        raise InvalidInput(f"scores must be one finite number per token, got {given!r}")
+        raise InvalidInput(f"scores must be one finite number per token, got {given!r}", argument="scores")
     _, b = _check(np.zeros(len(given), dtype=bool), rationale)
     if not b.any():
         raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")
@@ -83,7 +88,7 @@ def spans_of(chosen: BoolArray) -> list[Span]:
     """
     marks = _booleans(chosen, "chosen")
     if marks.ndim != 1:
-        raise InvalidInput(f"chosen has shape {marks.shape}; give one boolean per token")
+        raise InvalidInput(f"chosen has shape {marks.shape}; give one boolean per token", argument="chosen", code="shape")
     edges = np.flatnonzero(np.diff(np.concatenate([[False], marks, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
@@ -100,7 +105,7 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
     """
     real_number(threshold, "threshold", 0, 1)
     if not rationale:
-        raise InvalidInput("rationale has no span; leave this example out")
+        raise InvalidInput("rationale has no span; leave this example out", argument="rationale")
     for name, spans in (("predicted", predicted), ("rationale", rationale)):
         for span in spans:
             if not isinstance(span, tuple | list) or len(span) != 2:
@@ -109,7 +114,7 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
                 whole_number(end, f"an end of a span in {name}", 0)
     for start, end in (*predicted, *rationale):
         if not start < end:
-            raise InvalidInput(f"span {(start, end)} is empty; a span is [start, end), end not included")
+            raise InvalidInput(f"span {(start, end)} is empty; a span is [start, end), end not included", code="empty")
     matched = sum(any(_iou(p, r) >= threshold for r in rationale) for p in predicted)
     if not matched:
         return 0.0

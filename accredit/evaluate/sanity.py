@@ -63,7 +63,7 @@ def model_randomisation(
     ((-1.0,), -1.0)
     """
     if not inputs:
-        raise InvalidInput("inputs is empty; give some inputs to explain")
+        raise InvalidInput("inputs is empty; give some inputs to explain", argument="inputs", code="empty")
     explained = [(x, returned(explain(model, x), "explain")) for x in inputs]
     ranked = [(x, attribution) for x, attribution in explained if len(attribution) > 1]
     if not ranked:
@@ -89,9 +89,14 @@ def _stages_of(randomised: Iterable[tuple[str, Model]]) -> Iterator[tuple[str, M
     seen: set[str] = set()
     for item in randomised:
         if not isinstance(item, tuple | list) or len(item) != 2 or not isinstance(item[0], str):
-            raise InvalidInput(f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)")
+            raise InvalidInput(
+                f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)",
+                argument="randomised",
+            )
         if item[0] in seen:
-            raise InvalidInput(f"randomised holds the stage {item[0]!r} twice; name each stage once")
+            raise InvalidInput(
+                f"randomised holds the stage {item[0]!r} twice; name each stage once", argument="randomised", code="duplicate"
+            )
         seen.add(item[0])
         yield item[0], item[1]
 
@@ -117,7 +122,7 @@ def label_randomisation(
     """
     given = as_array(labels, "labels")
     if given.ndim != 1 or given.size == 0:
-        raise InvalidInput(f"labels is {shown(labels)}; give one label per training example")
+        raise InvalidInput(f"labels is {shown(labels)}; give one label per training example", argument="labels", code="type")
     shuffled = np.random.default_rng(seed).permutation(given)
     return model_randomisation(explain, fit(labels), [("shuffled labels", fit(shuffled.tolist()))], inputs)
 

@@ -212,7 +212,7 @@ class FastShapley:
                 )
             limit = float(about["limit"])
         except (*DAMAGE, ValueError) as error:
-            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r:.200}") from None
+            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r:.200}", code="unreadable") from None
         expected = {f"network.{name}": value for name, value in found.network.state_dict().items()}
         state = tensors(place, expected | {"near.centre": near.centre, "near.root": near.root})
         found.near = Nearness(state.pop("near.centre"), state.pop("near.root"), limit)
@@ -246,7 +246,7 @@ def fit_fast(
     began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS))
     whole("pairs", pairs)
     if check_level(level) is None:
-        raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
+        raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95", argument="level", code="missing")
     whole("calibration", calibration, rows_needed(level))
     if len(family) < calibration + 10:
         raise InvalidInput(

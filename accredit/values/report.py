@@ -43,7 +43,7 @@ class GameReport:
         """The report as JSON types: `values` maps player to credit, the rest beside it."""
         return {
             "values": self.values.as_dict(),
-            "method": self.values.method,
+            "method": str(self.values.method),
             "total": self.values.total,
             "baseline": self.values.baseline,
             "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],
@@ -72,7 +72,9 @@ def report(
     """
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
-        raise InvalidInput(f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups")
+        raise InvalidInput(
+            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups", argument="groups"
+        )
     spend = budget or max(defaults.BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)

@@ -341,6 +341,7 @@ def test_a_budget_below_one_draw_names_the_one_that_works(name):
 
 def test_the_method_can_be_run_again_from_its_name():
     found = Permutations(orders=40, seed=5, level=0.9).solve(voting(5, 1))
-    assert found.method == "shapley/Permutations(level=0.9, orders=40, seed=5)"
-    again = eval(found.method.split("/")[1], {"Permutations": Permutations}).solve(voting(5, 1))
+    assert str(found.method) == "shapley/Permutations(level=0.9, orders=40, seed=5)"
+    assert found.method.solver == "Permutations"
+    again = Permutations(**found.method.settings).solve(voting(5, 1))
     assert again == found
