@@ -79,13 +79,16 @@ class Parameters:
         base = spelled.partition(":")[0]
         if self.names == ("folder",):
             if not text:
-                raise InvalidInput(f"method {spelled!r} needs a folder after the colon; write {base}:{self.example}")
+                raise InvalidInput(
+                    f"method {spelled!r} needs a folder after the colon; write {base}:{self.example}", code="missing"
+                )
             return (("folder", text),)
         if self.words:
             if text not in self.words:
                 raise InvalidInput(
                     f"method {spelled!r} has the {self.names[0]} {text!r}; write one of "
-                    + ", ".join(f"{base}:{word}" for word in self.words)
+                    + ", ".join(f"{base}:{word}" for word in self.words),
+                    code="unknown",
                 )
             return ((self.names[0], text),)
         try:
@@ -98,7 +101,9 @@ class Parameters:
         elif len(numbers) == len(self.names):
             return tuple(zip(self.names, numbers, strict=True))
         count = "numbers" if self.names[0].startswith("*") else {1: "one number", 2: "two numbers"}[len(self.names)]
-        raise InvalidInput(f"method {spelled!r} needs {count} after the colon; write for example {base}:{self.example}")
+        raise InvalidInput(
+            f"method {spelled!r} needs {count} after the colon; write for example {base}:{self.example}", code="type"
+        )
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON types."""
@@ -389,7 +394,7 @@ def add_methods() -> tuple[plugins.Addition, ...]:
 
 def _names_of(entry: str, method: Any) -> tuple[str, ...]:
     if not isinstance(method, Method):
-        raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed")
+        raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed", code="type")
     if method.kind not in NEEDS:
         raise InvalidInput(f"the method's kind is {method.kind!r}; write one of {', '.join(NEEDS)}", code="unknown")
     return (method.name, *method.aliases)
@@ -420,13 +425,17 @@ def find(spelled: str, place: Place) -> Chosen:
         known = [name for method in every_method() for name in (method.name, *method.aliases)]
         near = nearest(base.lower().replace("_", "-"), known, cutoff=0.7)
         meant = f"did you mean {near}? " if near else ""
-        raise InvalidInput(f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}")
+        raise InvalidInput(
+            f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}", code="unknown"
+        )
     if method not in there:
-        raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}")
+        raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}", code="misplaced")
     parameters = method.parameters
     if parameters is None:
         if colon:
-            raise InvalidInput(f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}")
+            raise InvalidInput(
+                f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}", code="misplaced"
+            )
         return Chosen(method, method.name)
     given = parameters.read(spelled, text if colon else parameters.default)
     usual = ",".join(_write(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))

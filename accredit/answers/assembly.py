@@ -76,7 +76,9 @@ class InPlace:
         if self.removal == "attention" and (last >= 0 if not self.model.encodes else (owner >= 0).all()):
             raise InvalidInput(
                 "removal='attention' needs the last token to stay, because the answer is read from it, and "
-                f"{self.players[last]!r:.60} plays; hold the question fixed, fixed='…', or use removal='rebuild'"
+                f"{self.players[last]!r:.60} plays; hold the question fixed, fixed='…', or use removal='rebuild'",
+                argument="removal",
+                code="conflict",
             )
 
     @property
@@ -109,6 +111,7 @@ def assembly(
         raise InvalidInput(
             f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'",
             argument="removal",
+            code="conflict",
         )
     if not isinstance(prompt, Prompt):
         return InPlace(model, *_of_ids(model, prompt, players, fixed), removal, filler)
@@ -125,7 +128,9 @@ def one_token(model: AnsweringModel, filler: str) -> int:
     ids = model.tokenizer(filler, add_special_tokens=False, verbose=False)["input_ids"]
     if len(ids) != 1:
         raise InvalidInput(
-            f"filler {filler!r} is {len(ids)} tokens, and one takes the place of each token; name a single token"
+            f"filler {filler!r} is {len(ids)} tokens, and one takes the place of each token; name a single token",
+            argument="filler",
+            code="shape",
         )
     return int(ids[0])
 
@@ -151,10 +156,13 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> t
         raise InvalidInput(
             f"players is {players!r:.40}, and token ids have no {players!r:.20}; use 'token', or give the text itself",
             argument="players",
+            code="misplaced",
         )
     names = [visible(piece) for piece, stays in zip(pieces, held, strict=True) if not stays]
     if not names:
-        raise InvalidInput("every token of the prompt is special or fixed, so none can play; hold less of it fixed")
+        raise InvalidInput(
+            "every token of the prompt is special or fixed, so none can play; hold less of it fixed", code="empty"
+        )
     owner[~held] = np.arange(len(names))
     return distinct_names(names), Layout("".join(pieces), ids, spans, owner)
 
@@ -163,7 +171,7 @@ def _positions(given: Any, count: int, name: str) -> IntArray:
     where = np.asarray(list(given) if not isinstance(given, int) else [given], dtype=object)
     if any(not isinstance(i, int | np.integer) or not 0 <= i < count for i in where):
         raise InvalidInput(
-            f"{name} is {given!r:.60}; a prompt of token ids takes positions from 0 to {count - 1}", argument=name
+            f"{name} is {given!r:.60}; a prompt of token ids takes positions from 0 to {count - 1}", argument=name, code="range"
         )
     return where.astype(np.int64)
 
@@ -182,12 +190,17 @@ def _lay_out(model: AnsweringModel, parts: Parts) -> Layout:
             both = " and ".join(repr(parts.players[w][:40]) if w >= 0 else "what is fixed" for w in sorted(seen))
             raise InvalidInput(
                 f"the tokenizer merges {text[a:b]!r} across {both}, so neither can leave by attention; "
-                "use removal='rebuild', or move the edge"
+                "use removal='rebuild', or move the edge",
+                code="unsupported",
             )
         owner[t] = seen.pop() if seen else -1
     missing = sorted(set(range(len(parts.players))) - set(owner.tolist()))
     if missing:
-        raise InvalidInput(f"player {parts.players[missing[0]]!r:.60} has no token of its own; give it more characters")
+        raise InvalidInput(
+            f"player {parts.players[missing[0]]!r:.60} has no token of its own; give it more characters",
+            argument="players",
+            code="empty",
+        )
     return Layout(text, ids, spans, owner)
 
 
@@ -203,7 +216,9 @@ def _tokens(model: AnsweringModel, prompt: Prompt, fixed: Any) -> tuple[tuple[st
         dtype=bool,
     )
     if not plays.any():
-        raise InvalidInput("every token of the prompt is template, special or fixed, so none can play; hold less of it fixed")
+        raise InvalidInput(
+            "every token of the prompt is template, special or fixed, so none can play; hold less of it fixed", code="empty"
+        )
     names = [visible(text[a:b]) for (a, b), p in zip(spans.tolist(), plays, strict=True) if p]
     owner = np.where(plays, np.cumsum(plays) - 1, -1)
     return distinct_names(names), Layout(text, ids, spans, owner)

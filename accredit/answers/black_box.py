@@ -43,7 +43,8 @@ class FunctionPays:
         parts = [self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)]
         if len({part.shape[1] for part in parts}) > 1:
             raise BadPayoff(
-                f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
+                f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each",
+                code="shape",
             )
         return np.concatenate(parts)
 
@@ -54,7 +55,9 @@ class FunctionPays:
             raise
         except Exception as error:  # a function may raise anything; say on what, and what it said
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            raise InvalidInput(f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}") from error
+            raise InvalidInput(
+                f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}", code="failed"
+            ) from error
 
     def _checked(self, returned: Any, count: int) -> FloatArray:
         earned = real_numbers(
@@ -63,7 +66,8 @@ class FunctionPays:
         earned = earned[:, None] if earned.ndim == 1 else earned
         if earned.ndim != 2 or len(earned) != count or not earned.shape[1]:
             raise BadPayoff(
-                f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)"
+                f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)",
+                code="shape",
             )
         if not np.isfinite(earned).all() or earned.max() > 1e-6:
             bad = earned[~np.isfinite(earned) | (earned > 1e-6)][0]
@@ -140,7 +144,9 @@ def asked_game(
         )
     if rather_than == answer:
         raise InvalidInput(
-            f"rather_than is {rather_than!r:.60}, the answer itself; give another answer", argument="rather_than"
+            f"rather_than is {rather_than!r:.60}, the answer itself; give another answer",
+            argument="rather_than",
+            code="duplicate",
         )
     _check_signature(function)
     said = prompt_of(prompt, **form)
@@ -173,7 +179,8 @@ def _check_signature(function: Callable[..., Any]) -> None:
         signature.bind([], "")
     except TypeError as error:
         raise InvalidInput(
-            f"the function takes {signature}, and is called as function(prompts, answer): {error}; let it take both"
+            f"the function takes {signature}, and is called as function(prompts, answer): {error}; let it take both",
+            code="type",
         ) from None
 
 

@@ -129,7 +129,9 @@ class AnswerGame:
         if new:
             earned = self.pays.log_probabilities(coalitions[list(new.values())])
             if earned.shape != (len(new), len(self.outputs) + self._others):
-                raise BadPayoff(f"{len(new)} prompts were paid with shape {earned.shape}; one row each was expected")
+                raise BadPayoff(
+                    f"{len(new)} prompts were paid with shape {earned.shape}; one row each was expected", code="shape"
+                )
             self._known |= dict(zip(new, earned, strict=True))
         return np.stack([self._known[name] for name in names])
 
@@ -153,7 +155,8 @@ class AnswerGame:
         """The log-probability of each sentence of the answer: (batch, sentences)."""
         if self.answer is None:
             raise InvalidInput(
-                "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself"
+                "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself",
+                code="missing",
             )
         names, where = zip(*self._cut("sentence"), strict=True)
         return AnswerViews(
@@ -197,7 +200,9 @@ class AnswerGame:
         if isinstance(which, str) and which in self.outputs:
             which = self.outputs.index(which)
         if not isinstance(which, int) or not -len(self.outputs) <= which < len(self.outputs):
-            raise InvalidInput(f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}")
+            raise InvalidInput(
+                f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}", code="unknown"
+            )
         place = range(len(self.outputs))[which]
         return AnswerView(self, lambda earned: earned[:, place], "log-probability")
 
@@ -320,7 +325,9 @@ def answer_game(
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said, "rather_than")]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(
-            f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer", argument="rather_than"
+            f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer",
+            argument="rather_than",
+            code="duplicate",
         )
     notes = asked.notes(said, form.get("context") is not None, prefix)
     if not isinstance(said, np.ndarray):

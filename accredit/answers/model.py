@@ -125,6 +125,7 @@ class AnsweringModel:
                 f"{name} holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
                 f"{self.name} knows 0 to {known - 1}",
                 argument=name,
+                code="range",
             )
         return ids.astype(np.int64)
 
@@ -148,7 +149,8 @@ class AnsweringModel:
         except Exception as error:  # templates raise what they like
             roles = ", ".join(str(m["role"]) for m in prompt.messages) or "none"
             raise InvalidInput(
-                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; {instead}"
+                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; {instead}",
+                code="unsupported",
             ) from None
 
     def notes(self, prompt: Prompt | IntArray, context: bool, prefix: str = "") -> tuple[str, ...]:
@@ -209,13 +211,16 @@ class AnsweringModel:
             if not there or not text.startswith(before + shown):
                 raise InvalidInput(
                     f"the chat template of {self.name} rewrites {content!r:.60}, so its tokens cannot be found; "
-                    "use removal='rebuild'"
+                    "use removal='rebuild'",
+                    code="unsupported",
                 )
             cut = content.index(shown[0]) if shown and shown != content else 0
             places.append(Place(len(before) - cut, len(before), len(before + shown)))
             frame = before + shown + after
         if frame != text:
-            raise InvalidInput(f"the chat template of {self.name} depends on what is said; use removal='rebuild'")
+            raise InvalidInput(
+                f"the chat template of {self.name} depends on what is said; use removal='rebuild'", code="unsupported"
+            )
         return text, places
 
     def tokenized(self, texts: Sequence[str], chat: bool) -> list[IntArray]:
@@ -271,7 +276,8 @@ class AnsweringModel:
             which = "answer has" if answer > prompt else "prompt has"
             what = which if self.encodes else f"prompt and answer ({answer}) have"
             raise InvalidInput(
-                f"{what} {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer"
+                f"{what} {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer",
+                code="too-many",
             )
 
     # Answers
@@ -286,13 +292,16 @@ class AnsweringModel:
             return Answer(ids, self.pieces(ids), Procedure("given as token ids"))
         if not answer.strip():
             instead = ", or None to generate one" if name == "answer" else ""
-            raise InvalidInput(f"{name} is {answer!r}: there is nothing to credit; give some words{instead}", argument=name)
+            raise InvalidInput(
+                f"{name} is {answer!r}: there is nothing to credit; give some words{instead}", argument=name, code="empty"
+            )
         ids = self._after(answer, prompt)
         if not len(ids) or self.tokenizer.unk_token_id in ids:
             raise InvalidInput(
                 f"{name} {answer!r:.60} holds words that the tokenizer of {self.name} does not know "
                 f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids",
                 argument=name,
+                code="unknown",
             )
         pieces = self.pieces(ids)
         note = "" if self._writes(ids, answer) else f"The tokenizer writes the answer as {''.join(pieces)!r}."
@@ -359,13 +368,14 @@ class AnsweringModel:
             except (TypeError, ValueError) as error:
                 raise InvalidInput(
                     f"{self.name} cannot generate with {how}: {' '.join(str(error).split())[:200]}; generate takes what "
-                    "model.generate takes, for example {'max_new_tokens': 40}"
+                    "model.generate takes, for example {'max_new_tokens': 40}",
+                    code="failed",
                 ) from None
         new = getattr(said, "sequences", said)[0].cpu().numpy()[len(before) :]
         ends = np.flatnonzero(np.isin(new, self._ending))
         new = new[: ends[0]] if len(ends) else new
         if not len(new):
-            raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'")
+            raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'", code="empty")
         return Answer(new.astype(np.int64), self.pieces(new), Procedure("generated", settings=_kept(chosen | drawn)))
 
     @property
@@ -415,7 +425,8 @@ class AnsweringModel:
             read = given["inputs_embeds"] if "inputs_embeds" in given else given["input_ids"]
             size = " × ".join(str(n) for n in read.shape[:2])
             raise InvalidInput(
-                f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}",
+                code="failed",
             ) from error
         return found[:, -answer:]
 
@@ -451,7 +462,8 @@ def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
     chosen = dict(settings)
     if chosen.pop("num_return_sequences", 1) != 1:
         raise InvalidInput(
-            f"num_return_sequences is {settings['num_return_sequences']!r:.40}, and one answer is explained; leave it out"
+            f"num_return_sequences is {settings['num_return_sequences']!r:.40}, and one answer is explained; leave it out",
+            code="unsupported",
         )
     if "max_length" in chosen:
         if "max_new_tokens" in chosen:

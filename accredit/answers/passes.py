@@ -303,7 +303,8 @@ class Reader:
                 "float16 overflows easily: load it with dtype float32" if logits.dtype == torch.float16 else "check its weights"
             )
             raise BadPayoff(
-                f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}"
+                f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}",
+                code="not-finite",
             )
         return found
 

@@ -75,9 +75,12 @@ class Prompt:
                     f"{name} is {part!r:.80}, which is in the prompt only before the end of the one listed before it; list "
                     "passages in their order, none inside another",
                     argument=name,
+                    code="conflict",
                 )
             raise InvalidInput(
-                f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter", argument=name
+                f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter",
+                argument=name,
+                code="missing",
             )
         if isinstance(part, Integral) and not isinstance(part, bool) and self.messages is not None:
             part = int(part)
@@ -141,6 +144,7 @@ class Prompt:
             raise InvalidInput(
                 f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed",
                 argument="players",
+                code="empty",
             )
         spans = sorted((span, who) for who, (_, own) in enumerate(owned) for span in own)
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
@@ -172,18 +176,26 @@ class Prompt:
         free = self.free(held)
         if kind == "passage":
             if not self.passages:
-                raise InvalidInput("players is 'passage', and the prompt has none; write context=[passages], query=…")
+                raise InvalidInput(
+                    "players is 'passage', and the prompt has none; write context=[passages], query=…",
+                    argument="players",
+                    code="conflict",
+                )
             return [own for p in self.passages if (own := _inside(free, p))]
         if kind == "turn":
             if self.messages is None:
                 raise InvalidInput(
-                    "players is 'turn', and the prompt is one text; give messages: [{'role': …, 'content': …}, …]"
+                    "players is 'turn', and the prompt is one text; give messages: [{'role': …, 'content': …}, …]",
+                    argument="players",
+                    code="conflict",
                 )
             turns = [(c, 0, len(text)) for c, text in enumerate(self.contents[:-1]) if text.strip()]
             if not turns:  # the last one asks, and stays
                 raise InvalidInput(
                     "players is 'turn', and no turn with words comes before the last one, which asks and stays; use "
-                    "players='sentence'"
+                    "players='sentence'",
+                    argument="players",
+                    code="conflict",
                 )
             return [own for turn in turns if (own := _inside(free, turn))]
         if kind == "example":
@@ -215,14 +227,18 @@ class Prompt:
         for ((c, _, stop), who), ((d, start, _), other) in itertools.pairwise(spans):
             if c == d and start < stop:
                 raise InvalidInput(
-                    f"players {names[who]!r:.60} and {names[other]!r:.60} overlap at character {start}; give spans that do not"
+                    f"players {names[who]!r:.60} and {names[other]!r:.60} overlap at character {start}; give spans that do not",
+                    argument="players",
+                    code="duplicate",
                 )
         for (c, start, stop), who in spans:
             for d, a, b in closed:
                 if c == d and a < stop and start < b:
                     raise InvalidInput(
                         f"player {names[who]!r:.60} covers {self.contents[c][max(a, start) : min(b, stop)]!r:.60}, which never "
-                        "plays (template, special token or fixed); leave it out of the span"
+                        "plays (template, special token or fixed); leave it out of the span",
+                        argument="players",
+                        code="conflict",
                     )
 
 
@@ -325,18 +341,25 @@ def prompt_of(
     tokens, which never play.
     """
     if (prompt is None) == (context is None):
-        raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…")
+        raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…", code="conflict")
     if context is None and (template, separator) != (CONTEXT_TEMPLATE, "\n"):
-        raise InvalidInput("template and separator go with context=[passages]; a prompt of its own is read as it is")
+        raise InvalidInput(
+            "template and separator go with context=[passages]; a prompt of its own is read as it is", code="conflict"
+        )
     if context is not None:
         made = _from_context(context, query, template, separator, chat)
     elif query is not None:
-        raise InvalidInput("query goes with context=[passages]; a prompt of its own holds its question already")
+        raise InvalidInput(
+            "query goes with context=[passages]; a prompt of its own holds its question already",
+            argument="query",
+            code="conflict",
+        )
     elif isinstance(prompt, str):
         if not prompt.strip():
             raise InvalidInput(
                 f"prompt is {prompt!r:.40}: empty or only spaces, so there is nothing to credit; give some words",
                 argument="prompt",
+                code="empty",
             )
         made = Prompt((prompt,))
     elif isinstance(prompt, bytes) or not isinstance(prompt, Iterable):

@@ -208,7 +208,9 @@ def spent_tokens(layerwise: Sequence[Attribution]) -> tuple[SpentToken, ...]:
         here, below = layerwise[layer], layerwise[layer - 1]
         if here.players != below.players:
             raise InvalidInput(
-                "layerwise holds attributions of different players; pass the result of layerwise_flow", argument="layerwise"
+                "layerwise holds attributions of different players; pass the result of layerwise_flow",
+                argument="layerwise",
+                code="conflict",
             )
         limit = ZERO * max(below.total or 0.0, here.total or 0.0)
         gone = (here.credit <= limit) & (below.credit > limit)

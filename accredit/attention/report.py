@@ -167,7 +167,9 @@ def flow_report(
         whole_number(count, name, least)
     if flow is not None and trials:
         raise InvalidInput(
-            f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0", argument="trials"
+            f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0",
+            argument="trials",
+            code="conflict",
         )
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)

@@ -77,7 +77,7 @@ def check_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
     if classes and isinstance(value, classes):
         if isinstance(value, type):  # it has the methods of a protocol, but nobody to call them on
             raise InvalidInput(
-                f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}", argument=name
+                f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}", argument=name, code="type"
             )
         return value
     choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
@@ -92,6 +92,7 @@ def check_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
             f"{name} is {shown(value)}, of type {type(value).__name__}; give "
             f"{' or '.join(_a(kind) for kind in _each(classes))}",
             argument=name,
+            code="type",
         )
     return value
 

@@ -38,7 +38,9 @@ def as_path(path: Any, name: str = "path") -> Path:
         raise InvalidInput(f"{name} is {shown(path)}; give the path of a file", argument=name, code="type")
     longest = max((len(part.encode("utf-8", "replace")) for part in Path(path).parts), default=0)
     if longest > LONGEST:
-        raise InvalidInput(f"{name} holds a name of {longest} bytes: {shown(path)}; the longest has {LONGEST}", argument=name)
+        raise InvalidInput(
+            f"{name} holds a name of {longest} bytes: {shown(path)}; the longest has {LONGEST}", argument=name, code="range"
+        )
     return Path(path)
 
 
@@ -54,12 +56,16 @@ def check_writable(path: Any, name: str = "path") -> Path:
         place = Path(os.path.realpath(given))
         there = _find(place)
     except (OSError, ValueError) as error:  # a loop of links, a name that is too long
-        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name) from None
+        raise InvalidInput(
+            f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name, code="unwritable"
+        ) from None
     if there is not None and not stat.S_ISREG(there.st_mode):
         advice = "name a file in it" if stat.S_ISDIR(there.st_mode) else "name a regular file"
-        raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}", argument=name)
+        raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}", argument=name, code="unwritable")
     if str(path).endswith("/"):  # which Path drops
-        raise InvalidInput(f"{name} {str(path)!r:.80} is the name of a folder; name a file in it", argument=name)
+        raise InvalidInput(
+            f"{name} {str(path)!r:.80} is the name of a folder; name a file in it", argument=name, code="unwritable"
+        )
     folder = place.parent if given.is_symlink() else given.parent
     if not place.parent.is_dir():
         raise InvalidInput(
@@ -68,9 +74,15 @@ def check_writable(path: Any, name: str = "path") -> Path:
             code="missing",
         )
     if not os.access(place.parent, os.W_OK | os.X_OK):
-        raise InvalidInput(f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}")
+        raise InvalidInput(
+            f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}",
+            argument=name,
+            code="unwritable",
+        )
     if there is not None and not os.access(place, os.W_OK):
-        raise InvalidInput(f"{name} {str(given)!r} is protected against writing; choose another name", argument=name)
+        raise InvalidInput(
+            f"{name} {str(given)!r} is protected against writing; choose another name", argument=name, code="unwritable"
+        )
     return place
 
 
@@ -81,15 +93,20 @@ def check_folder(path: Any, name: str = "path") -> Path:
         place = Path(os.path.realpath(given))
         there = next(above for above in (place, *place.parents) if _find(above) is not None)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name) from None
+        raise InvalidInput(
+            f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name, code="unwritable"
+        ) from None
     if not there.is_dir():
         raise InvalidInput(
             f"{name} {str(given)!r:.80} is not a folder: {str(there)!r:.80} is {kind_of(os.lstat(there).st_mode)}; "
             "name another",
             argument=name,
+            code="unwritable",
         )
     if not os.access(there, os.W_OK | os.X_OK):
-        raise InvalidInput(f"the folder {str(there)!r:.80} cannot be written; choose another place")
+        raise InvalidInput(
+            f"the folder {str(there)!r:.80} cannot be written; choose another place", argument=name, code="unwritable"
+        )
     return place
 
 
@@ -116,7 +133,7 @@ def put(path: Any, content: bytes) -> None:
             beside.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise AccreditError(f"{path} could not be written: {_why(error)}; nothing was changed") from None
+        raise AccreditError(f"{path} could not be written: {_why(error)}; nothing was changed", code="unwritable") from None
 
 
 def _find(place: Path) -> os.stat_result | None:
@@ -172,12 +189,12 @@ def read_bytes(path: Any, limit: int = LIMIT, instead: str = "give a smaller fil
     try:
         with os.fdopen(os.open(given, os.O_RDONLY | NOT_WAITING), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # it may have been replaced since
-                raise InvalidInput(f"{str(path)!r} is not a file; give the path of a file")
+                raise InvalidInput(f"{str(path)!r} is not a file; give the path of a file", code="type")
             content = file.read(limit + 1)
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} cannot be read: {_why(error)}", code="unreadable") from None
     if len(content) > limit:
-        raise InvalidInput(f"{str(path)!r} holds more than {_size(limit)}; {instead}")
+        raise InvalidInput(f"{str(path)!r} holds more than {_size(limit)}; {instead}", code="too-many")
     return content
 
 
@@ -212,5 +229,5 @@ def read_json_object(path: Any, limit: int = 16 << 20) -> dict[str, Any]:
     """A JSON file that holds one object."""
     data = read_json(read_bytes(path, limit), repr(str(path)))
     if not isinstance(data, dict):
-        raise InvalidInput(f"{str(path)!r} holds a {type(data).__name__}, not a JSON object")
+        raise InvalidInput(f"{str(path)!r} holds a {type(data).__name__}, not a JSON object", code="type")
     return data

@@ -86,7 +86,7 @@ def read_json(text: str | bytes, what: str) -> Any:
     except json.JSONDecodeError as error:
         raise InvalidInput(f"{what} is not JSON: {error}", code="unreadable") from None
     except _NotPlain as error:
-        raise InvalidInput(f"{what} {error}") from None
+        raise InvalidInput(f"{what} {error}", code="unreadable") from None
 
 
 class _NotPlain(Exception):
@@ -164,7 +164,7 @@ def read_object(text: str | bytes, kind: str) -> dict[str, Any]:
     data = read_json(text, f"{kind} JSON")
     if not isinstance(data, dict) or data.get("kind") != kind:
         seen = data.get("kind") if isinstance(data, dict) else type(data).__name__
-        raise InvalidInput(f"expected JSON of kind {kind!r}, got {shown(seen)}; write one with .to_json()")
+        raise InvalidInput(f"expected JSON of kind {kind!r}, got {shown(seen)}; write one with .to_json()", code="type")
     return data
 
 
@@ -183,7 +183,7 @@ def fields_of(
     """The fields of a dataclass in what its `to_json` wrote: all of them but the `optional` ones, and no other. Another format
     is refused; with `before`, the caller reads the one before as well."""
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"data of {name} is {shown(data)}; give the object that .to_json() writes")
+        raise InvalidInput(f"data of {name} is {shown(data)}; give the object that .to_json() writes", code="type")
     known_formats = (format - 1, format) if before else (format,)
     if isinstance(data.get("format"), bool) or data.get("format") not in known_formats:
         raise InvalidInput(
@@ -220,7 +220,7 @@ def made(kind: type[Any], value: Any, name: str) -> Any:
     if isinstance(value, list) and len(value) == len(known):
         value = dict(zip(known, value, strict=True))
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name} holds {shown(value)}; it must hold {', '.join(known)}", argument=name)
+        raise InvalidInput(f"{name} holds {shown(value)}; it must hold {', '.join(known)}", argument=name, code="type")
     known_fields(value, known, name)
     for field in fields(kind):
         wanted = PLAIN.get(str(field.type))

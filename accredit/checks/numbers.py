@@ -87,13 +87,13 @@ def as_array(given: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = _array(given, name, whole=False)
     except _Refused as refused:
-        raise InvalidInput(str(refused)) from None
+        raise InvalidInput(str(refused), argument=name, code="type") from None
     except Exception as cause:
         ragged = "has rows of different lengths; give every row the same columns" if "inhomogeneous" in str(cause) else ""
         why = ragged or f"cannot be read as rows and columns: {' '.join(str(cause).split())[:120]}"
-        raise InvalidInput(f"{name} {why}", argument=name) from cause
+        raise InvalidInput(f"{name} {why}", argument=name, code="shape" if ragged else "unreadable") from cause
     if array.dtype.kind == "c":
-        raise InvalidInput(f"{name} must be real numbers: {KINDS['c']}", argument=name)
+        raise InvalidInput(f"{name} must be real numbers: {KINDS['c']}", argument=name, code="type")
     return array
 
 
@@ -213,7 +213,9 @@ def truths(given: Any, name: str) -> BoolArray:
         if not np.isin(array, (0.0, 1.0)).all():
             raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only", argument=name, code="type")
     elif isinstance(given, np.ma.MaskedArray):
-        raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)", argument=name)
+        raise InvalidInput(
+            f"{name} has masked entries; fill them in first, for example {name}.filled(False)", argument=name, code="missing"
+        )
     return np.asarray(array, dtype=bool)
 
 
@@ -225,7 +227,9 @@ def real_number(given: Any, name: str, low: float = -np.inf, high: float = np.in
     """
     single = getattr(given, "ndim", 0) == 0 and not isinstance(given, str | bytes | bool | np.bool_ | list | tuple)
     if not single or str(getattr(given, "dtype", "")) in ("bool", "torch.bool"):
-        raise InvalidInput(f"{name} must be one number, got {shown(given)}; write for example {name}={example}", argument=name)
+        raise InvalidInput(
+            f"{name} must be one number, got {shown(given)}; write for example {name}={example}", argument=name, code="type"
+        )
     value = given if type(given) is float else float(real_numbers(given, name))
     if not math.isfinite(value) or not low <= value <= high:
         wanted = f"lie between {low:g} and {high:g}" if np.isfinite([low, high]).all() else f"be {_from(low)}"
@@ -286,7 +290,9 @@ def check_text(text: Any, name: str, *, empty: bool = True) -> str:
         except UnicodeEncodeError as error:
             half = ascii(text[error.start])
             raise InvalidInput(
-                f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out", argument=name
+                f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out",
+                argument=name,
+                code="unreadable",
             ) from None
     return str(text)
 
@@ -297,4 +303,4 @@ def known_fields(given: Iterable[str], known: Iterable[str], name: str) -> None:
     for key in given:
         if key not in listed:
             advice = did_you_mean(key, listed) or f"; the fields are {', '.join(listed)}"
-            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", argument=name)
+            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", argument=name, code="unknown")

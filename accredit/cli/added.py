@@ -33,5 +33,5 @@ def check_installed(command: str, ctx: click.Context) -> None:
 
 def _command_of(name: str, command: object) -> tuple[str]:
     if not isinstance(command, click.Command):
-        raise InvalidInput(f"it leads to a {type(command).__name__}; a click.Command is needed")
+        raise InvalidInput(f"it leads to a {type(command).__name__}; a click.Command is needed", code="type")
     return (name,)

@@ -116,7 +116,9 @@ def _explain_text(subject: str, model: str | None, typed: Typed, own: Typed, to:
         explain_many(subject, model, settings, to, column, pair)
         return
     if column is not None:
-        raise InvalidInput(f"column is for a FILE of texts, and {subject!r:.40} is one text", argument="column")
+        raise InvalidInput(
+            f"column is for a FILE of texts, and {subject!r:.40} is one text", argument="column", code="misplaced"
+        )
     text = subject if pair is None else (subject, pair)
     to.show(lambda: with_command(explain_text(text, model, announce=announce, **settings)))
 
@@ -167,6 +169,6 @@ def kind_of(subject: str) -> str:
         return "folder"
     if not there:
         if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or names_a_picture(subject):
-            raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text")
+            raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text", code="missing")
         return "text"
     return "image" if is_picture_file(path) else "file"

@@ -30,10 +30,12 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
     from accredit.views.edges_page import edges_page
 
     if len(sources) != len(sinks):
-        raise InvalidInput(f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from")
+        raise InvalidInput(
+            f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from", code="shape"
+        )
     for source, sink in zip(sources, sinks, strict=True):
         if source == sink:
-            raise InvalidInput(f"--from and --to are both {source!r}; name two nodes")
+            raise InvalidInput(f"--from and --to are both {source!r}; name two nodes", code="duplicate")
     graph = Graph.read(file)
     found: dict[str, Any]
     if not sources:

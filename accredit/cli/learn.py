@@ -124,14 +124,16 @@ def fit(
     """
     if method == FAST:
         if k is not None:
-            raise InvalidInput("--k is for selectors; fast-shapley credits every player, so leave it out")
+            raise InvalidInput(
+                "--k is for selectors; fast-shapley credits every player, so leave it out", argument="k", code="misplaced"
+            )
         _refuse({"--preset": preset, "--encoder": encoder or None, "--device": device}, "is for selectors")
         _fit_fast(subject, out, model, trusted, column, limit, as_json, epochs=epochs or 200, seed=seed, **fast)
         return
     spelled = {option.name: option.opts[0] for option in ctx.command.params}
     for name in OF_FAST:
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise InvalidInput(f"{spelled[name]} is for --method fast-shapley; leave it out for {method}")
+            raise InvalidInput(f"{spelled[name]} is for --method fast-shapley; leave it out for {method}", code="misplaced")
     task = _task(subject, model, trusted, column, limit)(None)
     _fit_selector(method, task, out, k, _settings(method, task, k, epochs, preset, encoder, device), seed, as_json)
 
@@ -159,7 +161,11 @@ def _fit_fast(
     if model is not None and _reads_rows(model):
         _refuse({"--text": column, "--target": target or None, "--removal": removal}, "is for texts and pictures")
         if background is None:
-            raise InvalidInput("--background is missing; name a table of rows that rows are compared with")
+            raise InvalidInput(
+                "--background is missing; name a table of rows that rows are compared with",
+                argument="background",
+                code="missing",
+            )
         from accredit.cli.rows import read_rows
 
         rows, opened, compared = read_rows(subject, model, background, trusted)
@@ -200,7 +206,11 @@ def _settings(
     training = (published(method, task.inputs) if preset else defaults(task.inputs, k))["training"]
     if encoder:
         if task.network is None:
-            raise InvalidInput("--encoder is for texts and pictures of a Hugging Face model; leave it out for rows")
+            raise InvalidInput(
+                "--encoder is for texts and pictures of a Hugging Face model; leave it out for rows",
+                argument="encoder",
+                code="misplaced",
+            )
         settings["encoder"] = task.network
         training = replace(training, optimiser="adam", rate=2e-4)  # larger steps break what an encoder has learned
     return settings | ({"training": replace(training, **said)} if said or encoder else {})
@@ -364,7 +374,9 @@ def _open(
     from accredit.learned.tasks import open_selector
 
     if describe(folder).get("kind") == KIND:
-        raise InvalidInput(f"{folder} holds fast Shapley values; write accredit explain {subject} --fast {folder}")
+        raise InvalidInput(
+            f"{folder} holds fast Shapley values; write accredit explain {subject} --fast {folder}", code="misplaced"
+        )
     return open_selector(folder, _task(subject, model, trusted, column, limit))
 
 
@@ -375,7 +387,11 @@ def read_inputs(subject: str, column: str | None) -> list[Any]:
     if Path(subject).is_dir():
         return list(read_pictures(subject))
     if not Path(subject).is_file():
-        raise InvalidInput(f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures")
+        raise InvalidInput(
+            f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures",
+            argument="subject",
+            code="missing",
+        )
     return list(read_texts(subject, column))
 
 
@@ -388,4 +404,4 @@ def _reads_rows(model: str) -> bool:
 def _refuse(given: dict[str, Any], why: str) -> None:
     wrong = next((name for name, value in given.items() if value is not None), None)
     if wrong is not None:
-        raise InvalidInput(f"{wrong} {why}; leave it out")
+        raise InvalidInput(f"{wrong} {why}; leave it out", code="misplaced")

@@ -29,12 +29,16 @@ def explain_many(
 
     if to.html is not None:
         raise InvalidInput(
-            "html_file is for one text or image; a FILE or a FOLDER gives JSON lines, see --out", argument="html_file"
+            "html_file is for one text or image; a FILE or a FOLDER gives JSON lines, see --out",
+            argument="html_file",
+            code="misplaced",
         )
     inputs = _inputs(file, column, pair)
     loaded = load_model(inputs[0], model)
     if isinstance(inputs[0], Path) and not hasattr(loaded, "patch_tokens"):
-        raise InvalidInput(f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures")
+        raise InvalidInput(
+            f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures", code="conflict"
+        )
     check_settings(inputs, loaded, settings)
     run = run_name(loaded, settings)
     done = read_finished(Path(to.out), inputs, run) if to.out else 0

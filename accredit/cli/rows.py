@@ -20,7 +20,9 @@ def explain_table(subject: str | None, model: str | None, typed: Typed, own: Typ
     from accredit.explanation import explain_rows
 
     if "fallback" in own and "fast" not in own:
-        raise InvalidInput("fallback is for --fast FOLDER; leave it out, or name the folder too", argument="fallback")
+        raise InvalidInput(
+            "fallback is for --fast FOLDER; leave it out, or name the folder too", argument="fallback", code="conflict"
+        )
     if "table" in own:
         _check_alone(subject, model, typed.get("background"))
         settings, (read, rows, background) = read_settings("rows", typed), _builtin(typed.get("dependence"))
@@ -39,7 +41,7 @@ def _check_alone(*given: str | None) -> None:
     for name in given:
         if name is not None:
             said = f"table is the built-in table with its model, and {name!r:.40} was given; leave one out"
-            raise InvalidInput(said, argument="table")
+            raise InvalidInput(said, argument="table", code="conflict")
 
 
 def _builtin(dependence: str | None) -> tuple[Any, Any, Any]:
@@ -51,7 +53,9 @@ def _builtin(dependence: str | None) -> tuple[Any, Any, Any]:
 
 def _name(model: str | None) -> str:
     if model is None:
-        raise InvalidInput("model is missing; name the file of the model that reads these rows", argument="model")
+        raise InvalidInput(
+            "model is missing; name the file of the model that reads these rows", argument="model", code="missing"
+        )
     return model
 
 
@@ -76,7 +80,7 @@ def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed
 
     if background is None:
         said = "background is missing; --fast needs the rows that the explainer was fitted on: --background train.csv"
-        raise InvalidInput(said, argument="background")
+        raise InvalidInput(said, argument="background", code="missing")
     if to.out is not None and "table" not in own:
         settings = {**settings, "out": to.out}
     opened_model = open_model(model, settings.pop("trusted", ()))
@@ -84,7 +88,11 @@ def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed
         del settings["methods"]
     for name in settings:
         if name not in signature(explain_rows_fast).parameters:
-            raise InvalidInput(f"{name} is not for --fast, which predicts Shapley values; leave one of them out", argument=name)
+            raise InvalidInput(
+                f"{name} is not for --fast, which predicts Shapley values; leave one of them out",
+                argument=name,
+                code="conflict",
+            )
     return explain_rows_fast(own["fast"], rows, opened_model, background, fallback=own.get("fallback"), **settings)
 
 
@@ -94,10 +102,14 @@ def _stream(rows: Any, model: str, request: RowRequest, to: Destination) -> None
     from accredit.values.solver import progress
 
     if to.html is not None:
-        raise InvalidInput("html_file is for rows that are shown; leave out --out, or --html", argument="html_file")
+        raise InvalidInput(
+            "html_file is for rows that are shown; leave out --out, or --html", argument="html_file", code="conflict"
+        )
     if request.target is not None:
         raise InvalidInput(
-            "target is for rows that are shown, and --out writes every output; leave one of them out", argument="target"
+            "target is for rows that are shown, and --out writes every output; leave one of them out",
+            argument="target",
+            code="conflict",
         )
     assert to.out is not None
     run = row_run(rows, model, request)

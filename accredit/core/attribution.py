@@ -214,7 +214,8 @@ class Attribution(Drawn):
         except (TypeError, ValueError, IndexError, OverflowError):
             raise InvalidInput(
                 f"{shown(which)} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "
-                f"names, or a list of positions from 0 to {len(self) - 1}"
+                f"names, or a list of positions from 0 to {len(self) - 1}",
+                code="unknown",
             ) from None
 
     def _pick(self, rows: Any) -> Attribution:
@@ -318,9 +319,13 @@ def check_precision(given: Precision | None, stderr: FloatArray | None, interval
         there = "no interval is given" if interval is None else "an interval is given"
         raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two", code="conflict")
     if interval is not None and (interval[:, 0] > interval[:, 1]).any():
-        raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player", argument="interval")
+        raise InvalidInput(
+            "interval holds a low end above its high end; give (low, high) for each player", argument="interval", code="range"
+        )
     if stderr is not None and (stderr < 0).any():
         raise InvalidInput(f"stderr holds {stderr.min():g}; a standard error is not negative", argument="stderr", code="range")
     if stderr is not None and precision.known is Known.EXACT:
-        raise InvalidInput("precision says 'exact' and standard errors are given; leave out stderr")
+        raise InvalidInput(
+            "precision says 'exact' and standard errors are given; leave out stderr", argument="precision", code="conflict"
+        )
     return precision

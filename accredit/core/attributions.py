@@ -52,7 +52,9 @@ class Attributions(Drawn):
         first = self.by_output[outputs[0]]
         for name in outputs:
             if self.by_output[name].players != first.players:
-                raise InvalidInput(f"outputs {outputs[0]!r} and {name!r} have different players; they must be the same")
+                raise InvalidInput(
+                    f"outputs {outputs[0]!r} and {name!r} have different players; they must be the same", code="conflict"
+                )
         object.__setattr__(self, "by_output", dict(self.by_output))
 
     @property
@@ -131,7 +133,9 @@ class Attributions(Drawn):
 def _pair(entry: Any) -> tuple[str, Mapping[str, Any]]:
     """[output, attribution] from JSON."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[1], dict):
-        raise InvalidInput(f"by_output holds {shown(entry)}; an entry is [output, attribution]")
+        raise InvalidInput(
+            f"by_output holds {shown(entry)}; an entry is [output, attribution]", argument="by_output", code="type"
+        )
     return entry[0], entry[1]
 
 

@@ -54,7 +54,11 @@ class Claim:
     def from_plain(cls, data: Any) -> Claim:
         """From the list [axiom, holds, because] that a result writes."""
         if not isinstance(data, list) or len(data) != 3:
-            raise InvalidInput(f"claims holds {shown(data)}; a claim is a list of three texts: axiom, holds, because")
+            raise InvalidInput(
+                f"claims holds {shown(data)}; a claim is a list of three texts: axiom, holds, because",
+                argument="claims",
+                code="type",
+            )
         return cls(*data)
 
     def __str__(self) -> str:
@@ -69,7 +73,11 @@ def checked_claims(claims: Any) -> tuple[Claim, ...]:
         )
     names = [claim.axiom for claim in claims]
     if len(set(names)) < len(names):
-        raise InvalidInput(f"claims says two things about one axiom: {', '.join(names)}; keep one claim for each")
+        raise InvalidInput(
+            f"claims says two things about one axiom: {', '.join(names)}; keep one claim for each",
+            argument="claims",
+            code="duplicate",
+        )
     return tuple(claims)
 
 

@@ -107,13 +107,14 @@ class Estimate:
                 f"low={self.low} and high={self.high} do not fit an estimate that is {self.precision.known}: both ends are "
                 "numbers, or the estimate is unknown and has none",
                 argument="low",
+                code="conflict",
             )
         if self.low is not None and self.high is not None and not self.low <= self.high:
             raise InvalidInput(
                 f"low={self.low} is not below high={self.high}; write the lower end first", argument="low", code="range"
             )
         if self.precision.known is Known.EXACT and not self.low == self.value == self.high:
-            raise InvalidInput(f"an exact {self.value} cannot lie between {self.low} and {self.high}")
+            raise InvalidInput(f"an exact {self.value} cannot lie between {self.low} and {self.high}", code="conflict")
 
     @classmethod
     def exact(cls, value: float, because: str = "there is no sampling error") -> Estimate:

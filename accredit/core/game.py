@@ -66,7 +66,9 @@ def check_game(game: Any) -> Game:
             code="type",
         )
     if not callable(game.payoff):
-        raise InvalidInput(f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs")
+        raise InvalidInput(
+            f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs", code="type"
+        )
     names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
 
@@ -124,7 +126,7 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
         return
     row = int(np.argmax(~(np.abs(earned) <= LARGEST)))
     wanted = f"within ±{LARGEST:g}" if np.isfinite(earned[row]) else "a finite number"
-    raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}")
+    raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}", code="not-finite")
 
 
 def check_coalitions(coalitions: Any, players: int) -> BoolArray:
@@ -241,6 +243,7 @@ def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
             raise InvalidInput(
                 f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})",
                 argument=what,
+                code="type",
             )
         check_text(name, what)
         if name in seen:
@@ -273,7 +276,9 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
         check_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
-            raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
+            raise InvalidInput(
+                f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]", argument="groups", code="type"
+            )
     return {name: list(members) for name, members in groups.items()}
 
 
@@ -301,7 +306,9 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolAr
     array([False, False,  True])
     """
     if not isinstance(names, Iterable):
-        raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
+        raise InvalidInput(
+            f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]", code="type"
+        )
     players = check_players(players)
     row = np.zeros(len(players), dtype=bool)
     for name in names:

@@ -58,7 +58,9 @@ class Note:
     def from_plain(cls, data: Any) -> Note:
         """From the list [kind, text] that a result writes."""
         if not isinstance(data, list) or len(data) != 2:
-            raise InvalidInput(f"notes holds {shown(data)}; a note is a list of two texts: kind, text", argument="notes")
+            raise InvalidInput(
+                f"notes holds {shown(data)}; a note is a list of two texts: kind, text", argument="notes", code="type"
+            )
         return cls(*data)
 
 

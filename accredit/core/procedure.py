@@ -102,7 +102,7 @@ def read_procedure(data: Any, *, is_line: bool) -> Procedure:
     if not is_line:
         return Procedure.from_plain(data)
     if not isinstance(data, str):
-        raise InvalidInput(f"method is {shown(data)}; in this format it is a line of text")
+        raise InvalidInput(f"method is {shown(data)}; in this format it is a line of text", argument="method", code="type")
     return Procedure(data)
 
 

@@ -50,7 +50,9 @@ class Selection(Drawn):
         n = len(self.players)
         chosen = as_array(self.chosen, "chosen").copy()
         if chosen.shape != (n,) or chosen.dtype != bool:
-            raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}", argument="chosen")
+            raise InvalidInput(
+                f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}", argument="chosen", code="type"
+            )
         chosen.setflags(write=False)
         put(self, "chosen", chosen)
         if self.scores is not None:
@@ -75,7 +77,9 @@ class Selection(Drawn):
     def __getitem__(self, part: slice) -> Selection:
         """The same choice among some of the players."""
         if not isinstance(part, slice):
-            raise InvalidInput(f"a selection is cut by slice, got {part!r}; write selection[1:3], or name in selection")
+            raise InvalidInput(
+                f"a selection is cut by slice, got {part!r}; write selection[1:3], or name in selection", code="type"
+            )
         scores = None if self.scores is None else self.scores[part]
         return Selection(
             self.players[part],

@@ -40,6 +40,8 @@ class ClaimRefuted(AccreditError, AssertionError):
     accredit.evaluate.axioms.ClaimRefuted: by hand claims efficiency exactly, but the credits sum to 9, v(N) − v(∅) ...
     """
 
+    usual = "refuted"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -124,7 +126,9 @@ def _check_players(attribution: Attribution, game: Game) -> None:
     if others:
         raise InvalidInput(
             f"attribution credits {others[0]!r}, who does not play in this game ({', '.join(game.players[:8])}); give the game "
-            "that it was computed from"
+            "that it was computed from",
+            argument="attribution",
+            code="conflict",
         )
     missing = [player for player in game.players if player not in set(attribution.players)]
     claimed = attribution.claim("efficiency").holds
@@ -145,7 +149,9 @@ def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
     """The game, if it pays these outputs; otherwise these attributions are not about it."""
     if not isinstance(game, Games) or set(game.outputs) != set(outputs):
         paid = ", ".join(game.outputs[:8]) if isinstance(game, Games) else "one number per coalition"
-        raise InvalidInput(f"the attributions are for the outputs {', '.join(outputs[:8])}, and the game pays {paid}")
+        raise InvalidInput(
+            f"the attributions are for the outputs {', '.join(outputs[:8])}, and the game pays {paid}", code="conflict"
+        )
     return game
 
 

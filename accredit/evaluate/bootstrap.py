@@ -70,7 +70,11 @@ def bootstrap(
     estimate = real_number(statistic(x), "what statistic returns")
     drawn = finite_numbers(statistic(x[resamples(len(x), count, seed)]), "what statistic returns")
     if drawn.shape != (count,):
-        raise InvalidInput(f"statistic returned shape {drawn.shape} for {count} rows; it must work along the last axis")
+        raise InvalidInput(
+            f"statistic returned shape {drawn.shape} for {count} rows; it must work along the last axis",
+            argument="statistic",
+            code="shape",
+        )
     if alike(drawn, size=_size(x, within)):
         return _all_at_one_end(x, estimate, statistic, level, within)
     at = tails(level, len(x))

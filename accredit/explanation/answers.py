@@ -282,17 +282,26 @@ def _game(
         from accredit.answers.black_box import asked_game
 
         if answer is None:
-            raise InvalidInput("a function of prompts does not write: give the answer that it is asked about, answer='…'")
+            raise InvalidInput(
+                "a function of prompts does not write: give the answer that it is asked about, answer='…'",
+                argument="answer",
+                code="missing",
+            )
         if removal not in (None, "rebuild", "filler"):
             raise InvalidInput(
                 f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'",
                 argument="removal",
+                code="misplaced",
             )
         for name in ("memory", "batch", "prefix"):
             if settings.pop(name, None):
-                raise InvalidInput(f"{name} is for models that run here, and a function of prompts was given")
+                raise InvalidInput(
+                    f"{name} is for models that run here, and a function of prompts was given", argument=name, code="misplaced"
+                )
         if (removal == "filler") != (settings.get("filler") is not None):
-            raise InvalidInput(f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal")
+            raise InvalidInput(
+                f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal", code="conflict"
+            )
         return asked_game(model, prompt, answer, **settings)
     from accredit.answers.game import answer_game
 

@@ -132,7 +132,9 @@ def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
     if len(methods) > 1:
         raise InvalidInput(
             f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
-            f"methods={methods[0].name!r}"
+            f"methods={methods[0].name!r}",
+            argument="methods",
+            code="unsupported",
         )
     (questions,) = _row_questions(open_model(model, tuple(request.trusted)), request)
     return _run_of(rows, model, request, questions)
@@ -242,7 +244,9 @@ def picture_players(players: Any, segments: Any) -> Any:
     if segments is None:
         return players
     if not (players is None or (isinstance(players, str) and players == "segments")):
-        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out", argument="players")
+        raise InvalidInput(
+            f"players is {players!r:.40} and segments are given too; leave one of them out", argument="players", code="conflict"
+        )
     return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
 
 
@@ -356,7 +360,7 @@ def explain_answer(prompt: Any = None, model: Any = None, tokenizer: Any = None,
 
 def _check_given(given: Any, what: str) -> None:
     if given is None:
-        raise InvalidInput(f"nothing is given to explain; give {what}")
+        raise InvalidInput(f"nothing is given to explain; give {what}", code="missing")
 
 
 # The one door for all of them
@@ -488,7 +492,9 @@ def kind_of(given: Any, model: Any, settings: Mapping[str, Any]) -> Kind:
     if settings.get("background") is not None:
         return "rows"
     if given is None:
-        raise InvalidInput("nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'")
+        raise InvalidInput(
+            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'", code="missing"
+        )
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
     if isinstance(given, Path):
@@ -539,7 +545,7 @@ def explain_by(subject: Asked, asked: list[Chosen], announce: Announce | None = 
         explanation = _follow(stream, costs, bar, announce)
     if not explanation.attributions:
         name, why = next(iter(explanation.refused.items()))
-        raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}")
+        raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}", code="unsupported")
     return explanation
 
 

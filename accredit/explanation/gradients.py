@@ -126,7 +126,9 @@ def _of_answer(subject: AnswerSubject, baseline: Any, layer: Layer) -> dict[str,
     answers = [answer.ids for answer in subject.answers]
     if layer is not None and len(answers) > 1:
         raise InvalidInput(
-            "layer is given, and two answers are compared, which are read apart; ask without rather_than", argument="layer"
+            "layer is given, and two answers are compared, which are read apart; ask without rather_than",
+            argument="layer",
+            code="conflict",
         )
     targets = {
         name: None if name == subject.main else where

@@ -79,7 +79,8 @@ def graph_of_parts(
     if (size := joined.carried.shape[1] if isinstance(joined, AttentionStack) else joined.shape[1]) != len(owner):
         raise InvalidInput(
             f"attention is over {size} tokens and {len(owner)} are explained; use players that are the model's own tokens or "
-            "patches"
+            "patches",
+            code="conflict",
         )
     return Graph(joined, _outputs(subject, parts), owner, everyone, shown, chosen)
 
@@ -89,7 +90,8 @@ def _read(subject: Subject | AnswerSubject, tensor: str, heads: Heads) -> Read:
     if isinstance(subject, AnswerSubject):
         if subject.facts.get("rather than") is not None:
             raise InvalidInput(
-                "attention reads one answer and cannot compare it with another; leave out rather_than, or use a game: shapley"
+                "attention reads one answer and cannot compare it with another; leave out rather_than, or use a game: shapley",
+                code="conflict",
             )
         read = subject.model.read_attention(subject.ids, subject.decoder_ids, subject.answer_ids, tensor, heads)
     else:

@@ -60,7 +60,9 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
 
     if tokenizer is None and hasattr(model, "state_dict"):
         raise InvalidInput(
-            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)"
+            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)",
+            argument="tokenizer",
+            code="missing",
         )
     if model is None:
         built_in = load_text_model(answers_folder())
@@ -76,7 +78,11 @@ def load_model(subject: Any, model: Any, tokenizer: Any = None, **reading: Any) 
     if unread:
         name = next(iter(reading))
         what = "it reads text" if reads_words(found) else "its image processor says how pictures are prepared"
-        raise InvalidInput(f"{name} is for pictures and networks without an image processor; {found.name}: {what}")
+        raise InvalidInput(
+            f"{name} is for pictures and networks without an image processor; {found.name}: {what}",
+            argument=name,
+            code="misplaced",
+        )
     return found
 
 
@@ -94,7 +100,9 @@ def _load_model(subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, 
         return as_image_model(model, **reading)
     if model is None:
         if isinstance(subject, tuple):
-            raise InvalidInput("the built-in model reads one text, and a pair was given; name a model of pairs: model=…")
+            raise InvalidInput(
+                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…", code="unsupported"
+            )
         return builtin_model("text" if isinstance(subject, str) else "image")
     if isinstance(model, str | Path):
         return load_text_model(model) if text else load_model(model)
@@ -129,27 +137,35 @@ def subject_of(
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
             what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
-            raise InvalidInput(f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)")
+            raise InvalidInput(
+                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)", code="type"
+            )
         if for_pictures(players):
             raise InvalidInput(
-                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'", argument="players"
+                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'",
+                argument="players",
+                code="misplaced",
             )
         if removal is not None and not isinstance(removal, str):
             raise InvalidInput(
-                f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero", argument="removal"
+                f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero",
+                argument="removal",
+                code="type",
             )
         options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}
         return text_subject(model, given, players=players or defaults.PLAYERS_OF_TEXTS, **options)
     if isinstance(given, list | tuple):
         raise InvalidInput(
             f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
-            "files into one folder and write accredit explain FOLDER --out rows.jsonl"
+            "files into one folder and write accredit explain FOLDER --out rows.jsonl",
+            code="unsupported",
         )
     if isinstance(players, Mapping) or (isinstance(players, str) and players in UNITS):
         raise InvalidInput(
             f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
             "(rows, columns)",
             argument="players",
+            code="misplaced",
         )
     return image_subject(cast("ImageModel", model), given, players=players, removal=removal, **settings)
 

@@ -189,11 +189,14 @@ def _paying(game: PartsGame, seen: Any, memo: Memo, target: str | int | None) ->
             f"target is 'all', and {game.provenance['model']} has {count:,} outputs; up to {OUTPUTS:,} are explained at "
             "once, so name one",
             argument="target",
+            code="too-many",
         )
     games = PartsGames(game, tuple(range(count)))
     if ALL in map(str.lower, games.outputs):
         raise InvalidInput(
-            "target is 'all', which is also a label of this model; give the index of that label instead", argument="target"
+            "target is 'all', which is also a label of this model; give the index of that label instead",
+            argument="target",
+            code="conflict",
         )
     return games
 

@@ -36,7 +36,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
         texts = read_sheet(file).column(column, "column")
     elif column is not None:
         raise InvalidInput(
-            f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line"
+            f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line",
+            argument="column",
+            code="misplaced",
         )
     else:
         texts = [line for line in read_lines(file) if line.strip()]
@@ -48,7 +50,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
 def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[str, str]]:
     """The pairs of texts in two columns of a table with a header."""
     if not is_table(file):
-        raise InvalidInput(f"pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl", argument="pair")
+        raise InvalidInput(
+            f"pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl", argument="pair", code="misplaced"
+        )
     sheet = read_sheet(file)
     pairs = list(zip(sheet.column(column, "column"), sheet.column(pair, "pair"), strict=True))
     if not pairs:
@@ -60,7 +64,9 @@ def read_pictures(folder: str | Path) -> list[Path]:
     """The pictures of a folder, by name."""
     found = pictures_in(folder)
     if not found:
-        raise InvalidInput(f"{str(folder)!r} is a folder without pictures; give one with PNG, JPEG or other picture files")
+        raise InvalidInput(
+            f"{str(folder)!r} is a folder without pictures; give one with PNG, JPEG or other picture files", code="empty"
+        )
     return found
 
 

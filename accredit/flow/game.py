@@ -49,7 +49,11 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
         for token in tokens_of:
             k = _token(names, token)
             if k in owner:
-                raise InvalidInput(f"groups puts token {token!r} into {owner[k]!r} and {group!r}; groups must not overlap")
+                raise InvalidInput(
+                    f"groups puts token {token!r} into {owner[k]!r} and {group!r}; groups must not overlap",
+                    argument="groups",
+                    code="duplicate",
+                )
             owner[k] = group
     empty = [group for group in groups if group not in owner.values()]
     if empty:
@@ -57,7 +61,9 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
     if clash:
         raise InvalidInput(
-            f"groups has a group with the same name as the single token {clash[0]!r}; choose another name", argument="groups"
+            f"groups has a group with the same name as the single token {clash[0]!r}; choose another name",
+            argument="groups",
+            code="duplicate",
         )
     whole = tuple(dict.fromkeys(owner.get(k, names[k]) for k in range(tokens)))
     belongs = np.zeros((len(whole), tokens), dtype=bool)
@@ -70,7 +76,9 @@ def _token(names: tuple[str, ...], token: Any) -> int:
     if isinstance(token, str):
         return player_index(names, token)
     if isinstance(token, bool) or not isinstance(token, int | np.integer) or not -len(names) <= token < len(names):
-        raise InvalidInput(f"groups holds token {token!r}; use a name or an index 0 … {len(names) - 1}")
+        raise InvalidInput(
+            f"groups holds token {token!r}; use a name or an index 0 … {len(names) - 1}", argument="groups", code="unknown"
+        )
     return int(token) % len(names)
 
 
@@ -127,7 +135,11 @@ class MixedFlowGame:
         self._places = [self._nodes(name, listed) for name, listed in places.items()]
         every = [place for listed in self._places for place in listed]
         if len(set(every)) != len(every) or not all(self._places):
-            raise InvalidInput("places must give every player at least one node, and no node to two players", argument="places")
+            raise InvalidInput(
+                "places must give every player at least one node, and no node to two players",
+                argument="places",
+                code="conflict",
+            )
 
     def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
         """The nodes of one player as (layer, token)."""

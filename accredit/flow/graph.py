@@ -66,11 +66,17 @@ class Graph:
         given = [tuple(row) for row in listed]
         rows = [(*map(as_name, row[:2]), *row[2:], *(0.0,) * (5 - len(row))) for row in given]
         if not rows or any(not 3 <= len(row) <= 5 for row in given):
-            raise InvalidInput("edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more")
+            raise InvalidInput(
+                "edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more",
+                argument="edges",
+                code="shape",
+            )
         nodes = tuple(dict.fromkeys(name for row in rows for name in row[:2]))
         if not all(isinstance(name, str) for name in nodes):
             raise InvalidInput(
-                "edges has a node that is not named by a string or a whole number; name it by one", argument="edges"
+                "edges has a node that is not named by a string or a whole number; name it by one",
+                argument="edges",
+                code="type",
             )
         for name in nodes:
             check_text(name, "a node of edges")
@@ -88,7 +94,8 @@ class Graph:
         header = [name.strip().lower() for name in sheet.names]
         if not set(COLUMNS[:3]) <= set(header) <= set(COLUMNS):
             raise InvalidInput(
-                f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be from,to,capacity (and lower,cost)"
+                f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be from,to,capacity (and lower,cost)",
+                code="missing",
             )
         rows = []
         for line, cells in zip(sheet.lines, sheet.rows, strict=True):
@@ -111,7 +118,8 @@ class Graph:
                 at = int(np.argmax(wrong))
                 raise InvalidInput(
                     f"{name} of {edge(at)} is {values[at]:g}, with capacity {self.capacity[at]:g}; bounds must be numbers with "
-                    "lower ≤ capacity"
+                    "lower ≤ capacity",
+                    code="range",
                 )
 
     @property
@@ -176,7 +184,7 @@ def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     """
     s, t = graph.node(source), graph.node(sink)
     if s == t:
-        raise InvalidInput(f"source and sink are both {source!r}; name two nodes")
+        raise InvalidInput(f"source and sink are both {source!r}; name two nodes", argument="source", code="duplicate")
     m, asked = len(graph.tail), float(np.abs(graph.lower).sum())
     narrow, unit = _in_units(graph, s, t)
     least = -np.inf if asked else 0.0  # lower bounds may ask for more to return than can leave
@@ -261,7 +269,9 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
     if not pairs:
         raise InvalidInput("pairs is empty; name at least one source and sink", argument="pairs", code="empty")
     if (graph.lower != 0).any():
-        raise InvalidInput("multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0")
+        raise InvalidInput(
+            "multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0", code="unsupported"
+        )
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         raise InvalidInput(
             f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]", argument="pairs", code="type"
@@ -269,11 +279,11 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
     ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
     for (a, _), (s, t) in zip(pairs, ends, strict=True):
         if s == t:
-            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes", argument="pairs")
+            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes", argument="pairs", code="duplicate")
     m, k = len(graph.tail), len(pairs)
     unit = max(float(_widest(graph, s)[t]) for s, t in ends)
     if unit == np.inf:
-        raise InvalidInput(UNBOUNDED)
+        raise InvalidInput(UNBOUNDED, code="undefined")
     if unit == 0:
         return ManyFlows(0.0, np.zeros(k), np.zeros((k, m)), 0.0)
     most = np.minimum(graph.capacity / unit, 2.0 * k * m)  # all flows together are at most k·m widest paths
@@ -348,9 +358,9 @@ def _circulate(graph: Graph, what: str) -> Any:
 
 def _check_solved(found: Any, what: str) -> None:
     if found.status == 2:
-        raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other")
+        raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other", code="conflict")
     if found.status == 3:
-        raise InvalidInput(UNBOUNDED)
+        raise InvalidInput(UNBOUNDED, code="undefined")
     if found.status != 0:
         raise NotConverged(f"HiGHS ended with {found.message!r:.80}; rescale the capacities")
 

@@ -60,7 +60,9 @@ def check_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
             layer, row = (int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
             raise InvalidInput(
                 f"attention[{layer}, {row}] sums to {sums[layer, row]:.6g}, not 1; "
-                "for gradients, padded rows or other capacities pass normalise=False"
+                "for gradients, padded rows or other capacities pass normalise=False",
+                argument="attention",
+                code="range",
             )
         array /= sums[:, :, None]
     return array
@@ -85,7 +87,7 @@ def check_capacities(array: FloatArray, name: str) -> None:
         return
     where = tuple(int(k) for k in np.argwhere(~((array >= 0) & (array <= LARGEST)))[0])
     wanted = "not be negative: use maximum(x, 0)" if array[where] < 0 else f"be a finite number up to {LARGEST:g}"
-    raise InvalidInput(f"{name}{list(where)} is {array[where]:.3g}; a capacity must {wanted}")
+    raise InvalidInput(f"{name}{list(where)} is {array[where]:.3g}; a capacity must {wanted}", argument=name, code="range")
 
 
 def with_residual(attention: FloatArray, residual: float) -> FloatArray:
@@ -124,7 +126,9 @@ def _open(outputs: Outputs, carried: BoolArray) -> FloatArray:
     if (weights[carried] > 0).any():
         raise InvalidInput(
             f"outputs opens token {int(np.flatnonzero((weights > 0) & carried)[0])}, which the last of these layers only "
-            "carries; explain tokens that it reads for: those of a decoder need one of its layers"
+            "carries; explain tokens that it reads for: those of a decoder need one of its layers",
+            argument="outputs",
+            code="conflict",
         )
     return weights
 
@@ -150,7 +154,9 @@ def _check_openings(weights: FloatArray, tokens: int) -> FloatArray:
             code="range",
         )
     if not weights.any():
-        raise InvalidInput("outputs gives weight 0 to every token; open at least one, for example outputs=0")
+        raise InvalidInput(
+            "outputs gives weight 0 to every token; open at least one, for example outputs=0", argument="outputs", code="empty"
+        )
     return weights
 
 
@@ -170,7 +176,9 @@ def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int, name: st
     rows = given.astype(np.int64)
     if (rows < -tokens).any() or (rows >= tokens).any():
         bad = int(rows[(rows < -tokens) | (rows >= tokens)][0])
-        raise InvalidInput(f"{name} holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}", argument=name)
+        raise InvalidInput(
+            f"{name} holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}", argument=name, code="range"
+        )
     rows %= tokens
     if len(set(rows.tolist())) != len(rows):
         raise InvalidInput(f"{name} names a token twice: {rows.tolist()}; name each once", argument=name, code="duplicate")
@@ -242,7 +250,11 @@ class LayeredNetwork:
         """
         width = float(self.tokens) if capacity is None else float(capacity)
         if not NEGLIGIBLE * float(self.capacity.max()) < width <= LARGEST:
-            raise InvalidInput(f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out")
+            raise InvalidInput(
+                f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out",
+                argument="capacity",
+                code="range",
+            )
         leaves = self.capacity[-1].sum(axis=1)
         wide = (self.supply > 0) & (self.supply >= leaves * (1 - 1e-12))
         return LayeredNetwork(self.capacity, np.where(wide, width, self.supply), np.where(self.demand > 0, width, 0.0))

@@ -39,6 +39,7 @@ class AttentionStack:
             raise InvalidInput(
                 f"weights have shape {weights.shape} and carried {carried.shape}; (L, T, T) and (L, T) are needed",
                 argument="weights",
+                code="shape",
             )
         object.__setattr__(self, "weights", np.where(carried[:, :, None], np.eye(weights.shape[1]), weights))
         object.__setattr__(self, "carried", carried)
@@ -65,7 +66,8 @@ def encoder_decoder(encoder: Any, decoder: Any, cross: Any, *, share: float = HA
     if any(x.ndim != 3 for x in (below, own, read)) or read.shape != (*own.shape[:2], below.shape[-1]):
         raise InvalidInput(
             f"encoder, decoder and cross have shapes {below.shape}, {own.shape}, {read.shape}; (Lₑ, S, S), (L_d, P, P) and "
-            "(L_d, P, S) are needed, heads already combined"
+            "(L_d, P, S) are needed, heads already combined",
+            code="shape",
         )
     source, layers = below.shape[-1], len(below) + len(own)
     tokens = source + own.shape[-1]
@@ -132,7 +134,9 @@ def layer_numbers(layers: int | Sequence[int], count: int) -> IntArray:
         )
     if (given < -count).any() or (given >= count).any():
         raise InvalidInput(
-            f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input", argument="layers"
+            f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input",
+            argument="layers",
+            code="range",
         )
     found = np.unique(given % count)
     if len(found) < len(given):

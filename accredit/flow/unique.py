@@ -47,7 +47,9 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
     if rule == "l1":
         raise InvalidInput(
             "rule='l1' cannot select a flow: every source–sink path of a layered network has the same number of edges, "
-            "so Σ f is the same for every max flow; use rule='l2', 'barrier' or 'shapley'"
+            "so Σ f is the same for every max flow; use rule='l2', 'barrier' or 'shapley'",
+            argument="rule",
+            code="unsupported",
         )
     if rule not in ("barrier", "l2"):
         raise InvalidInput(
@@ -99,7 +101,8 @@ def _check_memory(network: LayeredNetwork) -> None:
         raise InvalidInput(
             f"a flow through {network.layers} layers of {network.tokens:,} tokens has {network.edges:,} edges and needs about "
             f"{needed / 2**30:.1f} GiB, more than {MEMORY / 2**30:.0f}; follow fewer layers "
-            "(layers=[-4, -3, -2, -1]), or shorten the text"
+            "(layers=[-4, -3, -2, -1]), or shorten the text",
+            code="too-many",
         )
 
 

@@ -27,7 +27,11 @@ def character_game(
     if not isinstance(middle, str) or not middle or text.count(middle) != 1:
         times = text.count(middle) if isinstance(middle, str) and middle else 0
         remedy = "; give a longer piece, which is there once" if times > 1 else ""
-        raise InvalidInput(f"word {word!r:.60} is {times or 'not'} {'times ' * (times > 1)}in the text {text!r:.60}{remedy}")
+        raise InvalidInput(
+            f"word {word!r:.60} is {times or 'not'} {'times ' * (times > 1)}in the text {text!r:.60}{remedy}",
+            argument="word",
+            code="duplicate" if times else "missing",
+        )
     begin = text.index(middle)
     whole = np.asarray(model.predict(encoded))[None]
     check_payoff(paid_for, model.law, whole.shape[1])

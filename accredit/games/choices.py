@@ -33,7 +33,9 @@ class ChoiceTable(Choosing):
         names = check_players(players)
         if values.ndim != len(names):
             raise InvalidInput(
-                f"table has {values.ndim} axes for {len(names)} players; give one axis per player", argument="table"
+                f"table has {values.ndim} axes for {len(names)} players; give one axis per player",
+                argument="table",
+                code="shape",
             )
         super().__init__(*check_levels(names, list(values.shape) if levels is None else levels))
         wanted = shape_of(self)
@@ -66,7 +68,9 @@ class ChoiceFunction(Choosing):
         super().__init__(*check_levels(players, levels))
         if not callable(function):
             raise InvalidInput(
-                f"function must be callable, got {function!r:.60}; for a table use ChoiceTable", argument="function"
+                f"function must be callable, got {function!r:.60}; for a table use ChoiceTable",
+                argument="function",
+                code="type",
             )
         self._function = function
 
@@ -134,7 +138,7 @@ def _fill(sheet: Sheet, players: list[str], levels: list[list[str]], cells: list
         at = tuple(each.index(cell) for each, cell in zip(levels, row, strict=True))
         where = f"line {line} of {sheet.file!r}"
         if filled[at]:
-            raise InvalidInput(f"{where} gives {', '.join(row)} a second payoff; keep one line for it")
+            raise InvalidInput(f"{where} gives {', '.join(row)} a second payoff; keep one line for it", code="duplicate")
         table[at], filled[at] = number(whole[pays], f"the payoff of {where}"), True
     missing = np.argwhere(~filled)
     if len(missing):
@@ -150,10 +154,14 @@ def _choices(player: str, cells: list[str]) -> list[str]:
     """The choices of one player: whole numbers in order, or names as they first appear."""
     seen = list(dict.fromkeys(cells))
     if "" in seen:
-        raise InvalidInput(f"the column of {player!r} has an empty cell; write 0 for a player who does not take part")
+        raise InvalidInput(
+            f"the column of {player!r} has an empty cell; write 0 for a player who does not take part", code="missing"
+        )
     if all(cell.isascii() and cell.isdigit() for cell in seen):
         most = max(int(cell) for cell in seen)
         if {int(cell) for cell in seen} != set(range(most + 1)) or len(seen) != most + 1:
-            raise InvalidInput(f"the levels of {player!r} are {', '.join(seen)[:60]}; they must be 0, 1, 2, … without a gap")
+            raise InvalidInput(
+                f"the levels of {player!r} are {', '.join(seen)[:60]}; they must be 0, 1, 2, … without a gap", code="range"
+            )
         return [str(k) for k in range(most + 1)]
     return seen

@@ -76,7 +76,9 @@ class FunctionGames:
         self._players, self._outputs = check_players(players), check_names(outputs, "outputs")
         if not callable(function):
             raise InvalidInput(
-                f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames", argument="function"
+                f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames",
+                argument="function",
+                code="type",
             )
         self._function = function
 

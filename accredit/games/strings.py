@@ -100,7 +100,9 @@ def string_game(
     """
     if removal not in (None, "delete"):
         raise InvalidInput(
-            f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'", argument="removal"
+            f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'",
+            argument="removal",
+            code="misplaced",
         )
     encoded = text if isinstance(text, Encoded) else model.encode(text)
     paid = payoff or defaults.payoff(model.law)

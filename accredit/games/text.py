@@ -165,14 +165,22 @@ class TextGame(PartsGame):
             return int(tokenizer.mask_token_id)
         if self.removal == "attention" and not self.encoded.special.any():
             raise InvalidInput(
-                f"removal='attention' needs a token that always stays, and {self.model.name} adds none; use removal='delete'"
+                f"removal='attention' needs a token that always stays, and {self.model.name} adds none; use removal='delete'",
+                argument="removal",
+                code="unsupported",
             )
         if self.removal == "attention" and "attention_mask" not in self.model.takes:
-            raise InvalidInput(f"removal='attention' needs a model with an attention mask, and {self.model.name} has none")
+            raise InvalidInput(
+                f"removal='attention' needs a model with an attention mask, and {self.model.name} has none",
+                argument="removal",
+                code="unsupported",
+            )
         if self.removal == "delete" and self.model.head is not None and self.model.head.in_place:
             raise InvalidInput(
                 f"removal='delete' moves tokens, and {self.model.labels[0]!r} is read at a fixed one; use removal='mask', "
-                "'attention', 'pad' or 'zero'"
+                "'attention', 'pad' or 'zero'",
+                argument="removal",
+                code="unsupported",
             )
         if self.removal == "delete":
             start = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)

@@ -36,11 +36,14 @@ class WeightedVote:
             raise InvalidInput(
                 f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0",
                 argument="weights",
+                code="type",
             )
         if sum(self.weights.tolist()) > MOST_VOTES:
             raise InvalidInput(
                 f"weights add up to {sum(self.weights.tolist()):.3g} votes, more than are counted exactly ({MOST_VOTES:.3g}); "
-                "divide weights and quota by a common number"
+                "divide weights and quota by a common number",
+                argument="weights",
+                code="too-many",
             )
         self.quota = whole_number(quota, "quota", 1, int(self.weights.sum()))
 
@@ -65,5 +68,6 @@ def _whole(given: Any, name: str) -> IntArray:
             f"{name} is {given!r:.60}; votes are counted in whole numbers: multiply weights and quota by the same number, "
             "or give the rule as FunctionGame(players, lambda coalitions: coalitions @ weights >= quota)",
             argument=name,
+            code="type",
         )
     return whole

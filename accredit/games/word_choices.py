@@ -48,6 +48,7 @@ class WordChoices(Choosing):
                 f"replacements names {', '.join(sorted(unknown)) or 'no word'}; the words of the text are "
                 f"{', '.join(WORD.findall(text))[:80]}",
                 argument="replacements",
+                code="unknown",
             )
         self._spans = [span for span, _ in found]
         self._written = [(str(model.tokenizer.mask_token), other, text[a:b]) for (a, b), other in found]

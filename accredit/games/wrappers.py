@@ -84,7 +84,11 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
         for member in listed:
             i = player_index(game.players, member)
             if i in owner:
-                raise InvalidInput(f"groups puts {member!r} into {owner[i]!r} and {name!r}; groups must not overlap")
+                raise InvalidInput(
+                    f"groups puts {member!r} into {owner[i]!r} and {name!r}; groups must not overlap",
+                    argument="groups",
+                    code="duplicate",
+                )
             owner[i] = name
     empty = set(groups) - set(owner.values())
     if empty:
@@ -93,7 +97,9 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:
         raise InvalidInput(
-            f"groups has a group with the same name as the single player {clash[0]!r}; choose another name", argument="groups"
+            f"groups has a group with the same name as the single player {clash[0]!r}; choose another name",
+            argument="groups",
+            code="duplicate",
         )
     members = np.zeros((len(names), n), dtype=bool)
     for i in range(n):
@@ -136,7 +142,9 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
     present = coalition_of(game.players, given)
     if (free & present).any():
         raise InvalidInput(
-            f"given and players both hold {write_coalition(game.players, free & present)}; a player is free or given"
+            f"given and players both hold {write_coalition(game.players, free & present)}; a player is free or given",
+            argument="given",
+            code="conflict",
         )
     if not free.any():
         raise InvalidInput("players is empty; name at least one player to keep", argument="players", code="empty")

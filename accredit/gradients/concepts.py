@@ -137,12 +137,16 @@ def _check(
     penalty: float,
 ) -> None:
     if not concepts or len(examples) == 0:
-        raise InvalidInput(f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each")
+        raise InvalidInput(
+            f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each", code="empty"
+        )
     for name, given in concepts.items():
         if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
             raise InvalidInput(f"concepts[{name!r}] is {shown(given)}; give a list of its examples", code="type")
         if len(given) < 2:
-            raise InvalidInput(f"concept {name!r} has {len(given)} examples; a direction needs at least 2")
+            raise InvalidInput(
+                f"concept {name!r} has {len(given)} examples; a direction needs at least 2", argument="concepts", code="range"
+            )
         if len(random) < 2 * len(given):
             raise InvalidInput(
                 f"random has {len(random)} inputs and concept {name!r} {len(given)}; the pool must hold two disjoint sets of "
@@ -156,7 +160,8 @@ def _check(
         )
     if draws < 1 or negatives < 2 or test not in ("rank", "t"):
         raise InvalidInput(
-            f"random_concepts={draws}, negatives={negatives}, test={test!r}: give at least 1, at least 2, and 'rank' or 't'"
+            f"random_concepts={draws}, negatives={negatives}, test={test!r}: give at least 1, at least 2, and 'rank' or 't'",
+            code="range",
         )
 
 
@@ -213,7 +218,8 @@ def concept_vector(concept: FloatArray, negative: FloatArray, penalty: float = 1
     centre, scale = h.mean(axis=0), float(h.std())
     if alike(h):
         raise InvalidInput(
-            "all activations at this layer are equal, so no direction tells concepts apart; choose another layer"
+            "all activations at this layer are equal, so no direction tells concepts apart; choose another layer",
+            code="undefined",
         )
     x = np.column_stack([(h - centre) / scale, np.ones(len(h))])
     kept = np.append(np.full(h.shape[1], penalty), 0.0)  # the offset is free
@@ -258,7 +264,9 @@ def _slope(at: Point, model: Any, layer: str) -> FloatArray:
     with at.held(), torch.enable_grad(), watch(_module(model, layer)) as seen:
         worth = at.payoff(at.here.detach().clone().requires_grad_(True))
         if not seen:
-            raise InvalidInput(f"layer {layer!r} did not run for this input; name one that does")
+            raise InvalidInput(
+                f"layer {layer!r} did not run for this input; name one that does", argument="layer", code="unsupported"
+            )
         (slope,) = torch.autograd.grad(worth.sum(), seen[-1], allow_unused=True, materialize_grads=True)
     return _flat([slope], layer, mean=False)
 
@@ -285,14 +293,16 @@ def _module(model: Any, layer: str) -> torch.nn.Module:
     parts = {name: part for name, part in inner.named_modules() if name}  # the model itself has no name
     if layer not in parts:
         some = ", ".join([*parts][:12])
-        raise InvalidInput(f"layer {layer!r} is not in the model; some that are: {some}")
+        raise InvalidInput(f"layer {layer!r} is not in the model; some that are: {some}", argument="layer", code="unknown")
     module: torch.nn.Module = parts[layer]
     return module
 
 
 def _flat(seen: list[torch.Tensor], layer: str, mean: bool) -> FloatArray:
     if not seen or not isinstance(seen[-1], torch.Tensor):
-        raise InvalidInput(f"layer {layer!r} gives no tensor for this input; name another layer")
+        raise InvalidInput(
+            f"layer {layer!r} gives no tensor for this input; name another layer", argument="layer", code="unsupported"
+        )
     value = seen[-1][0].detach().double().cpu().numpy()
     if value.ndim == 2:  # tokens × width: a concept moves all tokens together
         value = value.mean(axis=0) if mean else value.sum(axis=0)

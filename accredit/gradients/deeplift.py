@@ -101,5 +101,6 @@ def _share(at: Point) -> tuple[FloatArray, float, float]:
         raise InvalidInput(
             f"the multipliers of DeepLIFT miss f(input) − f(baseline) = {high - low:.6g} by {off:.3g}: an operation of "
             f"{at.provenance['model']} has no rule or is too steep; use integrated-gradients or a game such as shapley",
+            code="unsupported",
         )
     return credit, high - low, low

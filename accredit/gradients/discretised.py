@@ -73,7 +73,9 @@ def discretised_integrated_gradients_at(
 def _path(at: Point, points: int, *how: Any) -> torch.Tensor:
     """From the baseline to the input; tokens that do not play stay where they are: (points, T, D)."""
     if at.ids is None:
-        raise InvalidInput("a path through words needs the word embeddings of a text; use integrated_gradients")
+        raise InvalidInput(
+            "a path through words needs the word embeddings of a text; use integrated_gradients", code="unsupported"
+        )
     embedding: Any = at.module.get_input_embeddings()  # type: ignore[operator]
     with torch.no_grad():
         words = embedding(torch.arange(embedding.num_embeddings, device=at.here.device)).cpu()

@@ -59,7 +59,7 @@ def several(baseline: Any) -> list[Any]:
     """Baselines as a list: one is a list of itself."""
     ways = [*baseline] if isinstance(baseline, list | tuple) else [baseline]
     if not ways:
-        raise InvalidInput("baseline is an empty list; give at least one", argument="baseline")
+        raise InvalidInput("baseline is an empty list; give at least one", argument="baseline", code="empty")
     return ways
 
 
@@ -67,7 +67,9 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
     """GradientSHAP of one payoff, given once with each baseline."""
     if samples < 2 or not noise >= 0:
         raise InvalidInput(
-            f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more", argument="samples"
+            f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more",
+            argument="samples",
+            code="range",
         )
     named = ", ".join(str(each.provenance["baseline"]) for each in points)
     at = replace(

@@ -72,6 +72,7 @@ def check_steps(steps: int, most_steps: int, tolerance: float) -> None:
         raise InvalidInput(
             f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0",
             argument="steps",
+            code="range",
         )
 
 

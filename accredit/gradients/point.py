@@ -110,7 +110,9 @@ def point(
             return at
         return at_layer(at, Partition(*with_special(at.partition.players, at.partition.owner, encoded.tokens)), layer)
     if layer is not None:
-        raise InvalidInput(f"layer is {layer!r}, which is for the blocks of a text model; leave it out", argument="layer")
+        raise InvalidInput(
+            f"layer is {layer!r}, which is for the blocks of a text model; leave it out", argument="layer", code="misplaced"
+        )
     if isinstance(model, ImageModel):
         away = defaults.REMOVAL_OF_PICTURES if baseline is None else baseline
         return _of_image(model, given, target, payoff, players, away)
@@ -198,7 +200,11 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
         here = enter(block, lambda: at.payoff(at.here))
         away = enter(block, lambda: at.payoff(at.baseline))
     if here.shape[:2] != at.here.shape[:2]:
-        raise InvalidInput(f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained")
+        raise InvalidInput(
+            f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained",
+            argument="layer",
+            code="unsupported",
+        )
 
     def worth(vectors: torch.Tensor) -> torch.Tensor:
         with replace_block(block, vectors):
@@ -269,7 +275,9 @@ def _columns_as_players(players: Mapping[str, Iterable[int]] | Iterable[str] | N
     groups = players if isinstance(players, Mapping) else {}
     names = tuple(f"x{i}" for i in range(columns)) if players is None or groups else tuple(players)
     if len(names) != columns:
-        raise InvalidInput(f"players names {len(names)} columns and the row has {columns}; name each one", argument="players")
+        raise InvalidInput(
+            f"players names {len(names)} columns and the row has {columns}; name each one", argument="players", code="shape"
+        )
     return partition_of(groups, columns, np.ones(columns, dtype=bool), names)
 
 

@@ -141,14 +141,17 @@ def _check(node: Node, name: str) -> None:
         return
     if "Compiled" in node.name():
         raise InvalidInput(
-            f"{name} was compiled, which hides its operations; give the model as it was before torch.compile", argument=name
+            f"{name} was compiled, which hides its operations; give the model as it was before torch.compile",
+            argument=name,
+            code="unsupported",
         )
     raise _without_a_rule(node, name)
 
 
 def _without_a_rule(node: Node, name: str) -> InvalidInput:
     return InvalidInput(
-        f"{name} uses {node.name()}, for which AttnLRP has no rule; use integrated-gradients or a game such as shapley"
+        f"{name} uses {node.name()}, for which AttnLRP has no rule; use integrated-gradients or a game such as shapley",
+        code="unsupported",
     )
 
 

@@ -111,7 +111,7 @@ def smoothgrad(
 def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int = 0) -> Attribution:
     if not noise > 0 or samples < 2:
         raise InvalidInput(
-            f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples", argument="noise"
+            f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples", argument="noise", code="range"
         )
     scale = noise * float(at.here.max() - at.here.min())
     generator = torch.Generator().manual_seed(seed)

@@ -78,7 +78,11 @@ class RowFamily:
 
     def __init__(self, asked: Asked) -> None:
         if asked.compared.rows is None or asked.dependence == "cover":
-            raise InvalidInput("fast values are learned from games against background rows; give background=some_training_rows")
+            raise InvalidInput(
+                "fast values are learned from games against background rows; give background=some_training_rows",
+                argument="background",
+                code="missing",
+            )
         self.asked, self.outputs = asked, asked.outputs
 
     @classmethod
@@ -207,13 +211,14 @@ class InputFamily:
 
     def __init__(self, subjects: Sequence[Subject], targets: Sequence[str | int] | None = None) -> None:
         if not subjects:
-            raise InvalidInput("no inputs are given; give hundreds of texts or pictures to learn from")
+            raise InvalidInput("no inputs are given; give hundreds of texts or pictures to learn from", code="empty")
         self.subjects = list(subjects)
         first = self.subjects[0]
         self.kind = "pictures" if first.kind == "image" else "texts"
         if first.kind == "strings":
             raise InvalidInput(
-                "fast values read a model's token vectors, and a function of strings has none; name a model folder"
+                "fast values read a model's token vectors, and a function of strings has none; name a model folder",
+                code="unsupported",
             )
         self.targets = None if targets is None else list(targets)
         self.games = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
@@ -221,7 +226,8 @@ class InputFamily:
         if targets is None and len(self.outputs) > OUTPUTS:
             raise InvalidInput(
                 f"{first.model.name} has {len(self.outputs):,} outputs, and up to {OUTPUTS} are learned together; name those "
-                "that matter with target=…"
+                "that matter with target=…",
+                code="too-many",
             )
 
     @classmethod
@@ -256,7 +262,9 @@ class InputFamily:
         if self.kind == "pictures":
             shapes = {one.seen.values.shape for one in self.subjects}
             if len(shapes) > 1 or len({one.partition.players for one in self.subjects}) > 1:
-                raise InvalidInput("pictures must have one size and the same patches; give players=(4, 4), not segments")
+                raise InvalidInput(
+                    "pictures must have one size and the same patches; give players=(4, 4), not segments", code="shape"
+                )
             if not len(self.subjects[0].owner):  # the model has no tokens, or they are not the players' own
                 owners = np.stack([one.partition.owner for one in self.subjects])
                 return Seen(np.stack([one.seen.values for one in self.subjects]), owners)

@@ -57,7 +57,8 @@ def settings_of(folder: Path) -> dict[str, Any]:
     if bad:
         raise InvalidInput(
             f"{folder / SETTINGS} has {bad[0]}={found.get(bad[0])!r}; plain LoRA is read. Merge others into their model: "
-            "model.merge_and_unload().save_pretrained(folder)"
+            "model.merge_and_unload().save_pretrained(folder)",
+            code="unsupported",
         )
     return found
 
@@ -87,7 +88,10 @@ def attach(model: Any, folder: Path) -> None:
         if layer is None or b is None:
             raise InvalidInput(
                 f"{folder / WEIGHTS} has {key}, which {type(model).__name__} has no place for; name its base model",
+                code="conflict",
             )
         setattr(parent, name.rpartition(".")[2], Lora(layer, weights.pop(key), b, float(settings["lora_alpha"]) / root))
     if weights:
-        raise InvalidInput(f"{folder / WEIGHTS} has {next(iter(weights))}, which is not part of plain LoRA; merge it first")
+        raise InvalidInput(
+            f"{folder / WEIGHTS} has {next(iter(weights))}, which is not part of plain LoRA; merge it first", code="unsupported"
+        )

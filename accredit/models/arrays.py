@@ -50,12 +50,15 @@ class ArrayModel:
             raise
         except Exception as error:  # a user's model may raise anything; say which model, and what it said
             said = str(error).split("Stack trace")[0].strip()
-            raise InvalidInput(f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {said}") from error
+            raise InvalidInput(
+                f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {said}", code="failed"
+            ) from error
         outputs = real_numbers(given, f"what {self.name} returned", BadPayoff)
         outputs = outputs[:, None] if outputs.ndim == 1 else outputs
         if outputs.ndim != 2 or len(outputs) != len(rows) or not outputs.shape[1]:
             raise BadPayoff(
-                f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed"
+                f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed",
+                code="shape",
             )
         if not np.isfinite(outputs).all():
             raise BadPayoff(
@@ -88,7 +91,9 @@ class ArrayModel:
         if target is None and not self.predicts and len(outputs) > 1:
             raise InvalidInput(
                 f"{self.name} has {len(outputs)} outputs, and numbers that are not chances have no predicted one; say which is "
-                f"explained: target=0 … target={len(outputs) - 1}"
+                f"explained: target=0 … target={len(outputs) - 1}",
+                argument="target",
+                code="missing",
             )
         return choose_output(target, outputs, self.labels(len(outputs)))
 
@@ -139,7 +144,9 @@ def class_decisions(model: Any) -> Callable[[Any], Any]:
         raise InvalidInput(
             f"{type(model).__name__} has decision_function_shape='ovo': its decision values belong to pairs of classes, not to "
             "classes; set decision_function_shape='ovr' on the fitted SVM, or explain one pair: "
-            "lambda rows: model.decision_function(rows)[:, 0]"
+            "lambda rows: model.decision_function(rows)[:, 0]",
+            argument="model",
+            code="unsupported",
         )
     decide: Callable[[Any], Any] = model.decision_function
     return decide

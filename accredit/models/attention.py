@@ -35,7 +35,8 @@ def check_has_attention(model: Any) -> None:
     """Refuse a network of another library, which has neither kernels to choose nor a configuration to read."""
     if not hasattr(model, "set_attn_implementation"):
         raise InvalidInput(
-            f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients"
+            f"{type(model).__name__} cannot give attentions: only transformers models do; use a game or gradients",
+            code="unsupported",
         )
 
 
@@ -63,16 +64,20 @@ def capture(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, tu
     weights = getattr(output, FIELDS[part], None)
     given = [name for name, attribute in FIELDS.items() if getattr(output, attribute, None)]
     if not weights and given:
-        raise InvalidInput(f"part is {part!r}; {type(model).__name__} has the attentions {', '.join(given)}", argument="part")
+        raise InvalidInput(
+            f"part is {part!r}; {type(model).__name__} has the attentions {', '.join(given)}", argument="part", code="unknown"
+        )
     if not weights or any(w is None for w in weights):
         raise InvalidInput(
             f"{type(model).__name__} returned no attentions (kernel {model.config._attn_implementation!r}); load it "
-            "with from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients"
+            "with from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients",
+            code="unsupported",
         )
     if any(w.ndim != 4 or w.shape != weights[0].shape for w in weights):
         shapes = sorted({tuple(w.shape) for w in weights})
         raise InvalidInput(
-            f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph"
+            f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph",
+            code="unsupported",
         )
     check_rows(weights)
     return output, tuple(weights)
@@ -84,7 +89,7 @@ def check_rows(weights: tuple[torch.Tensor, ...]) -> None:
         off = float((w.detach().double().sum(dim=-1) - 1).abs().max())
         if not off <= tolerance:  # also catches NaN
             raise InvalidInput(
-                f"attention rows of layer {layer} do not sum to 1 (off by {off:.3g}); each must be a distribution"
+                f"attention rows of layer {layer} do not sum to 1 (off by {off:.3g}); each must be a distribution", code="range"
             )
 
 
@@ -110,7 +115,8 @@ def check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
     if not off <= tolerance:
         raise InvalidInput(
             f"{type(model).__name__} gives a different output (by {off:.3g}) when asked for attentions; load it with "
-            "from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients"
+            "from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients",
+            code="unsupported",
         )
 
 
@@ -129,7 +135,8 @@ def attention_gradients(
         check_same(model, said.logits, output.logits.detach())
         if not all(w.requires_grad for w in weights):
             raise InvalidInput(
-                f"{type(model).__name__} detaches its attentions, so they have no gradient; use information='attention'"
+                f"{type(model).__name__} detaches its attentions, so they have no gradient; use information='attention'",
+                code="unsupported",
             )
         slopes = torch.autograd.grad(payoff(output).sum(), weights, allow_unused=True, materialize_grads=True)
         return stack(weights), stack(slopes)

@@ -40,9 +40,13 @@ def block_of(module: torch.nn.Module, layer: int | str) -> torch.nn.Module:
         try:
             return module.get_submodule(layer)
         except AttributeError:
-            raise InvalidInput(f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}") from None
+            raise InvalidInput(
+                f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}",
+                argument="layer",
+                code="unknown",
+            ) from None
     if isinstance(layer, bool) or not isinstance(layer, int | str) or not 0 <= int(layer) < len(blocks):
-        raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}", argument="layer")
+        raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}", argument="layer", code="range")
     return blocks[int(layer)]
 
 
@@ -59,7 +63,9 @@ def enter(block: torch.nn.Module, run: Callable[[], Any]) -> torch.Tensor:
     if len(seen) != 1 or seen[0].ndim != 3:
         raise InvalidInput(
             f"the {type(block).__name__} chosen by layer= is entered {len(seen)} times in one pass; choose a block that reads "
-            "the hidden states of all tokens once"
+            "the hidden states of all tokens once",
+            argument="layer",
+            code="unsupported",
         )
     return seen[0]
 

@@ -73,7 +73,8 @@ def _check_coded(column: Any, name: str) -> None:
         raise InvalidInput(
             f"column {name!r} holds words, and the model does not say which codes its categories have (xgboost cuts names with "
             "letters beyond ASCII when it stores them); give the column as the categories of the training frame: "
-            f"frame[{name!r}].astype(training[{name!r}].dtype)"
+            f"frame[{name!r}].astype(training[{name!r}].dtype)",
+            code="unsupported",
         )
 
 

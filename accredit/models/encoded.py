@@ -182,7 +182,9 @@ def check_words(text: str, name: str) -> None:
     """Refuse a word that no tokenizer gets through: some look at each of its characters many times over, or give up midway."""
     if len(text) > LONGEST_WORD and (longest := max(map(len, text.split()))) > LONGEST_WORD:
         raise InvalidInput(
-            f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it", argument=name
+            f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it",
+            argument=name,
+            code="range",
         )
 
 

@@ -25,12 +25,14 @@ def look_up(model: Any, **given: torch.Tensor | None) -> Iterator[None]:
     """
     embeddings, maps = getattr(model.base_model, "embeddings", None), _maps(model)
     if not maps or not isinstance(embeddings, torch.nn.Module) or "forward" in vars(embeddings):
-        raise InvalidInput(f"the first block of {type(model).__name__} is not built as BERT's")
+        raise InvalidInput(f"the first block of {type(model).__name__} is not built as BERT's", code="unsupported")
     try:
         vectors = embeddings(**given).flatten(0, 1)  # (R·T, D)
         tables = [part(vectors) for part in maps]
     except (TypeError, RuntimeError) as error:
-        raise InvalidInput(f"the embeddings of {type(model).__name__} are not read as BERT's: {error!s:.200}") from None
+        raise InvalidInput(
+            f"the embeddings of {type(model).__name__} are not read as BERT's: {error!s:.200}", code="unsupported"
+        ) from None
     places = [torch.empty(0)]
 
     def enter(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:

@@ -79,7 +79,9 @@ def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     _check_ends(model, "ForQuestionAnswering", "span_model")
     whole_number(start, "start", 0, example=1)
     if not start <= end:
-        raise InvalidInput(f"start is {start} and end {end}; a span ends where it starts or later", argument="start")
+        raise InvalidInput(
+            f"start is {start} and end {end}; a span ends where it starts or later", argument="start", code="range"
+        )
 
     def read(output: Any, _: TokenBatch) -> torch.Tensor:
         return _at(output.start_logits[..., None], start) + _at(output.end_logits[..., None], end)
@@ -102,7 +104,10 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
 
     def vector(output: Any, batch: TokenBatch) -> torch.Tensor:
         if getattr(output, "last_hidden_state", None) is None:
-            raise InvalidInput(f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)")
+            raise InvalidInput(
+                f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)",
+                code="unsupported",
+            )
         pooled = _pool(output.last_hidden_state, batch, pooling)
         unit: torch.Tensor = pooled / torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
         return unit
@@ -120,6 +125,7 @@ def _head(model: Any, tokenizer: Any, head: Head) -> TextModel:
     if text_model.model.config.is_encoder_decoder:
         raise InvalidInput(
             f"{text_model.name} has an encoder and a decoder; give a function of strings: explain(text, lambda texts: …)",
+            code="unsupported",
         )
     return text_model
 
@@ -127,14 +133,18 @@ def _head(model: Any, tokenizer: Any, head: Head) -> TextModel:
 def _check_ends(model: Any, ending: str, call: str) -> None:
     if not any(kind.__name__.endswith(ending) for kind in type(getattr(model, "_orig_mod", model)).__mro__):
         raise InvalidInput(
-            f"model is of class {type(model).__name__}; {call} needs a class that ends in {ending}", argument="model"
+            f"model is of class {type(model).__name__}; {call} needs a class that ends in {ending}",
+            argument="model",
+            code="type",
         )
 
 
 def _at(logits: torch.Tensor, place: int) -> torch.Tensor:
     """The logits of one token: (B, T, k) -> (B, k)."""
     if not 0 <= place < logits.shape[1]:
-        raise InvalidInput(f"position {place} is asked for, and the text has {logits.shape[1]} tokens; count from 0")
+        raise InvalidInput(
+            f"position {place} is asked for, and the text has {logits.shape[1]} tokens; count from 0", code="range"
+        )
     return logits[:, place]
 
 

@@ -109,7 +109,9 @@ class ImageModel:
             fix = "image.mean(axis=2).astype(np.uint8)" if channels == 3 else "np.stack([image] * 3, axis=2)"
             raise InvalidInput(
                 f"image is an array with {channels} channel{'s' * (channels > 1)}, and {self.name} reads "
-                f"{preparation.channels}; give {fix}, or a PIL image, which is converted"
+                f"{preparation.channels}; give {fix}, or a PIL image, which is converted",
+                argument="image",
+                code="shape",
             )
         seen, steps = preparation.framed(photo)
         notes = _notes(photo, steps, said)
@@ -121,10 +123,18 @@ class ImageModel:
         try:
             made = self.preprocess(photo.image)
         except Exception as error:  # a user's function may raise anything; say what it said
-            raise InvalidInput(f"preprocess failed on {photo.name}: {type(error).__name__}: {error!s:.200}") from error
+            raise InvalidInput(
+                f"preprocess failed on {photo.name}: {type(error).__name__}: {error!s:.200}",
+                argument="preprocess",
+                code="failed",
+            ) from error
         made = one_of_batch(as_array(made, "what preprocess gave"))
         if not np.issubdtype(made.dtype, np.floating):
-            raise InvalidInput(f"preprocess gave an array of {made.dtype}; a float array (C, H, W) is needed")
+            raise InvalidInput(
+                f"preprocess gave an array of {made.dtype}; a float array (C, H, W) is needed",
+                argument="preprocess",
+                code="type",
+            )
         return self._prepared(made)
 
     def _preparation(self) -> tuple[Preparation, str]:
@@ -184,6 +194,7 @@ class ImageModel:
                 f"image holds floats from {image.min():.4g} to {image.max():.4g}, and a float array (C, H, W) is taken as "
                 "already prepared; write image.astype(np.uint8), or, if the model reads 0…255, std=1/255",
                 argument="image",
+                code="range",
             )
         return image.astype(np.float32)
 
@@ -217,6 +228,7 @@ class ImageModel:
             raise InvalidInput(
                 f"{self.name} failed on pixels of shape {tuple(pixels.shape)}: {type(error).__name__}: "
                 f"{' '.join(str(error).split())[:200]}{self._runs_on(pixels)}",
+                code="failed",
             ) from error
 
     def _runs_on(self, pixels: torch.Tensor) -> str:
@@ -296,7 +308,10 @@ class ImageModel:
             tokens = self._last_hidden(self._forward(self.batch(pixels), output_hidden_states=True)).shape[1]
         patches = int(np.prod(pixels.grid))
         if not patches <= tokens <= patches + SPECIAL:
-            raise InvalidInput(f"{self.name} ends with {tokens} tokens and the image has {patches} patches; they do not match")
+            raise InvalidInput(
+                f"{self.name} ends with {tokens} tokens and the image has {patches} patches; they do not match",
+                code="unsupported",
+            )
         return np.concatenate([np.full(tokens - patches, -1, dtype=np.int64), np.arange(patches)])
 
     def special_tokens(self, count: int) -> list[str]:
@@ -308,7 +323,9 @@ class ImageModel:
         """The last layer's tokens: (1, tokens, D)."""
         hidden = getattr(output, "hidden_states", None)
         if not hidden or hidden[-1].ndim != 3:
-            raise InvalidInput(f"{self.name} returns no tokens of its last layer, so there is no attention to show")
+            raise InvalidInput(
+                f"{self.name} returns no tokens of its last layer, so there is no attention to show", code="unsupported"
+            )
         last: torch.Tensor = hidden[-1]
         return last
 
@@ -382,13 +399,17 @@ def as_image_model(
     given = [name for name, value in ways.items() if value is not None]
     if isinstance(model, ImageModel):
         if given:
-            raise InvalidInput(f"{given[0]} is given, and {model.name} is prepared already; give the network itself")
+            raise InvalidInput(
+                f"{given[0]} is given, and {model.name} is prepared already; give the network itself", code="conflict"
+            )
         return model
     if processor is None and hasattr(model, "model") and hasattr(model, "image_processor"):
         model, processor = model.model, model.image_processor
     if given and (processor is not None or (preprocess is not None and len(given) > 1)):
         other = "an image processor" if processor is not None else "preprocess"
-        raise InvalidInput(f"{given[0]} is given beside {other}, which decides the same; leave one of them out")
+        raise InvalidInput(
+            f"{given[0]} is given beside {other}, which decides the same; leave one of them out", code="conflict"
+        )
     if preprocess is not None:
         return ImageModel(model, preprocess=preprocess)
     if processor is not None:

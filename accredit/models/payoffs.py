@@ -54,11 +54,23 @@ def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
             code="unknown",
         )
     if payoff == "logit" and law == "probability":
-        raise InvalidInput("payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'")
+        raise InvalidInput(
+            "payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'",
+            argument="payoff",
+            code="unsupported",
+        )
     if payoff != "logit" and (law == "none" or (outputs == 1 and law != "sigmoid")):
-        raise InvalidInput(f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'")
+        raise InvalidInput(
+            f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'",
+            argument="payoff",
+            code="unsupported",
+        )
     if payoff == "margin" and outputs == 1:
-        raise InvalidInput("payoff 'margin' compares two outputs, and this model gives one; use payoff='logit'")
+        raise InvalidInput(
+            "payoff 'margin' compares two outputs, and this model gives one; use payoff='logit'",
+            argument="payoff",
+            code="unsupported",
+        )
 
 
 def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -> Any:
@@ -81,7 +93,7 @@ def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -
             return _of_all(xp, z, xp.log(xp.where(z > 0, z, xp.ones_like(z))), target, payoff)
         worth = _worth(xp, xp.log(z), target, payoff, law)
     if not bool(xp.isfinite(worth).all()):
-        raise BadPayoff(f"a probability of 0 or 1 has no finite {payoff}; use payoff='probability'")
+        raise BadPayoff(f"a probability of 0 or 1 has no finite {payoff}; use payoff='probability'", code="not-finite")
     return worth
 
 
@@ -166,7 +178,8 @@ def _call(xp: Any, payoff: Callable[[Any], Any], outputs: Any) -> Any:
     worth = real_numbers(payoff(given), f"what payoff {name_payoff(payoff)} returns", BadPayoff)
     if worth.shape != (len(given),):
         raise BadPayoff(
-            f"payoff {name_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed"
+            f"payoff {name_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed",
+            code="shape",
         )
     return worth if xp is np else xp.from_numpy(worth)
 

@@ -78,10 +78,12 @@ def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, .
                 photo = _plain_colours(picture, plain, steps, name)
     except Image.DecompressionBombError:
         raise InvalidInput(
-            f"{name} has far more than {largest:,} pixels, the most that are read; shrink it", argument=name
+            f"{name} has far more than {largest:,} pixels, the most that are read; shrink it", argument=name, code="too-many"
         ) from None
     except Image.UnidentifiedImageError:
-        raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can", argument=name) from None
+        raise InvalidInput(
+            f"{name} cannot be opened as a picture; {', '.join(formats)} files can", argument=name, code="unreadable"
+        ) from None
     except InvalidInput:
         raise
     except Exception as error:  # damaged bytes make a decoder raise anything
@@ -147,7 +149,9 @@ def _size_of(file: str | Path, name: str) -> int:
     path = Path(file)
     if path.is_dir():
         raise InvalidInput(
-            f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl", argument=name
+            f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl",
+            argument=name,
+            code="type",
         )
     if not path.is_file():
         raise InvalidInput(
@@ -159,7 +163,9 @@ def _size_of(file: str | Path, name: str) -> int:
 def _check_size(width: int, height: int, name: str, largest: int) -> None:
     if width * height > largest:
         raise InvalidInput(
-            f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first", argument=name
+            f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first",
+            argument=name,
+            code="too-many",
         )
 
 
@@ -187,7 +193,8 @@ def _plain_colours(picture: Any, name: str, steps: tuple[str, ...], called: str)
     elif mode in ("I", "F"):
         raise InvalidInput(
             f"{called} has 32 bits per pixel (mode {mode}), and which value is white is not known; scale it to 0…255 and give "
-            "an array of uint8"
+            "an array of uint8",
+            code="unsupported",
         )
     picture, more = _opaque(picture)
     done += more
@@ -218,7 +225,9 @@ def _as_rgb(picture: Any, called: str) -> tuple[Any, list[str]]:
         return picture.convert("RGB"), ["palette turned to RGB"]
     if picture.mode in SEEN_AS:
         return picture.convert("RGB"), [f"{SEEN_AS[picture.mode]} turned to RGB without a colour profile"]
-    raise InvalidInput(f"{called} has colours of mode {picture.mode}; save it as RGB, or give an array of uint8")
+    raise InvalidInput(
+        f"{called} has colours of mode {picture.mode}; save it as RGB, or give an array of uint8", code="unsupported"
+    )
 
 
 def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
@@ -228,11 +237,13 @@ def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
     """
     if image.dtype == bool:
         raise InvalidInput(
-            "image is an array of bool; write image.astype(np.uint8) * 255 for black and white", argument="image"
+            "image is an array of bool; write image.astype(np.uint8) * 255 for black and white", argument="image", code="type"
         )
     if not (np.issubdtype(image.dtype, np.integer) or np.issubdtype(image.dtype, np.floating)) or image.size == 0:
         raise InvalidInput(
-            f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255", argument="image"
+            f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255",
+            argument="image",
+            code="type",
         )
     image, moved = _channels_last(image, first)
     whole, scaled = _eight_bits(image)
@@ -247,7 +258,9 @@ def one_of_batch(image: Any) -> Any:
         return image
     if len(image) != 1:
         raise InvalidInput(
-            f"image is a batch of {len(image)} pictures; explain them one by one, for example image[0]", argument="image"
+            f"image is a batch of {len(image)} pictures; explain them one by one, for example image[0]",
+            argument="image",
+            code="shape",
         )
     return image[0]
 
@@ -277,6 +290,7 @@ def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[st
                 f"image holds whole numbers from {low} to {high}; give 0…255, for example "
                 "np.round(image / image.max() * 255).astype(np.uint8)",
                 argument="image",
+                code="range",
             )
         return image.astype(np.uint8), []
     if not np.isfinite(image).all():
@@ -287,5 +301,6 @@ def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[st
         raise InvalidInput(
             f"image holds floats from {low:.4g} to {high:.4g} with channels last; give 0…1, or 0…255 as image.astype(np.uint8)",
             argument="image",
+            code="range",
         )
     return np.round(image * 255).astype(np.uint8), ["fractions 0…1 rounded to 8 bits"]

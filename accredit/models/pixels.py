@@ -91,6 +91,7 @@ class Pixels:
                 f"players is {players!r:.40}; for a picture write 'patches', 'patches:20', 'segments', 'segments:40', "
                 "'pixels', a grid (4, 4), or give segments as an array",
                 argument="players",
+                code="unknown",
             )
         count = int(match[2]) if match[2] else None
         if match[1].startswith("pixel"):
@@ -103,7 +104,11 @@ class Pixels:
         """A grid of about that many cells, each about square."""
         height, width = self.size
         if not 1 <= count <= height * width:
-            raise InvalidInput(f"players asks for {count} patches; {height} × {width} pixels make 1…{height * width}")
+            raise InvalidInput(
+                f"players asks for {count} patches; {height} × {width} pixels make 1…{height * width}",
+                argument="players",
+                code="range",
+            )
         rows = min(height, max(1, round(float(np.sqrt(count * height / width)))))
         return rows, min(width, max(1, round(count / rows)))
 
@@ -119,7 +124,9 @@ class Pixels:
         height, width = self.size
         if not (1 <= rows <= height and 1 <= columns <= width):
             raise InvalidInput(
-                f"players is the grid {(rows, columns)}; {height} × {width} pixels allow 1…{height} by 1…{width}"
+                f"players is the grid {(rows, columns)}; {height} × {width} pixels allow 1…{height} by 1…{width}",
+                argument="players",
+                code="range",
             )
         _check_count(rows * columns)
         if own and self.patch is not None:
@@ -155,10 +162,16 @@ class Pixels:
         labels = labels.ravel()
         present = np.unique(labels[labels >= 0])
         if not len(present):
-            raise InvalidInput("players leaves every pixel to nobody; give at least one segment a number from 0")
+            raise InvalidInput(
+                "players leaves every pixel to nobody; give at least one segment a number from 0",
+                argument="players",
+                code="empty",
+            )
         if len(present) == 1:
             raise InvalidInput(
-                f"players has one segment only, number {present[0]}, which would get all the credit; give at least two"
+                f"players has one segment only, number {present[0]}, which would get all the credit; give at least two",
+                argument="players",
+                code="range",
             )
         _check_count(len(present))
         return partition_by(labels, [f"segment {k}" for k in present])
@@ -224,6 +237,7 @@ def _whole_pair(players: Any) -> tuple[int, int]:
     raise InvalidInput(
         f"players is {players!r:.40}; for a picture give a grid (rows, columns), 'segments:40', or an array of segments",
         argument="players",
+        code="type",
     )
 
 
@@ -239,7 +253,9 @@ def _check_count(count: int) -> None:
     if count > MOST:
         raise InvalidInput(
             f"players would be {count:,}; up to {MOST:,} are credited at once: write players='segments:100', or a grid such as "
-            "(14, 14)"
+            "(14, 14)",
+            argument="players",
+            code="too-many",
         )
 
 
@@ -275,6 +291,7 @@ def paint_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32]) -
             raise InvalidInput(
                 "removal is 'black', and how these values were prepared is not known; give the number that black has",
                 argument="removal",
+                code="unsupported",
             )
         return pixels.preparation.scaled(np.zeros((*pixels.size, len(values)), dtype=np.uint8))
     raise InvalidInput(

@@ -49,10 +49,15 @@ class Preparation:
             raise InvalidInput(
                 f"mean is {self.mean} and std is {self.std}; give finite numbers, std above 0",
                 argument="mean",
+                code="range",
             )
         for name, numbers in (("mean", self.mean), ("std", self.std)):
             if len(numbers) not in (1, self.channels or len(numbers)):
-                raise InvalidInput(f"{name} has {len(numbers)} numbers and the model reads {self.channels} channels")
+                raise InvalidInput(
+                    f"{name} has {len(numbers)} numbers and the model reads {self.channels} channels",
+                    argument=name,
+                    code="shape",
+                )
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Preparation:
@@ -148,7 +153,8 @@ class Preparation:
         short = min(height, width)
         if max(height, width) > NARROWEST * short:
             raise InvalidInput(
-                f"the picture has {height} × {width} pixels; one edge may be at most {NARROWEST} times the other: cut it first"
+                f"the picture has {height} × {width} pixels; one edge may be at most {NARROWEST} times the other: cut it first",
+                code="range",
             )
         return self.resized * height // short, self.resized * width // short
 

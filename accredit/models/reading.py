@@ -81,11 +81,17 @@ class Heads:
         if self.rule == "one":
             if not self.weights[0] < len(heads):
                 raise InvalidInput(
-                    f"heads is {int(self.weights[0])}; these layers have heads 0 … {len(heads) - 1}", argument="heads"
+                    f"heads is {int(self.weights[0])}; these layers have heads 0 … {len(heads) - 1}",
+                    argument="heads",
+                    code="range",
                 )
             return heads[int(self.weights[0])].double()
         if self.rule == "weighted" and len(self.weights) != len(heads):
-            raise InvalidInput(f"heads gives {len(self.weights)} weights, and these layers have {len(heads)} heads")
+            raise InvalidInput(
+                f"heads gives {len(self.weights)} weights, and these layers have {len(heads)} heads",
+                argument="heads",
+                code="shape",
+            )
         shares = self.weights or (1 / len(heads),) * len(heads)
         found = torch.zeros_like(heads[0], dtype=torch.float64)
         for head, share in zip(heads, shares, strict=True):
@@ -182,7 +188,8 @@ def _late(weights: torch.Tensor, tensor: str, combining: _Combining, model: Any)
     if tensor == "norm":
         raise InvalidInput(
             f"{type(model).__name__} does not show the values that its attention reads, which the tensor 'norm' needs; use "
-            "'af', 'gf' or 'agf'"
+            "'af', 'gf' or 'agf'",
+            code="unsupported",
         )
     check_rows((weights,))
     return combining.weights(weights)
@@ -198,7 +205,9 @@ def _by_slopes(
         every = [w for weights in parts.values() for w in weights]
         check_rows(tuple(every))
         if not all(w.requires_grad for w in every):
-            raise InvalidInput(f"{type(model).__name__} detaches its attentions, so they have no gradient; use 'af'")
+            raise InvalidInput(
+                f"{type(model).__name__} detaches its attentions, so they have no gradient; use 'af'", code="unsupported"
+            )
         slopes = torch.autograd.grad(payoff(output).sum(), every, allow_unused=True, materialize_grads=True)
     combined = iter(
         heads.combined([_positive(h, g, tensor) for h, g in zip(w[0].detach(), slope[0], strict=True)])[None, None]
@@ -221,13 +230,15 @@ def _parts(model: Any, output: Any) -> dict[str, list[torch.Tensor]]:
     if any(not weights or any(w is None for w in weights) for weights in parts.values()):
         raise InvalidInput(
             f"{type(model).__name__} returned no attentions (kernel {model.config._attn_implementation!r}); load it "
-            "with from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients"
+            "with from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients",
+            code="unsupported",
         )
     for weights in parts.values():
         shapes = sorted({tuple(w.shape[-2:]) for w in weights})
         if len(shapes) > 1 or any(w.ndim != 4 for w in weights):
             raise InvalidInput(
-                f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph"
+                f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph",
+                code="unsupported",
             )
     return parts
 
@@ -259,7 +270,8 @@ def _check_memory(model: Any, tensor: str, tokens: int, memory: float) -> None:
     raise InvalidInput(
         f"the attention of {tokens:,} tokens in {layers} layers of {heads} heads needs about {needed / 2**30:.1f} GiB"
         f"{' with its gradients' * slopes}, and {memory / 2**30:.1f} GiB are allowed; "
-        + ("use flow or flow:norm, which keep one layer at a time, or shorten the text" if slopes else "shorten the text")
+        + ("use flow or flow:norm, which keep one layer at a time, or shorten the text" if slopes else "shorten the text"),
+        code="too-many",
     )
 
 
@@ -299,7 +311,8 @@ def _weigh(
     if eager is None:
         raise InvalidInput(
             f"{type(module).__name__} does not show the values that its attention reads, which the tensor 'norm' needs; use "
-            "'af', 'gf' or 'agf'"
+            "'af', 'gf' or 'agf'",
+            code="unsupported",
         )
     output, weights = eager(module, query, key, value, mask, **settings)
     lengths = value[0].float().norm(dim=-1)  # (key–value heads, S)

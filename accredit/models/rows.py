@@ -55,7 +55,9 @@ class RowModel:
             formulas = FORMULAS if "probability" in self.units else ()
             raise InvalidInput(
                 f"payoff is {asked!r}; {self.name} can be asked for {', '.join((*self.units, *formulas))}, or for a function "
-                "of its outputs"
+                "of its outputs",
+                argument="payoff",
+                code="unknown",
             )
         return asked
 
@@ -81,7 +83,9 @@ class RowModel:
         if "probability" not in self.units:
             raise InvalidInput(
                 f"payoff {payoff!r} needs class probabilities, and {self.name} gives {', '.join(self.units)}; if a function "
-                "returns them, say so: as_array_model(function, law='probability')"
+                "returns them, say so: as_array_model(function, law='probability')",
+                argument="payoff",
+                code="unsupported",
             )
         labels = (payoff,) if payoff in OF_THE_MODEL else self._labels
         return self._with(payoff, partial(self._formula, payoff=payoff), labels), payoff
@@ -93,7 +97,9 @@ class RowModel:
         """A payoff of the probabilities: one column per class, or one for the model."""
         chances = self.outputs(rows, "probability")
         if chances.shape[1] < 2:
-            raise InvalidInput(f"payoff {payoff!r} compares classes, and {self.name} has one output")
+            raise InvalidInput(
+                f"payoff {payoff!r} compares classes, and {self.name} has one output", argument="payoff", code="unsupported"
+            )
         targets = (0,) if payoff in OF_THE_MODEL else tuple(range(chances.shape[1]))
         return np.asarray(payoffs_of(chances, targets, payoff, "probability"))
 
@@ -143,7 +149,9 @@ def as_row_model(model: Any) -> RowModel:
     if isinstance(model, RowModel):
         return model
     if isinstance(model, str):
-        raise InvalidInput(f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model")
+        raise InvalidInput(
+            f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
+        )
     if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
         return as_row_model(model.best_estimator_)
     home = type(model).__module__.split(".")[0]
@@ -172,7 +180,7 @@ def add_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:
 
 def _library_of(library: str, reader: Any) -> tuple[str]:
     if not callable(reader):
-        raise InvalidInput(f"it leads to a {type(reader).__name__}; a function of a model is needed")
+        raise InvalidInput(f"it leads to a {type(reader).__name__}; a function of a model is needed", code="type")
     return (library,)
 
 
@@ -187,7 +195,8 @@ def _read_by(added: plugins.Addition, model: Any) -> RowModel:
     if not isinstance(read, RowModel):
         raise InvalidInput(
             f"the reader of the package {added.package} gave a {type(read).__name__} for a {type(model).__name__}; it must "
-            "give an accredit.models.rows.RowModel"
+            "give an accredit.models.rows.RowModel",
+            code="type",
         )
     return read
 
@@ -213,7 +222,9 @@ def _of_estimator(model: Any) -> RowModel:
     if isinstance(classes, list):
         raise InvalidInput(
             f"{name} predicts {len(classes)} targets at once, each with classes of its own; explain one of them: "
-            "lambda rows: model.predict_proba(rows)[0]"
+            "lambda rows: model.predict_proba(rows)[0]",
+            argument="model",
+            code="unsupported",
         )
     if classes is None and not hasattr(model, "predict_proba"):
         score = getattr(model, "decision_function", None) or model.predict
@@ -229,6 +240,8 @@ def _of_estimator(model: Any) -> RowModel:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
             f"lambda rows: model.predict(rows) == {np.asarray(classes).tolist()[0]!r}",
+            argument="model",
+            code="unsupported",
         )
     return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 

@@ -44,7 +44,9 @@ class StringModel:
             )
         if prefix:
             raise InvalidInput(
-                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text", argument="prefix"
+                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text",
+                argument="prefix",
+                code="misplaced",
             )
         spans = np.array(word_spans(text), dtype=np.int64)
         words = np.arange(len(spans))

@@ -37,7 +37,7 @@ def superpixels(picture: npt.NDArray[np.uint8], count: int) -> IntArray:
     small = picture[::step, ::step]
     height, width = small.shape[:2]
     if not 2 <= count <= height * width:
-        raise InvalidInput(f"{count} segments were asked for; {height} × {width} pixels make 2…{height * width}")
+        raise InvalidInput(f"{count} segments were asked for; {height} × {width} pixels make 2…{height * width}", code="range")
     colour = lab(small)
     labels = _connect(_clusters(colour, min(2 * count, height * width)), colour)
     labels = _in_reading_order(_merge(labels, _features(colour, count), count))

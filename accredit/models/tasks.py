@@ -32,7 +32,9 @@ def task_of(model: Any) -> Task:
             encodes = bool(getattr(model.config, "is_encoder_decoder", False))
             return "continue" if task == "translate" and not encodes else task  # Gemma3ForConditionalGeneration
     raise InvalidInput(
-        f"{type(model).__name__} {other_route(names)}; or give a function of strings: explain(text, lambda texts: …)"
+        f"{type(model).__name__} {other_route(names)}; or give a function of strings: explain(text, lambda texts: …)",
+        argument="model",
+        code="unsupported",
     )
 
 

@@ -202,7 +202,8 @@ class TextModel:
             form = " given as word embeddings (gradients and the removals 'pad' and 'zero' need that)"
             raise InvalidInput(
                 f"{self.name} failed on {len(batch)} × {batch.tokens} tokens{form * (batch.ids is None)}: "
-                f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
+                code="failed",
             ) from error
 
     def _logits(self, output: Any, batch: TokenBatch) -> torch.Tensor:
@@ -316,7 +317,11 @@ class TextModel:
         if known is not None:
             return int(known)
         pieces = ", ".join(repr(p) for p in self.tokenizer.convert_ids_to_tokens(ids))
-        raise InvalidInput(f"target {token!r} is {len(ids)} tokens ({pieces}); credit is given for one: name the first")
+        raise InvalidInput(
+            f"target {token!r} is {len(ids)} tokens ({pieces}); credit is given for one: name the first",
+            argument="target",
+            code="shape",
+        )
 
     # Attention
 
@@ -377,7 +382,8 @@ class TextModel:
             hidden = getattr(output, "hidden_states", None) or getattr(output, f"{part}_hidden_states", None)
             if not hidden:
                 raise InvalidInput(
-                    f"{self.name} returns no hidden states, so the tokens that its output is read from are unknown"
+                    f"{self.name} returns no hidden states, so the tokens that its output is read from are unknown",
+                    code="unsupported",
                 )
             logits = self._logits(output, batch)
             spread = torch.linspace(1.0, 2.0, logits.shape[1], dtype=logits.dtype, device=logits.device)
@@ -386,7 +392,8 @@ class TextModel:
         if not read.any():
             raise InvalidInput(
                 f"the output of {self.name} does not depend on the hidden states it returns, so the tokens that it is read "
-                "from are unknown"
+                "from are unknown",
+                code="unsupported",
             )
         return read
 
@@ -410,6 +417,8 @@ def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -
     if tokenizer is None:
         raise InvalidInput(
             f"{type(model).__name__} came without a tokenizer; write as_text_model(model, tokenizer), or give a function of "
-            "strings: explain(text, lambda texts: …)"
+            "strings: explain(text, lambda texts: …)",
+            argument="tokenizer",
+            code="missing",
         )
     return TextModel(model, tokenizer, head=head)

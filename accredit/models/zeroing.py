@@ -50,7 +50,9 @@ def context_mixing(model: Any, forward: Callable[[], torch.Tensor]) -> dict[str,
     blocks = blocks_of(model)
     above = decoder_blocks_of(model) if encodes else []
     if not blocks or (encodes and not above):
-        raise InvalidInput(f"the blocks of {type(model).__name__} cannot be told; use integrated-gradients or a game")
+        raise InvalidInput(
+            f"the blocks of {type(model).__name__} cannot be told; use integrated-gradients or a game", code="unsupported"
+        )
     with still(model), torch.no_grad():
         said = forward()
         with _zeroing_kernel(model):
@@ -99,7 +101,9 @@ def _calls(
             stack.callback(block.register_forward_pre_hook(keep, with_kwargs=True).remove)
         outputs = forward()
     if len(found) != len(blocks):
-        raise InvalidInput("some blocks of this model take no part in its pass, so value zeroing cannot follow it")
+        raise InvalidInput(
+            "some blocks of this model take no part in its pass, so value zeroing cannot follow it", code="unsupported"
+        )
     return found, outputs
 
 
@@ -113,7 +117,8 @@ def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
         if not counts or counts[0] != hidden.shape[1] or len(counts) > 2:
             raise InvalidInput(
                 f"{type(block).__name__} reads its values in a way of its own, so they cannot be zeroed; use "
-                "integrated-gradients or a game such as shapley"
+                "integrated-gradients or a game such as shapley",
+                code="unsupported",
             )
         distance = np.concatenate([_move(block, hidden, plain, counts, k, args, kwargs) for k in range(len(counts))], 1)
     sums = distance.sum(axis=1, keepdims=True)

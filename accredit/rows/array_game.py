@@ -136,7 +136,9 @@ def tabular_game(
     given = align(row, compared, "row")
     if len(given) != 1:
         raise InvalidInput(
-            f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)", argument="row"
+            f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)",
+            argument="row",
+            code="shape",
         )
     both, widened = join(given, compared)
     both, remembered = with_categories(both, model)

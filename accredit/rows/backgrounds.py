@@ -57,7 +57,9 @@ def compare_with(
         for name, value in (("background", background), ("weights", weights), ("most_background", most)):
             if value is not None:
                 raise InvalidInput(
-                    f"dependence='cover' uses no background; leave {name} out, or write dependence='interventional'"
+                    f"dependence='cover' uses no background; leave {name} out, or write dependence='interventional'",
+                    argument="dependence",
+                    code="conflict",
                 )
         return Compared()
     if background is not None:
@@ -74,6 +76,7 @@ def compare_with(
             f"{'weights' if weights is not None else 'most_background'} is about background rows, and there are none; write "
             "background=training_rows",
             argument="weights" if weights is not None else "most_background",
+            code="conflict",
         )
     if are_trees():
         return Compared(notes=("No background was given: the trees' own cover ratios stand in for it.",))
@@ -92,6 +95,7 @@ def _check_thinning(most: int | None, by: str | None) -> None:
         raise InvalidInput(
             f"background_by is {by!r}, but not how many rows; write most_background=100 beside it",
             argument="background_by",
+            code="conflict",
         )
     optional_whole(most, "most_background", example=100)
 
@@ -124,7 +128,9 @@ def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by
         few = np.sort(np.random.default_rng(seed).choice(len(given), int(most), replace=False))
         kept = weights[few]
         if not kept.any():
-            raise InvalidInput(f"all {most} rows drawn have weight 0; raise most_background, or give another seed")
+            raise InvalidInput(
+                f"all {most} rows drawn have weight 0; raise most_background, or give another seed", code="undefined"
+            )
     else:
         few, kept = medoids(given, weights, int(most), seed)
         counted = "rows that each medoid stands for"

@@ -117,7 +117,11 @@ def _close(asked: Asked) -> Answer | None:
     except NoClosedForm as why:
         if asked.dependence == "cover":
             said = str(why).rstrip("; ,")
-            raise InvalidInput(f"dependence='cover' cannot be had here: {said}, or give background=… instead") from None
+            raise InvalidInput(
+                f"dependence='cover' cannot be had here: {said}, or give background=… instead",
+                argument="dependence",
+                code="unsupported",
+            ) from None
         return None
 
 

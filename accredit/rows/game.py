@@ -226,7 +226,7 @@ def check_reads(model: RowModel, unit: str, background: Any) -> None:
     try:
         model.outputs(background, unit)
     except InvalidInput as error:
-        raise InvalidInput(f"the model cannot read the background: {error}") from None
+        raise InvalidInput(f"the model cannot read the background: {error}", code="failed") from None
 
 
 def outputs_of_rows(model: RowModel, unit: str, table: Any, rows: Rows, background: Any = None) -> FloatArray:
@@ -241,13 +241,15 @@ def outputs_of_rows(model: RowModel, unit: str, table: Any, rows: Rows, backgrou
         culprit = None if both is None else _culprit(model, unit, both, len(background), len(rows))
         if culprit is None:
             raise InvalidInput(
-                f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on"
+                f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on",
+                code="failed",
             ) from None
         row, column = culprit
         value = rows.cells()[column][row]
         raise InvalidInput(
             f"the model reads the background, but not column {rows.columns[column]!r} of row {rows.names[row]!r}, which is "
-            f"{'missing' if value is None else repr(value)}: {error}"
+            f"{'missing' if value is None else repr(value)}: {error}",
+            code="failed",
         ) from None
 
 
@@ -278,7 +280,9 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
     """Columns as players, or named groups of them; columns in no group play for themselves."""
     if players is not None and not isinstance(players, Mapping):
         raise InvalidInput(
-            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}", argument="players"
+            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}",
+            argument="players",
+            code="type",
         )
     places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
     owner: dict[int, str] = {}
@@ -286,10 +290,16 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
         for place in members:
             if place in owner:
                 who = f"to {owner[place]!r} and {name!r}" if owner[place] != name else f"to {name!r} twice"
-                raise InvalidInput(f"players gives the column {columns[place]!r} {who}; give it once")
+                raise InvalidInput(
+                    f"players gives the column {columns[place]!r} {who}; give it once", argument="players", code="duplicate"
+                )
             owner[place] = name
         if name in columns and columns.index(name) not in members:
-            raise InvalidInput(f"players calls a group {name!r}, which is a column outside of it; give the group another name")
+            raise InvalidInput(
+                f"players calls a group {name!r}, which is a column outside of it; give the group another name",
+                argument="players",
+                code="duplicate",
+            )
     return partition_of(places, len(columns), np.ones(len(columns), dtype=bool), columns)
 
 
@@ -314,7 +324,7 @@ def numeric(both: Any, why: str = "conditional answers need numbers: write depen
         if kind not in "biuf" or missing:
             name = f"x{i}" if frame is None else frame.columns[i]
             seen = "has missing values" if missing else f"is {column.dtype}"
-            raise InvalidInput(f"column {str(name)!r} {seen}; {why}")
+            raise InvalidInput(f"column {str(name)!r} {seen}; {why}", code="type")
     return np.asarray(both, dtype=np.float64) if frame is None else frame.to_numpy(dtype=np.float64)
 
 

@@ -203,7 +203,8 @@ class Durable:
             f"{len(bad)} of {len(coalitions)} coalitions have no payoff after {1 + self._retries} attempts; the "
             f"first, {who}, says: {self.quarantined[names[first]]}. They are marked in {self._journal.path}, "
             "all other payoffs are stored. Fix the cause and run again, or say what such a coalition earns: "
-            "durable(..., failed=0.0)"
+            "durable(..., failed=0.0)",
+            code="failed",
         )
 
     def close(self) -> None:

@@ -229,7 +229,8 @@ def fresh_processes(
     if not processes_can_run():
         raise ExecutorError(
             "worker processes cannot run here: their locks need a /dev/shm that can be written. Stay in this process: "
-            "executor='serial', or workers=1"
+            "executor='serial', or workers=1",
+            code="unavailable",
         )
     return ProcessPoolExecutor(workers, get_context("spawn"), _begin, (initializer, initargs))
 
@@ -270,7 +271,9 @@ def _check_can_travel(game: Any) -> None:
     except Exception as error:
         raise InvalidInput(
             f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
-            "imported, or use executor='threads' or 'serial'"
+            "imported, or use executor='threads' or 'serial'",
+            argument="game",
+            code="unsupported",
         ) from None
 
 
@@ -341,7 +344,8 @@ class Dask:
             except (OSError, TimeoutError, ValueError) as error:
                 raise ExecutorError(
                     f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
-                    "or write executor='dask' for a local cluster"
+                    "or write executor='dask' for a local cluster",
+                    code="unavailable",
                 ) from None
             opened.callback(self.client.close)
             self.rebuild()
@@ -371,12 +375,14 @@ class Dask:
             self._enlist()
         except (OSError, TimeoutError) as error:  # a closed connection is an OSError
             raise ExecutorError(
-                f"the Dask cluster has no workers, or lost them: {' '.join(str(error).split())}; run again to resume"
+                f"the Dask cluster has no workers, or lost them: {' '.join(str(error).split())}; run again to resume",
+                code="unavailable",
             ) from None
         except Exception as error:  # what a worker raises while it reads the game arrives as a plain exception
             raise ExecutorError(
                 f"the Dask workers cannot read the game: {' '.join(str(error).split())[:300]}. Every worker needs the same "
-                "packages and modules, in the same versions"
+                "packages and modules, in the same versions",
+                code="unavailable",
             ) from None
 
     def close(self) -> None:
@@ -404,7 +410,8 @@ class Given:
     def rebuild(self) -> None:
         raise ExecutorError(
             f"the workers of {type(self._executor).__name__} died, and only its owner can start them again; "
-            "pass a new executor: what was evaluated is kept"
+            "pass a new executor: what was evaluated is kept",
+            code="failed",
         )
 
     def close(self) -> None:
@@ -425,7 +432,9 @@ def crew_of(executor: str | Executor | Crew | None, limit: float | None = None) 
     if limit is not None and crew.limit != limit:
         raise InvalidInput(
             f"limit {limit:g} s needs workers that can be ended, and {type(crew).__name__.lower()} runs where nothing can; "
-            "use executor='processes:2' or 'dask'"
+            "use executor='processes:2' or 'dask'",
+            argument="limit",
+            code="conflict",
         )
     return crew
 
@@ -450,7 +459,11 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     if kind == "dask" and detail and not detail.isdigit():
         return Dask(detail, None, limit)
     if detail and not detail.isdigit():
-        raise InvalidInput(f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'")
+        raise InvalidInput(
+            f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'",
+            argument="executor",
+            code="type",
+        )
     workers = int(detail) if detail else None
     match kind:
         case "serial":

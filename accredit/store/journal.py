@@ -106,7 +106,8 @@ class Journal:
                 differing = ", ".join(name.differs_from(json.loads(known[-1][2])))
                 raise JournalError(
                     f"journal {self.path} belongs to another game, which differs in {differing}. Name another file "
-                    "(--store OTHER.db); in Python, Journal(path, several=True) holds several games"
+                    "(--store OTHER.db); in Python, Journal(path, several=True) holds several games",
+                    code="conflict",
                 )
             return self._entered(name.digest, json.dumps(dict(name.parts)), json.dumps(list(players)), time.time())
 
@@ -125,7 +126,7 @@ class Journal:
             with self._file.guarded("read"):
                 found = self._file.sql.execute("SELECT digest FROM games WHERE id = ?", (game,)).fetchone()
             if found is None:
-                raise JournalError(f"journal {self.path} holds no game number {game}")
+                raise JournalError(f"journal {self.path} holds no game number {game}", code="unknown")
             self._digests[game] = found[0]
         return self._digests[game]
 
@@ -425,7 +426,9 @@ def _are_words(given: Any) -> bool:
 
 
 def _damaged(run: int, why: str) -> JournalError:
-    return JournalError(f"run {run} of the journal is damaged: {why}; save what is whole with --salvage NEW.db")
+    return JournalError(
+        f"run {run} of the journal is damaged: {why}; save what is whole with --salvage NEW.db", code="unreadable"
+    )
 
 
 @contextmanager
@@ -433,7 +436,7 @@ def existing(path: str | Path, *, verified: bool = True) -> Iterator[Journal]:
     """Open a journal that must already be there. Where it cannot be written, as SQLite needs to, a copy of it is read."""
     place = Path(path)
     if not place.exists():
-        raise InvalidInput(f"no journal at {path}; a run writes one with --store {path}")
+        raise InvalidInput(f"no journal at {path}; a run writes one with --store {path}", argument="path", code="missing")
     check_is_file(place)
     if all(os.access(needed, os.W_OK) for needed in (place, place.parent)):
         with Journal(place, several=True, verified=verified) as journal:

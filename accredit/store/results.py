@@ -33,7 +33,9 @@ def save(path: str | Path, result: Attribution | Selection, arrays: Mapping[str,
     """
     place = as_path(path)
     if place.suffix != ".json":
-        raise InvalidInput(f"path {place} must end in .json; arrays go beside it into .safetensors")
+        raise InvalidInput(
+            f"path {place} must end in .json; arrays go beside it into .safetensors", argument="path", code="format"
+        )
     check_writable(place)
     if arrays:
         put(place.with_suffix(".safetensors"), _pack(arrays))
@@ -53,7 +55,7 @@ def load(path: str | Path) -> Attribution | Selection:
         text = read_text(path)
         return Selection.from_json(text) if '"kind": "selection"' in text[:40] else Attribution.from_json(text)
     except InvalidInput as error:
-        raise InvalidInput(f"{path} is not a saved result: {error}") from None
+        raise InvalidInput(f"{path} is not a saved result: {error}", argument="path", code="unreadable") from None
 
 
 def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
@@ -71,7 +73,7 @@ def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     try:
         return dict(_tensors().load(read_bytes(place, ARRAYS)))
     except Exception as error:  # the library raises its own kinds
-        raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
+        raise InvalidInput(f"{place} is not a safetensors file: {error}", code="unreadable") from None
 
 
 def _pack(arrays: Mapping[str, Any]) -> bytes:
@@ -79,7 +81,9 @@ def _pack(arrays: Mapping[str, Any]) -> bytes:
     found = {check_text(name, "arrays"): as_array(given, f"arrays[{name!r}]") for name, given in arrays.items()}
     for name, array in found.items():
         if array.dtype.kind not in "biuf":
-            raise InvalidInput(f"arrays[{name!r}] holds {array.dtype}; only numbers and truths can be saved")
+            raise InvalidInput(
+                f"arrays[{name!r}] holds {array.dtype}; only numbers and truths can be saved", argument="arrays", code="type"
+            )
     packed: bytes = _tensors().save({name: np.ascontiguousarray(array) for name, array in found.items()})
     return packed
 

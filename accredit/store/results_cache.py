@@ -35,7 +35,9 @@ class Finished:
             use_wal(self._file)
             self._file.execute(SCHEMA)
         except sqlite3.Error as error:
-            raise InvalidInput(f"{path} cannot hold finished parts: {error}; give another file with --store") from None
+            raise InvalidInput(
+                f"{path} cannot hold finished parts: {error}; give another file with --store", code="unwritable"
+            ) from None
 
     def __enter__(self) -> Finished:
         return self

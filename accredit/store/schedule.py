@@ -100,7 +100,7 @@ class Schedule:
         """Start a new crew, unless crew after crew was lost without a single payoff in between."""
         self._rebuilt += 1
         if self._rebuilt > MOST_REBUILDS:
-            raise ExecutorError(f"{self._rebuilt} crews in a row were lost: {error}; run again to resume")
+            raise ExecutorError(f"{self._rebuilt} crews in a row were lost: {error}; run again to resume", code="failed")
         self.crew.rebuild()
 
     def _fill(self, waiting: deque[int], under_way: dict[Future[Evaluated], list[int]]) -> Exception | None:
@@ -180,7 +180,8 @@ class Schedule:
                 if not self._succeeded and self._set_aside >= DEAD_ON_ARRIVAL:
                     raise ExecutorError(
                         f"workers die on every coalition: {error}. In a script, start the run under "
-                        "`if __name__ == '__main__':`; or try executor='serial' to see the cause"
+                        "`if __name__ == '__main__':`; or try executor='serial' to see the cause",
+                        code="failed",
                     )
                 problem = f"its worker died {self._tries[row]} times: {type(error).__name__}: {error}"[:500]
                 yield FinishedBatch([row], np.array([np.nan]), None, 0.0, {0: problem})

@@ -16,6 +16,8 @@ Submit = Callable[..., Any]  # (function, *arguments) -> future
 class WorkerLost(AccreditError):
     """A process that ran rows is gone; the rows it had finished are not."""
 
+    usual = "failed"
+
 
 @contextmanager
 def workers(executor: str) -> Iterator[Submit | None]:
@@ -74,7 +76,9 @@ def _dask(address: str) -> Iterator[Submit]:
         else:
             client = Client(n_workers=int(address), **local) if address else Client(**local)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"executor 'dask:{address}': no scheduler answers there: {error}") from None
+        raise InvalidInput(
+            f"executor 'dask:{address}': no scheduler answers there: {error}", argument="executor", code="unavailable"
+        ) from None
     try:
         yield client.get_executor(pure=False).submit
     except KilledWorker:

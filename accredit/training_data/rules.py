@@ -88,14 +88,18 @@ def nearest_rows(
     if within is not None and not 0 < within < 1:
         raise InvalidInput(
             f"--half-width is {within:g}, and with --method knn-shapley values are shares between −1 and 1; "
-            "write for example --half-width 0.001"
+            "write for example --half-width 0.001",
+            argument="half_width",
+            code="range",
         )
     if data.classes is not None:
         return knn_shapley(data, NEIGHBOURS, within=within, executor=executor, watch=watch)
     if within is not None:
         raise InvalidInput(
             "--half-width does not go with --method knn-shapley where the target is a number: squared errors have no bound; "
-            "leave it out"
+            "leave it out",
+            argument="half_width",
+            code="conflict",
         )
     return knn_regression_shapley(data, NEIGHBOURS, executor=executor, watch=watch)
 

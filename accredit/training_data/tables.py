@@ -101,7 +101,11 @@ def table(
     by_column = None if players == "row" else players
     check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
     if groups is not None and by_column is not None:
-        raise InvalidInput(f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one")
+        raise InvalidInput(
+            f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one",
+            argument="groups",
+            code="conflict",
+        )
     by_columns = text is None and not seen_as
     needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
     needed += [text] if text is not None else []
@@ -167,10 +171,13 @@ def check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) 
         if column is not None and column not in frame.columns:
             raise InvalidInput(
                 f"{option} {column!r} is not a column of {file}; its columns are {', '.join(map(str, frame.columns))}"
-                f"{did_you_mean(column, [*map(str, frame.columns)])}"
+                f"{did_you_mean(column, [*map(str, frame.columns)])}",
+                code="unknown",
             )
     if options["--text"] is not None and options["--text"] == options.get("--target"):
-        raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")
+        raise InvalidInput(
+            f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself", code="duplicate"
+        )
 
 
 def parts(
@@ -186,12 +193,13 @@ def parts(
             raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}", code="missing") from None
         return frame, held, str(test)
     if not 0 < share < 1:
-        raise InvalidInput(f"--test {test} must be a file, or a fraction between 0 and 1")
+        raise InvalidInput(f"--test {test} must be a file, or a fraction between 0 and 1", argument="test", code="unreadable")
     order = np.random.default_rng(seed).permutation(len(frame))
     count = max(1, round(share * len(frame)))
     if count >= len(frame):
         raise InvalidInput(
-            f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows"
+            f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows",
+            code="range",
         )
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None
 
@@ -205,7 +213,7 @@ def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str
         raise InvalidInput(f"{option} {column!r} is missing in {rows(count, 'training ')}; fill or drop them", code="missing")
     groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
     if len(groups) < 2:
-        raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
+        raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed", code="undefined")
     return groups
 
 
@@ -246,13 +254,15 @@ def _number_column(column: Any) -> FloatArray:
     if column.dtype.kind not in "iufb":
         raise InvalidInput(
             f"column {column.name!r} holds numbers in the training rows and words in the test rows, for example "
-            f"{next(v for v in column if not is_number(v))!r}"
+            f"{next(v for v in column if not is_number(v))!r}",
+            code="type",
         )
     numbers = column.to_numpy(dtype=np.float64)
     bad = ~(np.abs(numbers) < LARGEST)
     if bad.any():
         raise InvalidInput(
-            f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them"
+            f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them",
+            code="not-finite",
         )
     return np.asarray(numbers[:, None])
 
@@ -264,7 +274,8 @@ def _check_not_numbers(train: Any, held: Any, column: str) -> None:
     if 0 < len(words) <= len(cells) // 10:
         raise InvalidInput(
             f"column {column!r} holds numbers and, in {len(words)} of {len(cells)} rows, words, for example {words[0]!r:.40}; "
-            "write numbers in all of them, or words in all of them"
+            "write numbers in all of them, or words in all of them",
+            code="type",
         )
 
 

@@ -185,7 +185,8 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
     if numbers and model == "logistic" and method != "knn-shapley":
         raise InvalidInput(
             "the target is a number, not a class, and --model logistic is for classes; "
-            f"write --method {method} --model ridge, or --task class if it is one"
+            f"write --method {method} --model ridge, or --task class if it is one",
+            code="conflict",
         )
     if method == "influence" and model != ("ridge" if numbers else "logistic"):
         raise InvalidInput(
@@ -195,7 +196,9 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
     if chosen.method.kind != "game":
         return
     if table.nested is not None and "groups" not in chosen.method.takes:
-        raise InvalidInput(f"--groups does not go with --method {method}; only owen divides inside groups")
+        raise InvalidInput(
+            f"--groups does not go with --method {method}; only owen divides inside groups", argument="groups", code="misplaced"
+        )
     chosen.solver(budget, 0, table.nested)  # refuses parameters that no game could use
     if method == "leave-one-out" and players + 2 > budget:
         raise TooManyPlayers(
@@ -209,9 +212,15 @@ def _check_half_width(chosen: Chosen, table: Table) -> None:
     """Only errors that more trainings narrow, or that a bound is known for, can be asked to be small."""
     if chosen.name == "knn-shapley":
         if table.groups is not None:
-            raise InvalidInput("--half-width is for single rows with knn-shapley, and --players names groups; leave it out")
+            raise InvalidInput(
+                "--half-width is for single rows with knn-shapley, and --players names groups; leave it out",
+                argument="half_width",
+                code="conflict",
+            )
     elif chosen.name == "leave-one-out" or chosen.method.kind != "game":
         raise InvalidInput(
             f"--half-width does not go with --method {chosen.name}, whose errors no number of trainings narrows; leave it out, "
-            "or write --method shapley or banzhaf"
+            "or write --method shapley or banzhaf",
+            argument="half_width",
+            code="misplaced",
         )

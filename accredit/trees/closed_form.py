@@ -251,7 +251,11 @@ class _Weighted:
 
     def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
         if background is None:
-            raise InvalidInput("a linear model needs a background to compare with; pass background=rows of the training data")
+            raise InvalidInput(
+                "a linear model needs a background to compare with; pass background=rows of the training data",
+                argument="background",
+                code="missing",
+            )
         return LinearShares(self._linear, background, asked)
 
 
@@ -327,7 +331,9 @@ def _stack(rows: Any, background: Any) -> Any:
 def _check_widths(rows: Any, background: Any) -> None:
     if background is not None and background.shape[1] != rows.shape[1]:
         raise InvalidInput(
-            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match", argument="rows"
+            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match",
+            argument="rows",
+            code="shape",
         )
 
 

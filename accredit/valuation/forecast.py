@@ -90,7 +90,8 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
         why = found.precision.because if found.precision else "it has no intervals"
         raise InvalidInput(
             f"no half-width of {found.method} can be foretold: {why}; leave "
-            "--half-width out, or write --method shapley or banzhaf"
+            "--half-width out, or write --method shapley or banzhaf",
+            code="unsupported",
         )
     return Forecast(len(found), found.payoffs, float(np.median(np.diff(found.interval, axis=1))) / 2, found.total)
 

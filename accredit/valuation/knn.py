@@ -234,5 +234,7 @@ def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes:
 
 def _check_k(data: Split, k: int) -> int:
     if data.classes is None:
-        raise InvalidInput("this split holds numbers, not classes; use KNNRegression and knn_regression_shapley")
+        raise InvalidInput(
+            "this split holds numbers, not classes; use KNNRegression and knn_regression_shapley", argument="data", code="type"
+        )
     return whole_number(k, "k", example=5)

@@ -150,5 +150,5 @@ def _order(data: Split, test: int) -> IntArray:
 
 def check(data: Split, k: int) -> int:
     if data.classes is not None:
-        raise InvalidInput("this split holds classes; use KNNUtility and knn_shapley")
+        raise InvalidInput("this split holds classes; use KNNUtility and knn_shapley", argument="data", code="type")
     return whole_number(k, "k", example=5)

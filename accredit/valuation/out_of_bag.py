@@ -52,6 +52,7 @@ def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
             f"trees is {trees}, and {data.names[int(votes.argmin())]!r} was out of the bag of {int(votes.min())} of them; "
             f"write trees={4 * trees}",
             argument="trees",
+            code="range",
         )
     return _scores(data, votes, sums / votes, squares / votes, trees, seed)
 

@@ -34,7 +34,9 @@ class RowChoices(Choosing):
 
     def __init__(self, data: Split, estimator: Any, groups: Mapping[str, Iterable[str]] | None = None, **how: Any) -> None:
         if data.classes is None:
-            raise InvalidInput("rows with numbers for labels have no other label; RowChoices is for classes")
+            raise InvalidInput(
+                "rows with numbers for labels have no other label; RowChoices is for classes", argument="data", code="type"
+            )
         listed = (
             {name: [name] for name in data.names}
             if groups is None

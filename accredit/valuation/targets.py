@@ -42,6 +42,7 @@ def numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]
         raise InvalidInput(
             f"target {target!r} is {found[0][0]:g} in all {rows(len(train), 'training ')}; there is nothing to learn",
             argument="target",
+            code="undefined",
         )
     return found
 
@@ -52,12 +53,15 @@ def _numbers(column: Any) -> FloatArray:
         raise InvalidInput(
             f"target {column.name!r} holds {shown(words[0])}; a number to predict is needed, for example 1234.5",
             argument="target",
+            code="type",
         )
     found = column.to_numpy(dtype=np.float64)
     bad = column.index[~(np.abs(found) < LARGEST)]
     if len(bad):
         raise InvalidInput(
-            f"target {column.name!r} is {column[bad[0]]} in {named(bad)}; fill, scale or drop them", argument="target"
+            f"target {column.name!r} is {column[bad[0]]} in {named(bad)}; fill, scale or drop them",
+            argument="target",
+            code="not-finite",
         )
     return np.asarray(found)
 
@@ -71,6 +75,7 @@ def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[l
             f"target {target!r} is {y[0]!r} in {rows(len(y), 'training ', 'all ')}; two classes are needed: give rows of "
             "another one, or name another column",
             argument="target",
+            code="undefined",
         )
     total = len(y) + len(test_y)
     different = len(known | set(test_y))
@@ -79,6 +84,7 @@ def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[l
             f"target {target!r} holds {different} different labels in {total} rows, for example {shown(y[0])}; classes "
             "repeat. If it is a number, write it as 1234.5, and task='number'",
             argument="target",
+            code="type",
         )
     _check_blanks(known | set(test_y), target)
     _check_taught(held, y, test_y, target, within)
@@ -94,11 +100,13 @@ def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, withi
                 f"target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that "
                 "class or vouch for its label; drop or merge it, or write task='number' if the target is one",
                 argument="target",
+                code="undefined",
             )
         raise InvalidInput(
             f"target {target!r} is {unknown!r} in {rows(len(places), 'test ')} and in no training row; choose other test "
             "rows with split_seed=… or test=…, drop that class, or write task='number' if the target is one",
             argument="target",
+            code="undefined",
         )
 
 
@@ -113,6 +121,7 @@ def _check_blanks(labels: set[str], target: str) -> None:
             f"target {target!r} is {alike[0]!r} in some rows and {alike[1]!r} in others, which differ in blanks only; write "
             "both the same way",
             argument="target",
+            code="duplicate",
         )
 
 

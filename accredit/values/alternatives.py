@@ -39,7 +39,9 @@ def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level:
     if other is not None:
         raise InvalidInput(
             f"players {game.players[0]!r} and {other!r} have different alternatives; Bolger's value needs the same. If choices "
-            "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels"
+            "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels",
+            argument="players",
+            code="conflict",
         )
     check(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = int(np.prod(shape_of(game), dtype=object))

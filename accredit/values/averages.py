@@ -103,7 +103,8 @@ def normalised_banzhaf(game: Game, *, budget: int | None = None, seed: int = 0) 
     total, added = float(plain.total or 0.0), float(plain.credit.sum())
     if abs(added) <= len(plain) * plain.rounding:
         raise InvalidInput(
-            f"the Banzhaf values add up to {added:.3g} and cannot be scaled to {total:.6g}; use banzhaf(game) or shapley(game)"
+            f"the Banzhaf values add up to {added:.3g} and cannot be scaled to {total:.6g}; use banzhaf(game) or shapley(game)",
+            code="undefined",
         )
     scaled = {
         "efficiency": (Holds.EXACTLY, "scaled to add up to v(N) − v(∅)"),

@@ -76,7 +76,9 @@ class CubeGame:
         if both.any():
             cube = int(np.argmax(both))
             torn = write_coalition(self._players, inside[cube] & outside[cube])
-            raise InvalidInput(f"cube {cube} wants {torn} both present and absent, so it never pays; leave it out")
+            raise InvalidInput(
+                f"cube {cube} wants {torn} both present and absent, so it never pays; leave it out", code="conflict"
+            )
         self._cubes = Cubes(base, amounts, inside, outside)
 
     @classmethod

@@ -96,9 +96,14 @@ class Confidence:
                 raise InvalidInput(
                     f"payoff_range must be finite with low < high, got {self.payoff_range!r}; write (0, 1)",
                     argument="payoff_range",
+                    code="range",
                 )
         elif self.certify:
-            raise InvalidInput("certify=True needs the payoff_range that bounds every payoff; write payoff_range=(0, 1)")
+            raise InvalidInput(
+                "certify=True needs the payoff_range that bounds every payoff; write payoff_range=(0, 1)",
+                argument="payoff_range",
+                code="missing",
+            )
 
     def error(self, players: int) -> float:
         """The chance that one player's interval may miss."""

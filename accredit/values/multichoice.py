@@ -72,7 +72,8 @@ def multichoice(
     if found.sample is None:
         raise InvalidInput(
             f"rule 'weights' is exact only and needs {cells:,} joint choices, more than the budget; write "
-            f"multichoice(game, 'weights', weights=…, budget={cells})"
+            f"multichoice(game, 'weights', weights=…, budget={cells})",
+            code="too-many",
         )
     return found.sample(game, found, defaults.BUDGET if budget is None else budget, seed, level)
 
@@ -229,7 +230,9 @@ def _rule(name: str, weights: Sequence[float] | None, highest: int) -> Rule:
     if (weights is not None) != (name == "weights"):
         raise InvalidInput(
             f"rule {name!r} {'needs' if name == 'weights' else 'takes no'} weights; write "
-            f"{f'weights={list(range(1, highest + 1))}, one per level' if name == 'weights' else 'rule=' + repr('weights')}"
+            f"{f'weights={list(range(1, highest + 1))}, one per level' if name == 'weights' else 'rule=' + repr('weights')}",
+            argument="weights",
+            code="conflict",
         )
     if name == "weights":
         w = _check_weights(weights, highest)

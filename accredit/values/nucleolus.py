@@ -100,7 +100,8 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
     if imputations and v[-1] < -TIGHT:
         raise InvalidInput(
             f"the players earn {alone.sum():.6g} alone and {total:.6g} together, so no division gives everybody v({{i}}); "
-            "write nucleolus(game, imputations=False) for the prenucleolus"
+            "write nucleolus(game, imputations=False) for the prenucleolus",
+            code="undefined",
         )
     x, programs = _by_programs(v, rows, imputations)
     balance, levels = kohlberg(v, x, imputations)

@@ -69,7 +69,11 @@ def tree_of(game: Game, groups: Tree) -> Node:
             return _together(parts_of(tree, path, depth))
         i = player_index(game.players, tree)
         if i in seen:
-            raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap", argument="groups")
+            raise InvalidInput(
+                f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap",
+                argument="groups",
+                code="duplicate",
+            )
         seen[i] = path
         return Node(np.arange(n) == i)
 
@@ -79,7 +83,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
         elif isinstance(tree, Sequence):
             parts = [build(part, f"{path}[{i}]", depth + 1) for i, part in enumerate(tree)]
         else:
-            raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups")
+            raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups", code="type")
         if not parts:
             raise InvalidInput(f"{path} is empty; name at least one player", code="empty")
         return parts

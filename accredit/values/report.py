@@ -73,7 +73,9 @@ def report(
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
         raise InvalidInput(
-            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups", argument="groups"
+            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups",
+            argument="groups",
+            code="conflict",
         )
     spend = budget or max(defaults.BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)

@@ -95,7 +95,9 @@ class Ledger:
         low, high = float(earned.min()), float(earned.max())
         if self._declared is not None and not (self._declared[0] <= low and high <= self._declared[1]):
             worst = low if low < self._declared[0] else high
-            raise BadPayoff(f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one")
+            raise BadPayoff(
+                f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one", code="range"
+            )
         self.low, self.high = min(self.low, low - self.nobody), max(self.high, high - self.nobody)
         if self.payoffs > 2 and self.spread > MOST_SPREAD:
             check_spread(self.spread)
@@ -125,7 +127,8 @@ def check_spread(spread: float) -> None:
         factor = f"{'multiply' if spread < 1 else 'divide'} them by a power of ten, and the credit back"
         raise BadPayoff(
             f"payoffs differ by {spread:.3g} at most; an estimate and its error need differences between {LEAST_SPREAD:g} and "
-            f"{MOST_SPREAD:g}: {factor}, or ask for exact values with shapley(game)"
+            f"{MOST_SPREAD:g}: {factor}, or ask for exact values with shapley(game)",
+            code="range",
         )
 
 

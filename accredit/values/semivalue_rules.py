@@ -88,7 +88,9 @@ def weigh(weights: Any, players: int) -> Semivalue:
 
     def restricted(k: int) -> FloatArray:
         if k > players:
-            raise InvalidInput(f"weights are for {players} players; a game of {k} needs {k} of them", argument="weights")
+            raise InvalidInput(
+                f"weights are for {players} players; a game of {k} needs {k} of them", argument="weights", code="shape"
+            )
         few = p
         while len(few) > k:
             few = few[:-1] + few[1:]

@@ -97,7 +97,11 @@ def check_weights(weights: FloatArray, n: int) -> FloatArray:
     with np.errstate(divide="ignore"):
         mass = float(np.exp(np.log(p) + log_binomial(n - 1)).sum())
     if not abs(mass - 1) <= 1e-9:
-        raise InvalidInput(f"weights give Σ C(n−1,k)·p(k) = {mass:.6g}; divide them by that number so that it is 1")
+        raise InvalidInput(
+            f"weights give Σ C(n−1,k)·p(k) = {mass:.6g}; divide them by that number so that it is 1",
+            argument="weights",
+            code="range",
+        )
     return p
 
 

@@ -62,7 +62,11 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
     ax = _axes(ax)
     ran = list(explanation)
     if not ran:
-        raise InvalidInput("explanation has no method that ran, so there is nothing to draw; see its .refused")
+        raise InvalidInput(
+            "explanation has no method that ran, so there is nothing to draw; see its .refused",
+            argument="explanation",
+            code="empty",
+        )
     image = np.empty((len(ran), len(explanation.players), 3))
     for row, (method, result) in enumerate(ran):
         largest = float(np.abs(result.credit).max())
@@ -87,7 +91,11 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
     Colours are symmetrical about 0, up to the largest credit; borders of patches or segments are white. `bar` adds the scale.
     """
     if explanation.picture is None:
-        raise InvalidInput("explanation is about a text; overlay draws pictures, and strip(explanation) draws texts")
+        raise InvalidInput(
+            "explanation is about a text; overlay draws pictures, and strip(explanation) draws texts",
+            argument="explanation",
+            code="misplaced",
+        )
     result = explanation.by_method(method)
     ax = _axes(ax)
     from matplotlib.cm import ScalarMappable

@@ -238,7 +238,11 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     """Players on a circle, the strongest pairs as lines: blue together worth more, orange worth less."""
     ax = _axes(ax)
     if 2 not in interactions.sizes:
-        raise InvalidInput("interactions holds no pairs, so there is no network to draw; ask for order 2")
+        raise InvalidInput(
+            "interactions holds no pairs, so there is no network to draw; ask for order 2",
+            argument="interactions",
+            code="missing",
+        )
     pairs = interactions.of_size(2).strongest(top)
     names = list(dict.fromkeys(name for who, _ in pairs for name in who))
     angle = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))

@@ -29,7 +29,9 @@ def model_for_answers(by_kind: dict[str, Any], builtin: bool) -> Any:
     if "answer" not in by_kind:
         text = by_kind.get("text")
         if not builtin and getattr(text, "task", "") not in WRITES:
-            raise InvalidInput("no model that writes was named at the start; run accredit serve --model FOLDER with one")
+            raise InvalidInput(
+                "no model that writes was named at the start; run accredit serve --model FOLDER with one", code="missing"
+            )
         by_kind["answer"] = answering_model(None if builtin else text)
     return by_kind["answer"]
 
@@ -48,7 +50,7 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
         elif isinstance(event, Explained):
             made = event.explanation
             if not made.attributions:
-                raise InvalidInput(next(iter(made.refused.values())))
+                raise InvalidInput(next(iter(made.refused.values())), code="unsupported")
             yield {
                 "event": "result",
                 "done": len(asked),
@@ -74,5 +76,7 @@ def _subject(models: Any, task: Event) -> AnswerSubject:
     subject = subject_in_prompt(prompt, model, ask_by({**task, **said}, AnswerRequest))
     read = subject.facts["prompt tokens"] + subject.facts["answer tokens"]
     if read > READ:
-        raise InvalidInput(f"prompt and answer have {read:,} tokens; this page explains up to {READ:,}. Shorten them")
+        raise InvalidInput(
+            f"prompt and answer have {read:,} tokens; this page explains up to {READ:,}. Shorten them", code="too-many"
+        )
     return subject

@@ -178,7 +178,9 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         with drop(asked.table, asked.name, (*TABLES, ".json")) as path:
             read, filled = read_filled(path, nobody=0)
         if len(read.players) > GAME_PLAYERS:
-            raise InvalidInput(f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}")
+            raise InvalidInput(
+                f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}", code="too-many"
+            )
         note = "It has no payoff for nobody, which is taken as 0." if filled else ""
         return {"players": list(read.players), "payoffs": read.table.tolist(), "note": note}
 

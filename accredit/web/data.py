@@ -215,7 +215,7 @@ class _Stored:
         try:
             return np.array([self._known[bytes(row)] for row in pack(coalitions)])
         except KeyError:
-            raise InvalidInput("a coalition of this curve is not in the journal") from None
+            raise InvalidInput("a coalition of this curve is not in the journal", code="missing") from None
 
 
 def _curves(result: Attribution | None, game: Game) -> tuple[Curve, ...]:

@@ -79,7 +79,7 @@ def what_if(models: Any, task: Event) -> Iterator[Event]:
             if isinstance(event, Started | Progress):
                 yield _progress(event, len(made), 2)
             elif isinstance(event, Refused):
-                raise InvalidInput(without_places(event.why, models.explainers))
+                raise InvalidInput(without_places(event.why, models.explainers), code="unsupported")
             elif isinstance(event, Done):
                 ended.append(event)
         made.append(assemble(subject, asked, ended))
@@ -128,13 +128,17 @@ def _read(models: Any, task: Event) -> tuple[Subject, Event]:
         return subject_in_picture(_picture(task["image"]), models.of("image"), shown), {}
     model, text, about = models.of("text"), task["text"], Event()
     if task["players"] in OF_PICTURES:
-        raise InvalidInput(f"players is {task['players']!r}, which is for pictures; of a text, words or tokens play")
+        raise InvalidInput(
+            f"players is {task['players']!r}, which is for pictures; of a text, words or tokens play",
+            argument="players",
+            code="misplaced",
+        )
     if task["part"] is not None:
         text, about = _part(models, model, text, task["part"])
     given = (text, task["pair"]) if task["pair"] else text
     subject = subject_in_text(given, model, ask_by({**task, "cut": task["cut"] or bool(about)}, TextRequest))
     if len(subject.owner) > TOKENS:
-        raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}")
+        raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}", code="too-many")
     return subject, {**about, "text": text}
 
 
@@ -142,7 +146,7 @@ def _part(models: Any, model: Any, text: str, number: int) -> tuple[str, Event]:
     """One part of a long text, and what the model says of every part."""
     spans = models.recent.get(("parts", text), lambda: parts(model, text, most_tokens(model)))
     if not 0 <= number < len(spans):
-        raise InvalidInput(f"there is no part {number + 1}; this text is read in {len(spans)}")
+        raise InvalidInput(f"there is no part {number + 1}; this text is read in {len(spans)}", code="range")
     pieces = [text[a:b].strip() for a, b in spans]
     said = models.recent.get(("said", text), lambda: predict(model, pieces))
     about = {"part": number, "parts": [[label, share] for label, share in said]}
@@ -156,5 +160,5 @@ def _picture(encoded: str) -> Any:
     try:
         sent = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidInput("the picture did not arrive whole; drop it once more") from None
+        raise InvalidInput("the picture did not arrive whole; drop it once more", code="unreadable") from None
     return open_picture(sent, "the file", FORMATS, PIXELS)

@@ -30,11 +30,15 @@ class Fitted:
 def fit(frame: Any, target: str, file: str) -> Fitted:
     """Gradient-boosted trees that foretell `target` from the other columns; judged on folds that they did not see."""
     if target not in frame.columns:
-        raise InvalidInput(f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}")
+        raise InvalidInput(
+            f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}", argument="target", code="unknown"
+        )
     known = frame[frame[target].notna()].reset_index(drop=True)
     if len(known) < FEWEST:
         known_rows = counted(len(known), "row")
-        raise InvalidInput(f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from")
+        raise InvalidInput(
+            f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from", code="range"
+        )
     rows, left_out, empty = _readable(known.drop(columns=target))
     regression = predicts_number(known[target])
     answers = known[target].to_numpy(np.float64) if regression else _classes(known[target], target)
@@ -77,7 +81,8 @@ def _readable(frame: Any) -> tuple[Any, list[str], list[str]]:
     if not len(rows.columns):
         raise InvalidInput(
             "no column is left to learn from: a model of rows reads numbers and categories, not texts, and not columns "
-            "without any value"
+            "without any value",
+            code="empty",
         )
     return rows, left_out, empty
 
@@ -88,7 +93,7 @@ def _classes(column: Any, target: str) -> Any:
     kinds = len(set(words.tolist()))
     if not 2 <= kinds <= MOST_CLASSES:
         has = "one value only" if kinds == 1 else f"{kinds:,} different values"
-        raise InvalidInput(f"the column {target!r} has {has}; a column of classes has from 2 to {MOST_CLASSES}")
+        raise InvalidInput(f"the column {target!r} has {has}; a column of classes has from 2 to {MOST_CLASSES}", code="range")
     return words
 
 

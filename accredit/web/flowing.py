@@ -39,7 +39,7 @@ def flow(models: Any, task: Event) -> Iterator[Event]:
     settings: dict[str, Any] = {"outputs": graph.outputs, "residual": task["residual"]}
     network = LayeredNetwork.from_attention(graph.attention, **settings)
     if layer > network.layers:
-        raise InvalidInput(f"layer {layer} is not there: these layers are 0 (input) to {network.layers} (output)")
+        raise InvalidInput(f"layer {layer} is not there: these layers are 0 (input) to {network.layers} (output)", code="range")
     drawn = "l2" if rule == "l2" else "barrier"
     solved = keep((*asked, drawn), lambda: unique_flow(network, drawn))
     if rule == "shapley":

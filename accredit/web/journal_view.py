@@ -67,7 +67,7 @@ def values_csv(path: str) -> str:
 def payoffs_csv(path: str) -> str:
     """Every payoff of a journal."""
     if is_trace(path):
-        raise InvalidInput("a trace has no payoffs; export its values")
+        raise InvalidInput("a trace has no payoffs; export its values", code="unsupported")
     return data.as_csv(path)
 
 

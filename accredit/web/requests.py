@@ -34,7 +34,8 @@ def _usual(name: str, place: Place) -> str:
         chosen = find(name, place)
         if chosen.method.kind == "learned" and {"/", "\\"} & set(name):
             raise InvalidInput(
-                f"method {name!r} names a folder, and the page takes none; run accredit serve --explainer FOLDER with it"
+                f"method {name!r} names a folder, and the page takes none; run accredit serve --explainer FOLDER with it",
+                code="misplaced",
             )
         return chosen.name
     except InvalidInput as error:

@@ -80,7 +80,7 @@ class Runs:
         """Write the table down and start the command on it."""
         kind = kind_of(asked.name)
         if not asked.table.strip():
-            raise InvalidInput(f"{PurePath(asked.name).name} is empty; its first line must name the columns")
+            raise InvalidInput(f"{PurePath(asked.name).name} is empty; its first line must name the columns", code="empty")
         await self.close()
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)

@@ -37,7 +37,7 @@ def explain_table(models: Any, task: Event) -> Iterator[Event]:
         explained = explained.of(task["shown"])
     if task["row"] is not None:
         if task["row"] >= len(explained):
-            raise InvalidInput(f"row {task['row']} is not among the {len(explained):,} rows that were explained")
+            raise InvalidInput(f"row {task['row']} is not among the {len(explained):,} rows that were explained", code="range")
         yield {"event": "result", "done": 2, "of": 2, "row": row_body(explained, task["row"])}
         yield {"event": "done"}
         return
@@ -70,7 +70,9 @@ def _explain(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, ...
     frame, served = _frame(task["table"], file), models.by_kind.get("table")
     if served is None:
         if not task["target"]:
-            raise InvalidInput("no model was named at the start; choose the column that one fitted here is to predict")
+            raise InvalidInput(
+                "no model was named at the start; choose the column that one fitted here is to predict", code="missing"
+            )
         made = fit(frame, task["target"], file)
         model, rows, about = made.model, made.rows, made.about
     else:
@@ -101,7 +103,8 @@ def _frame(text: str, file: str) -> Any:
     if cells > CELLS:
         raise InvalidInput(
             f"{file} holds about {cells:,} cells, and this page reads up to {CELLS:,}; keep the rows or columns that matter, "
-            "or use accredit explain"
+            "or use accredit explain",
+            code="too-many",
         )
     with drop(text, file) as path:
         return read_frame(path)

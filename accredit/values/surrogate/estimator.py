@@ -76,7 +76,9 @@ class Surrogate:
             )
         if self.centre not in ("stacked", "debiased"):
             raise InvalidInput(
-                f"centre must be 'stacked' or 'debiased', got {self.centre!r}; write centre='stacked'", argument="centre"
+                f"centre must be 'stacked' or 'debiased', got {self.centre!r}; write centre='stacked'",
+                argument="centre",
+                code="unknown",
             )
 
     @solves_every_output
