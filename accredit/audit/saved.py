@@ -105,7 +105,7 @@ def _explainer(
     if number:
         if answers is None:
             raise InvalidInput(
-                "a regression is audited by the black box's own numbers; name the model (--model), or save them "
+                "a regression is audited by the black box's own numbers; give the model that it explains, or save them "
                 "beside the rows: np.savez(file, x=x, answers=black_box(x))",
                 argument="black_box",
                 code="missing",
@@ -124,7 +124,7 @@ def _explainer(
             explainer.black_box = black_box or record(x, answers)
         elif explainer.query:
             raise InvalidInput(
-                f"{explainer.method} needs the black box's answer to choose; name the model (--model), or save its "
+                f"{explainer.method} needs the black box's answer to choose; give the model that it explains, or save its "
                 "probabilities beside the rows: np.savez(file, x=x, answers=black_box(x))",
                 argument="black_box",
                 code="missing",

@@ -56,7 +56,7 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
             "the same ones in the same order",
             code="conflict",
         )
-    numbers = numeric(frame, "selectors read numbers without gaps: encode words, fill gaps, or use --method fast-shapley")
+    numbers = numeric(frame, "selectors read numbers without gaps: encode words, fill gaps, or use method='fast-shapley'")
     inputs = like or Tabular.of(numbers, columns)
     digest = fingerprint(file=read_bytes(model)).parts["file"]
     x = inputs.check(numbers)

@@ -106,7 +106,7 @@ class Journal:
                 differing = ", ".join(name.differs_from(json.loads(known[-1][2])))
                 raise JournalError(
                     f"journal {self.path} belongs to another game, which differs in {differing}. Name another file "
-                    "(--store OTHER.db); in Python, Journal(path, several=True) holds several games",
+                    "(store='OTHER.db'); Journal(path, several=True) holds several games",
                     code="conflict",
                 )
             return self._entered(name.digest, json.dumps(dict(name.parts)), json.dumps(list(players)), time.time())
@@ -427,7 +427,8 @@ def _are_words(given: Any) -> bool:
 
 def _damaged(run: int, why: str) -> JournalError:
     return JournalError(
-        f"run {run} of the journal is damaged: {why}; save what is whole with --salvage NEW.db", code="unreadable"
+        f"run {run} of the journal is damaged: {why}; save what is whole with accredit runs FILE --salvage NEW.db",
+        code="unreadable",
     )
 
 
@@ -436,7 +437,9 @@ def existing(path: str | Path, *, verified: bool = True) -> Iterator[Journal]:
     """Open a journal that must already be there. Where it cannot be written, as SQLite needs to, a copy of it is read."""
     place = Path(path)
     if not place.exists():
-        raise InvalidInput(f"no journal at {path}; a run writes one with --store {path}", argument="path", code="missing")
+        raise InvalidInput(
+            f"no journal at {path}; accredit value FILE --store {path} writes one", argument="path", code="missing"
+        )
     check_is_file(place)
     if all(os.access(needed, os.W_OK) for needed in (place, place.parent)):
         with Journal(place, several=True, verified=verified) as journal:

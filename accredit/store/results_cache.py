@@ -29,14 +29,14 @@ class Finished:
 
     def __init__(self, path: str | Path) -> None:
         if str(path) != ":memory:":
-            check_writable(path, "--store")
+            check_writable(path, "store")
         try:
             self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             use_wal(self._file)
             self._file.execute(SCHEMA)
         except sqlite3.Error as error:
             raise InvalidInput(
-                f"{path} cannot hold finished parts: {error}; give another file with --store", code="unwritable"
+                f"{path} cannot hold finished parts: {error}; give another file with store=…", code="unwritable"
             ) from None
 
     def __enter__(self) -> Finished:

@@ -49,8 +49,10 @@ def salvage(damaged: str | Path, rescued: str | Path) -> Salvaged:
         raise InvalidInput(f"no journal at {damaged}", argument="damaged", code="missing")
     check_is_file(source)
     if os.path.lexists(place):
-        raise InvalidInput(f"--salvage {rescued}: this file exists; name a new one", argument="rescued", code="unwritable")
-    check_writable(place, "--salvage")
+        raise InvalidInput(
+            f"rescued is {str(rescued)!r}, and this file exists; name a new one", argument="rescued", code="unwritable"
+        )
+    check_writable(place, "rescued")
     if source.stat().st_size > MOST_BYTES:
         raise InvalidInput(
             f"{damaged} has more than {MOST_BYTES // 1024**3} GB, too much to hold in memory for salvage",

@@ -60,7 +60,7 @@ def _processes(count: int | None) -> Iterator[Submit]:
             yield partial(submit_to, pool)
     except BrokenProcessPool:
         raise WorkerLost(
-            "a worker process ended before its row was done: it was killed, or memory ran out. With --store the finished rows "
+            "a worker process ended before its row was done: it was killed, or memory ran out. With store=… the finished rows "
             "are kept: run the same command again, with fewer processes"
         ) from None
 
@@ -83,7 +83,7 @@ def _dask(address: str) -> Iterator[Submit]:
         yield client.get_executor(pure=False).submit
     except KilledWorker:
         raise WorkerLost(
-            "workers of the Dask cluster ended again and again on one row: they were killed, or memory ran out. With --store "
+            "workers of the Dask cluster ended again and again on one row: they were killed, or memory ran out. With store=… "
             "the finished rows are kept: run the same command again"
         ) from None
     finally:

@@ -50,14 +50,14 @@ def features(name: str, texts: Sequence[str] | None, rows: int, training: IntArr
     if name == "tfidf" or (colon and kind in OF_TEXTS):
         if texts is None:
             raise InvalidInput(
-                f"--features {name} reads texts; name their column with --text COLUMN", argument="text", code="missing"
+                f"seen_as={name!r} reads texts; name their column with text=COLUMN", argument="text", code="missing"
             )
         if name == "tfidf":
             found = word_vectors(texts, training)
             return Features(name, found, found * np.sqrt(found.shape[1]))  # one scale for all: rare directions stay small
         if not where:
             raise InvalidInput(
-                f"--features {name!r} names nothing after the colon; write {FORMS}", argument="features", code="missing"
+                f"seen_as={name!r} names nothing after the colon; write {FORMS}", argument="seen_as", code="missing"
             )
         found, notes = OF_TEXTS[kind](where, texts)
     else:
@@ -148,24 +148,24 @@ def _own(name: str, rows: int) -> FloatArray:
     file = Path(name)
     if not file.is_file():
         raise InvalidInput(
-            f"--features {name!r} is neither a file nor a kind of features; write {FORMS}", argument="features", code="unknown"
+            f"seen_as={name!r} is neither a file nor a kind of features; write {FORMS}", argument="seen_as", code="unknown"
         )
     if file.suffix in (".npy", ".npz"):
-        arrays = _arrays(file, "--features ")
-        found = _matrix(arrays.get("vectors", next(iter(arrays.values()))), f"--features {name}")
+        arrays = _arrays(file, "seen_as=")
+        found = _matrix(arrays.get("vectors", next(iter(arrays.values()))), f"seen_as={name!r}")
     else:
         frame = read_frame(file)
         words = [c for c in frame.columns if frame[c].dtype.kind not in "iufb"]
         if words:
             raise InvalidInput(
-                f"--features {name} holds words in its column {words[0]!r}; vectors are numbers",
-                argument="features",
+                f"seen_as={name!r} holds words in its column {words[0]!r}; vectors are numbers",
+                argument="seen_as",
                 code="type",
             )
-        found = _matrix(frame.to_numpy(dtype=np.float64), f"--features {name}")
+        found = _matrix(frame.to_numpy(dtype=np.float64), f"seen_as={name!r}")
     if len(found) != rows:
         raise InvalidInput(
-            f"--features {name} holds {len(found)} vectors for {rows} rows; give one for each row of the file, then one for "
+            f"seen_as={name!r} holds {len(found)} vectors for {rows} rows; give one for each row of the file, then one for "
             "each row of the test file, if there is one",
             code="shape",
         )

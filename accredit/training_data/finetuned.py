@@ -74,7 +74,7 @@ def finetune(folder: str | Path) -> Any:
 def value_classifier(folder: str | Path, table: Table, **settings: Any) -> tuple[Valuation, tuple[str, ...]]:
     """What the rows of a table did to a classifier that was fine-tuned on its texts."""
     if table.texts is None or table.held_texts is None:
-        raise InvalidInput(f"{folder} reads texts; name their column with --text COLUMN", argument="text", code="missing")
+        raise InvalidInput(f"{folder} reads texts; name their column with text=COLUMN", argument="text", code="missing")
     data = table.data
     train, test = (
         Taught(texts, y.tolist() if data.classes is None else [data.classes[k] for k in y])
@@ -98,17 +98,17 @@ def language_report(
     """What the texts of a file, or with `target` the answers in that column, did to a language model fine-tuned on them."""
     frame = read_frame(file)
     if text is None:
-        raise InvalidInput(f"{folder} reads texts; name their column with --text COLUMN", argument="text", code="missing")
+        raise InvalidInput(f"{folder} reads texts; name their column with text=COLUMN", argument="text", code="missing")
     by_column = None if players == "row" else players
-    check_columns(frame, file, {"--text": text, "--target": target, "--players": by_column})
+    check_columns(frame, file, {"text": text, "target": target, "players": by_column})
     needed = [text] if target is None else [text, target]
     train, held, held_name = parts(frame, file, test, needed, split_seed)
     taught, asked = (
-        Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "--target"))
+        Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "target"))
         for part, name in ((train, str(file)), (held, held_name or str(file)))
     )
     names = [f"row {i + 1}" for i in train.index]
-    groups = groups_by(train, by_column, "--players")
+    groups = groups_by(train, by_column, "players")
     worth, notes = value_finetuned(folder, taught, asked, names=names, groups=groups, seed=seed, **settings)
     return DataReport(None, worth, "the texts of a language model carry no labels that could be wrong", notes)
 
@@ -186,7 +186,7 @@ def _batch(loaded: Any, rows: Taught) -> tuple[Batch, int]:
         return encoded(tokenizer, rows.texts, longest) if rows.targets is None else _answer(tokenizer, rows, longest)
     if rows.targets is None:
         raise InvalidInput(
-            "a classifier is judged by classes; name their column with --target COLUMN", argument="target", code="missing"
+            "a classifier is judged by classes; name their column with target=COLUMN", argument="target", code="missing"
         )
     ids = tokenizer(list(rows.texts), truncation=True, max_length=longest)["input_ids"]
     cut = sum(len(whole) > longest for whole in tokenizer(list(rows.texts))["input_ids"])
@@ -239,7 +239,7 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     if ending(file) == ".txt":
         if column is not None:
             raise InvalidInput(
-                f"--text {column!r} names a column, and {file} has one text on each line; leave it out",
+                f"text={column!r} names a column, and {file} has one text on each line; leave it out",
                 argument="text",
                 code="misplaced",
             )
@@ -262,9 +262,9 @@ def _column(frame: Any, file: str | Path, column: str | None) -> list[str]:
     columns = [str(name) for name in frame.columns]
     if column is None and len(columns) > 1:
         raise InvalidInput(
-            f"{file} has the columns {', '.join(columns)}; name that of the texts with --text COLUMN",
+            f"{file} has the columns {', '.join(columns)}; name that of the texts with text=COLUMN",
             argument="text",
             code="missing",
         )
-    check_columns(frame, file, {"--text": column})
+    check_columns(frame, file, {"text": column})
     return texts_in(frame, columns[0] if column is None else column, str(file))
