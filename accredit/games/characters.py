@@ -20,6 +20,11 @@ def character_game(
 
     For any model of texts: a `TextModel`, or one that reads strings. Every text is read once. Where only spaces are left, the
     payoff is that of the text with every word deleted.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> game = character_game(load_text_model(builtin.text_folder()), "A dull film.", "dull")
+    >>> game.players
+    ('d', 'u', 'l', 'l (2)')
     """
     encoded = model.encode(text)  # refuses what is not a text
     paid_for = payoff or defaults.payoff(model.law)

@@ -99,6 +99,10 @@ def inside_game(
     """The game in which parts of a model earn its output for one text: "layers", "heads", or "neurons:2" (of layer 2, from 0).
 
     `payoff` and `target` are as in `text_game`. Models whose layers, or heads, cannot be found are refused.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> inside_game(load_text_model(builtin.text_folder()), "A dull film.", "layers").players
+    ('layer 0', 'layer 1', 'layer 2', 'layer 3')
     """
     paid = payoff or defaults.payoff(model.law)
     check_payoff(paid, model.law, model.classes)
