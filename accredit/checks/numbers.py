@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks.suggestions import did_you_mean
-from accredit.errors import AccreditError, InvalidInput
+from accredit.errors import AccreditError, Code, InvalidInput
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -68,10 +68,11 @@ def real_numbers(
             array = _convert(array, name)
         return _round_off(array, name, copy)
     except _Refused as refused:
-        raise error(str(refused)) from None
+        raise error(str(refused), argument=name, code=refused.code) from None
     except Exception as cause:  # __array__ of a stranger's class may fail in any way
         why = " ".join(str(cause).split())[:120]
-        raise error(f"{name} must be real numbers, got {type(given).__name__} {shown(given)}: {why}") from cause
+        said = f"{name} must be real numbers, got {type(given).__name__} {shown(given)}: {why}"
+        raise error(said, argument=name, code="type") from cause
 
 
 def as_array(given: Any, name: str) -> npt.NDArray[Any]:
@@ -87,7 +88,7 @@ def as_array(given: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = _array(given, name, whole=False)
     except _Refused as refused:
-        raise InvalidInput(str(refused), argument=name, code="type") from None
+        raise InvalidInput(str(refused), argument=name, code=refused.code) from None
     except Exception as cause:
         ragged = "has rows of different lengths; give every row the same columns" if "inhomogeneous" in str(cause) else ""
         why = ragged or f"cannot be read as rows and columns: {' '.join(str(cause).split())[:120]}"
@@ -100,13 +101,17 @@ def as_array(given: Any, name: str) -> npt.NDArray[Any]:
 class _Refused(Exception):
     """Why an array is not one of real numbers."""
 
+    def __init__(self, why: str, code: Code = "type") -> None:
+        super().__init__(why)
+        self.code: Code = code
+
 
 def _round_off(array: npt.NDArray[Any], name: str, copy: bool) -> FloatArray:
     """Numbers as float64; a long double beyond its range is refused, for it would become infinite."""
     with np.errstate(over="ignore"):
         found = array.astype(np.float64, copy=copy)
     if array.dtype.itemsize > 8 and (lost := np.isinf(found) & np.isfinite(array)).any():
-        raise _Refused(f"{name} holds {array[lost][0]!s}; the largest number is 1.8e308")
+        raise _Refused(f"{name} holds {array[lost][0]!s}; the largest number is 1.8e308", "range")
     return found
 
 
@@ -118,7 +123,9 @@ def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> n
         if not hidden.any():
             return data
         if not masked or data.dtype.kind not in "biuf":
-            raise _Refused(f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)")
+            raise _Refused(
+                f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)", "missing"
+            )
         return np.where(hidden, np.nan, data.astype(np.float64))
     if hasattr(given, "detach") and hasattr(given, "cpu"):
         return _of_tensor(given, name, double=whole)
@@ -192,7 +199,7 @@ def _one(item: Any, name: str) -> float:
         found = float(item)
         if not math.isinf(found) or item == found:
             return found
-    raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308")
+    raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308", "range")
 
 
 def finite_numbers(given: Any, name: str) -> FloatArray:

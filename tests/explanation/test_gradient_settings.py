@@ -20,6 +20,7 @@ from accredit.gradients.point import point
 from accredit.methods import METHODS
 from tests.models.answering_models import answering
 from tests.models.small_models import text_model
+from tests.wording import refused
 
 TEXT = "a bad film"
 ALONG = ("integrated-gradients", "gradient-shap", "sequential-integrated-gradients", "discretised-integrated-gradients")
@@ -108,7 +109,7 @@ def test_the_command_takes_them(tmp_path):
     run = CliRunner().invoke(command, [*words, "--most-steps", "32"], catch_exceptions=False)
     found = json.loads(run.stdout)["attributions"]["integrated-gradients"]
     assert found["provenance"]["layer"] == "1" and found["certificate"]["tolerance"] == 0.1
-    with pytest.raises(InvalidInput, match=r"^--most-steps belongs to a text and a picture"):
+    with refused("misplaced", "most_steps"):
         CliRunner().invoke(command, ["--table", "--most-steps", "3"], catch_exceptions=False)
     words = ["A film.", "--methods", "gradient-shap,dig", "--samples", "6", "--noise", "0.5", "--points", "4", "--json"]
     drawn = json.loads(CliRunner().invoke(command, words, catch_exceptions=False).stdout)["attributions"]

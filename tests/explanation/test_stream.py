@@ -128,7 +128,7 @@ def test_a_refusal_is_an_event_and_the_rest_runs(bert):
         with pytest.raises(InvalidInput) as said:
             find(name, "strings")
         assert why == str(said.value)
-    with pytest.raises(InvalidInput, match="needs a model's attention"):
+    with refused("misplaced"):
         attribution_of(subject, "flow")
 
 

@@ -10,6 +10,7 @@ from scipy.ndimage import label
 from accredit.errors import InvalidInput
 from accredit.models import Pixels, Preparation
 from accredit.models.pixels import paint_over
+from tests.wording import refused
 
 RNG = np.random.default_rng(0)
 
@@ -143,7 +144,7 @@ def test_what_is_painted_where_nobody_plays():
     for removal, said in ((other[:1], "shape"), (True, "removal is True"), ("burn", "mean, blur, zero, black")):
         with pytest.raises(InvalidInput, match=said):
             paint_over(given, removal)
-    with pytest.raises(InvalidInput, match="how these values were prepared is not known"):
+    with refused("unsupported", "removal"):
         paint_over(pixels(4, 4), "black")
 
 

@@ -12,6 +12,7 @@ from transformers import ResNetConfig, ResNetForImageClassification
 from accredit.errors import InvalidInput
 from accredit.models import Preparation, as_image_model, load_image_model
 from accredit.models.preparation import ALIKE, Processor, preparation_of
+from tests.wording import refused
 
 PICTURE = Image.fromarray(np.random.default_rng(1).integers(0, 256, (5, 9, 3), dtype=np.uint8)).resize((90, 50))
 EDGE, SQUARE = {"shortest_edge": 24}, {"height": 24, "width": 24}
@@ -70,5 +71,5 @@ def test_a_processor_that_fails_says_so():
 
     with pytest.raises(InvalidInput, match="no picture pleases me"):
         as_image_model(network(), Broken()).encode(PICTURE)
-    with pytest.raises(InvalidInput, match="processor is a list"):
+    with refused("type", "processor"):
         as_image_model(network(), [224])
