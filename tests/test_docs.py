@@ -87,6 +87,12 @@ def test_dotted_names_on_pages_exist():
             assert dotted in groups or leads_somewhere(dotted), f"{page.name} names {dotted}"
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_files_that_a_page_names_exist(page):
+    for path in re.findall(r"`((?:accredit|benchmarks|docs|papers|tests|tools)/[\w/.-]+)`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists() or "NAME" in path, f"{page.name} names {path}"
+
+
 def leads_somewhere(dotted):
     """Whether a dotted name is a module, or a name in one."""
     here = import_module("accredit")
