@@ -14,9 +14,10 @@ import pytest
 from accredit.cli import accredit
 from accredit.cli.man import commands
 from accredit.methods import METHODS
+from tools import stable_names as stability
 from tools.command_page import options
 from tools.docs_commands import commands as written
-from tools.stable_names import stable_names
+from tools.stable_names import is_stable, stable_names
 from tools.tutorial_outputs import KEPT, kept, name_of, shown
 from tools.tutorial_outputs import PAGES as WITH_OUTPUTS
 
@@ -164,6 +165,13 @@ def test_stable_names_are_few_and_each_is_offered_by_a_front():
     for place, name in stable_names():
         module = import_module(place)
         assert place.count(".") <= 1 and name in getattr(module, "__all__", vars(module)), f"from {place} import {name}"
+
+
+def test_the_reference_tells_stable_names_from_others_of_the_same_name():
+    from accredit import core, learned, store
+
+    assert is_stable("load", store.load) and not is_stable("load", learned.load)
+    assert not is_stable("tabulate", core.tabulate) and doctest.testmod(stability).failed == 0
 
 
 FRONTS = [import_module(f"accredit.{path.parent.name}") for path in sorted((ROOT / "accredit").glob("*/__init__.py"))]
