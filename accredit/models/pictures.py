@@ -66,7 +66,7 @@ def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, .
     name = name or ("the file" if isinstance(file, bytes) else repr(str(file)))
     size = len(file) if isinstance(file, bytes) else _size_of(file, name)
     if size == 0:
-        raise InvalidInput(f"{name} is empty; give a file that holds a picture", argument=name, code="empty")
+        raise InvalidInput(f"{name} is empty; give a file that holds a picture", code="empty")
     plain = "image" if isinstance(file, bytes) else Path(file).name
     try:
         with warnings.catch_warnings(record=True) as warned:
@@ -78,18 +78,15 @@ def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, .
                 photo = _plain_colours(picture, plain, steps, name)
     except Image.DecompressionBombError:
         raise InvalidInput(
-            f"{name} has far more than {largest:,} pixels, the most that are read; shrink it", argument=name, code="too-many"
+            f"{name} has far more than {largest:,} pixels, the most that are read; shrink it", code="too-many"
         ) from None
     except Image.UnidentifiedImageError:
-        raise InvalidInput(
-            f"{name} cannot be opened as a picture; {', '.join(formats)} files can", argument=name, code="unreadable"
-        ) from None
+        raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can", code="unreadable") from None
     except InvalidInput:
         raise
     except Exception as error:  # damaged bytes make a decoder raise anything
         raise InvalidInput(
             f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})",
-            argument=name,
             code="unreadable",
         ) from None
     doubts = [f"read with a doubt ({_short(warned[0].message)})"] if warned else []
@@ -150,7 +147,6 @@ def _size_of(file: str | Path, name: str) -> int:
     if path.is_dir():
         raise InvalidInput(
             f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl",
-            argument=name,
             code="type",
         )
     if not path.is_file():
@@ -164,7 +160,6 @@ def _check_size(width: int, height: int, name: str, largest: int) -> None:
     if width * height > largest:
         raise InvalidInput(
             f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first",
-            argument=name,
             code="too-many",
         )
 

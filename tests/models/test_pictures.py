@@ -168,7 +168,7 @@ def test_a_file_that_is_read_with_a_doubt_says_so(tmp_path):
 def test_missing_files_and_folders_say_what_works(tmp_path):
     with refused("missing"):
         open_picture(tmp_path / "cat.png")
-    with refused("type", "'/tmp/pytest-of-root/pytest-125/popen-gw0/test_missing_files_and_folders0'"):
+    with refused("type"):
         open_picture(tmp_path)
 
 

@@ -107,7 +107,7 @@ def test_sqlite_says_full(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "run.db")
     game = journal.enter(NAME, PLAYERS)
     journal._file.sql.execute("PRAGMA max_page_count = 12")
-    with refused("unwritable", kind=JournalError):
+    with pytest.raises(JournalError, match=r"full.*written before is safe"):
         journal.record(game, 0, [Entry(bytes([i]) * 1000, "ok", 1.0, 0.0) for i in range(200)])
     assert journal.games()[0]["ok"] == 0
 

@@ -14,7 +14,6 @@ from accredit.errors import InvalidInput
 from accredit.store import Entry, Journal, JournalError, fingerprint
 from accredit.store.journal import existing
 from accredit.store.salvage import salvage
-from tests.wording import refused
 
 NAME = fingerprint(game="salvage")
 ROWS, TARGETS = 1500, 142
@@ -75,7 +74,7 @@ def test_a_truncated_journal_is_refused_with_the_way_out_and_what_is_whole_is_sa
     file = _written(tmp_path / "run.db", targets)
     content = file.read_bytes()
     file.write_bytes(content[: int(share * len(content))])
-    with refused("unreadable", kind=JournalError):
+    with pytest.raises(JournalError, match=r"damaged.*--salvage NEW\.db"):
         Journal(file)
     got = salvage(file, tmp_path / "new.db")
     assert _right(tmp_path / "new.db", targets) + 1 >= got.payoffs >= (share - 0.2) * ROWS * 0.8
