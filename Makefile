@@ -96,7 +96,8 @@ golden: $(VENV)/test.done  ## results bit by bit: recorded the first time, compa
 	$(BIN)/python -m tools.golden $(if $(wildcard out/golden/about.json),compare,record) out/golden --jobs 2
 
 wording: $(VENV)/test.done  ## what errors say, written into tests/wording.json; its diff shows which sentences changed
-	$(PYTEST) --rewrite-wording $$(grep -rl "from tests.wording import" tests --include="test_*.py")
+	$(PYTEST) --rewrite-wording $$( (grep -rl "from tests.wording import" tests --include="test_*.py"; \
+	  grep -o "tests/[a-z_/]*\.py" tests/wording.json | xargs ls 2>/dev/null) | sort -u)
 
 house: $(VENV)/test.done  ## size, names, repeats and distances of the code, in one table
 	$(BIN)/python -m tools.house

@@ -84,7 +84,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     else:
         parts = [*session.config.stash.get(FROM_WORKERS, []), (BOOK.written_anew(), collected)]
         found = {test: page for pages, _ in parts for test, page in pages.items()}
-        anew = merge(BOOK.sentences, found, [test for _, tests in parts for test in tests])
+        there = {
+            test: page for test, page in BOOK.sentences.items() if (session.config.rootpath / test.partition("::")[0]).exists()
+        }
+        anew = merge(there, found, [test for _, tests in parts for test in tests])
         write_sentences(anew)
         terminal = session.config.get_terminal_writer()
         for test in sorted(BOOK.sentences.keys() - anew.keys()):
