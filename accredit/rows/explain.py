@@ -140,7 +140,7 @@ class Questions:
         read = read_prediction(ground, unit, table)
         if read is None:
             ground.check_reads(unit)
-            prediction = outputs_of_rows(self._model, unit, table, given, ground.background)
+            prediction = outputs_of_rows(partial(self._model.outputs, unit=unit), table, given, ground.background)
         else:
             prediction = read[0]
         return Asked(

@@ -215,6 +215,11 @@ def stack(first: Any, second: Any) -> Any:
     return pandas.concat([first, second], ignore_index=True)
 
 
+def part(table: Any, start: int, stop: int) -> Any:
+    """Some rows of an array or a data frame."""
+    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)
+
+
 def _alike(one: Any, other: Any) -> bool:
     """Do the columns of two frames have the same types, with categories in the same order?"""
     return all(

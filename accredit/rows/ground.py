@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from accredit.models.categories import as_categories
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel
 from accredit.rows.backgrounds import Compared
-from accredit.rows.frames import Rows, join, type_of
+from accredit.rows.frames import Rows, join, part, type_of
 from accredit.rows.game import check_reads
 from accredit.trees.closed_form import ClosedForm, Reading, RowCredit
 from accredit.trees.linear import NotLinear
@@ -106,7 +106,7 @@ class Ground:
     def check_reads(self, unit: str) -> None:
         """Refuse a background that the model cannot read."""
         if self.background is not None and unit not in self._read:
-            check_reads(self.model, unit, self.background)
+            check_reads(partial(self.model.outputs, unit=unit), self.background)
             self._read.add(unit)
 
     # The closed form
@@ -176,8 +176,3 @@ class Ground:
             "what the model does with each, not what each says about the other. The dependence “empirical” answers that "
             "instead.",
         )
-
-
-def part(table: Any, start: int, stop: int) -> Any:
-    """Some rows of an array or a data frame."""
-    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)

@@ -23,8 +23,7 @@ from accredit.models.rows import UNITS
 from accredit.rows.backgrounds import Compared
 from accredit.rows.credit import Answer, Asked, answer_rows
 from accredit.rows.explain import Questions, explanation_of, player_cells
-from accredit.rows.frames import Rows
-from accredit.rows.ground import part
+from accredit.rows.frames import Rows, part
 from accredit.rows.pairs import RowPairs
 from accredit.rows.result import TableExplanation
 from accredit.store.fingerprint import fingerprint

@@ -22,7 +22,7 @@ from accredit.errors import InvalidInput
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.frames import align, join, rows_of
-from accredit.rows.game import CALL_ROWS, columns_as_players
+from accredit.rows.game import ROWS_PER_CALL, columns_as_players
 
 ROWS, BACKGROUND = 512, 64  # drawn at most, unless more is asked for
 LEAST = 1e-12  # probability that a loss may see
@@ -63,7 +63,7 @@ class SageGame:
         return float(_losses(np.concatenate(means), self._truth, self.model.classifies).mean())
 
     def _parts(self) -> list[IntArray]:
-        each = max(1, CALL_ROWS // self._background)
+        each = max(1, ROWS_PER_CALL // self._background)
         rows = self._background + np.arange(self._rows)
         return [rows[k : k + each] for k in range(0, len(rows), each)]
 
