@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Known, Precision
+from accredit.core import Attributions, Claim, FloatArray, Game, Known, Precision
 from accredit.errors import InvalidInput
 from accredit.games import cached
 from accredit.methods import Chosen
@@ -20,7 +20,7 @@ from accredit.rows.backgrounds import Compared
 from accredit.rows.frames import Rows, stack
 from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
-from accredit.rows.pairs import RowPairs, gather_pairs, pair_index, pairs_of_game
+from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
 from accredit.trees.closed_form import Reading
 
 IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's own output")
@@ -93,9 +93,18 @@ class Answer:
     pairs: RowPairs | None = None
 
 
-def answer_rows(asked: Asked, watch: Callable[[int], None] | None = None) -> Answer:
-    """The credit of all rows; `watch` is called with how many rows are done."""
-    return _close(asked) or _games(asked, watch)
+def answer_rows(asked: Asked) -> Answer:
+    """The credit of all rows."""
+    return join(list(answers(asked)))
+
+
+def answers(asked: Asked) -> Iterator[Answer]:
+    """The credit of all rows at once, in closed form, or else of each row as its game is solved, in their order."""
+    closed = _close(asked)
+    if closed is not None:
+        yield closed
+    else:
+        yield from _games(asked)
 
 
 def are_trees(model: RowModel) -> bool:
@@ -179,14 +188,13 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
     return (f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",)
 
 
-def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
+def _games(asked: Asked) -> Iterator[Answer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows")
-    each, pairs = [], []
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):
-        game = row_game(
+        game: Game = row_game(
             asked.model,
             asked.unit,
             asked.outputs,
@@ -197,16 +205,12 @@ def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
             dependence=asked.dependence,
             seed=asked.seed,
         )
-        kept = cached(game) if asked.interactions else game
+        pairs = None
         if asked.interactions:
-            pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
-        each.append(solver.solve(kept))
-        if watch is not None:
-            watch(r + 1)
-    answer = _gather(each, asked)
-    if pairs:
-        answer = replace(answer, pairs=gather_pairs(pairs, asked.outputs))
-    return _draw(answer) if asked.dependence == "gaussian" else answer
+            game = cached(game)
+            pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
+        answer = replace(_of_row(solver.solve(game), asked.outputs), pairs=pairs)
+        yield _draw(answer) if asked.dependence == "gaussian" else answer
 
 
 def _draw(answer: Answer) -> Answer:
@@ -221,26 +225,29 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _gather(each: list[Attributions], asked: Asked) -> Answer:
-    """The rows' answers in one; intervals only where every row has them."""
-    every = [one[name] for one in each for name in asked.outputs]
-    first = every[0]
-    known = all(one.interval is not None for one in every)
-    interval = None
-    if known:
-        interval = np.stack([np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each])
+def _of_row(found: Attributions, outputs: tuple[str, ...]) -> Answer:
+    """The answer about one row; intervals only where every output has them."""
+    every = [found[name] for name in outputs]
     return Answer(
-        np.stack([one.credit for one in each]),
-        np.array([each[0][name].baseline or 0.0 for name in asked.outputs]),
-        first.method,
-        _precision(every, known),
-        first.claims,
-        interval,
+        found.credit[None],
+        np.array([one.baseline or 0.0 for one in every]),
+        every[0].method,
+        least_known(one.precision for one in every),
+        every[0].claims,
+        None if (ends := join_known([one.interval for one in every], np.stack, 1)) is None else ends[None],
     )
 
 
-def _precision(every: list[Attribution], known: bool) -> Precision:
-    """How well all rows are known: as well as the least known of them."""
-    worst = next((one for one in every if not (known or one.exact)), every[0])
-    assert worst.precision is not None
-    return worst.precision
+def join(found: Sequence[Answer]) -> Answer:
+    """Answers about rows below one another as one; intervals only where every one has them."""
+    first = found[0]
+    pairs = None if first.pairs is None else join_pairs([one.pairs for one in found if one.pairs is not None])
+    return Answer(
+        np.concatenate([one.credit for one in found]),
+        first.base,
+        first.method,
+        least_known(one.precision for one in found),
+        first.claims,
+        join_known([one.interval for one in found]),
+        pairs,
+    )

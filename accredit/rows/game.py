@@ -130,7 +130,7 @@ def average(worth: FloatArray, weights: FloatArray | None) -> FloatArray:
     ([[2.5]], [[2.5]])
     """
     if weights is not None:
-        return np.einsum("bm,bmk->bk", weights, worth)
+        return np.asarray(np.einsum("bm,bmk->bk", weights, worth))
     by_target = np.ascontiguousarray(np.moveaxis(worth, -1, 0))  # summed along a row, as for one target: the same rounding
     return np.asarray(by_target.mean(axis=2).T)
 

@@ -4,7 +4,7 @@ stopped goes on where it was."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -16,12 +16,12 @@ import numpy as np
 from accredit.checks import needs
 from accredit.checks.files import check_writable, put
 from accredit.checks.json_data import plain
-from accredit.core import FloatArray, Known, Precision
+from accredit.core import FloatArray, Precision
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models.row_files import load_row_model
 from accredit.models.rows import UNITS
 from accredit.rows.backgrounds import Compared
-from accredit.rows.credit import Answer, Asked, answer_rows
+from accredit.rows.credit import Answer, Asked, answer_rows, answers, join
 from accredit.rows.explain import Questions, explanation_of, player_cells
 from accredit.rows.frames import Rows, part
 from accredit.rows.pairs import RowPairs
@@ -101,28 +101,41 @@ class TableRun:
         tables = [*ends, mixtures(asked.both, first, second, kept)]
         return [asked.model.name, *(asked.model.outputs(table, asked.unit) for table in tables)]
 
-    def answers(self, start: int, executor: str) -> Iterator[tuple[int, Answer]]:
-        """The answer of every part from the one that holds row `start`, in order, with the number of its first row.
+    def answers(
+        self, executor: str = "serial", watch: Watch | None = None, start: int | None = None
+    ) -> Iterator[tuple[int, Answer]]:
+        """Every answer in the order of the rows, with the number of its first row: all rows as one question, here; or, over
+        workers and from a row at which to `start`, in parts. `watch` hears how many rows are done once an answer was used."""
+        whole = executor == "serial" and start is None
+        for first, answer in self._at_once() if whole else self._in_parts(start or 0, executor):
+            yield first, answer
+            if watch is not None:
+                watch(first + len(answer.credit))
 
-        Parts begin at the same rows whatever was done before, so that a resumed run gives the same digits.
-        """
+    def _at_once(self) -> Iterator[tuple[int, Answer]]:
+        first = 0
+        for answer in answers(self.whole):
+            yield first, answer
+            first += len(answer.credit)
+
+    def _in_parts(self, start: int, executor: str) -> Iterator[tuple[int, Answer]]:
+        """Parts begin at the same rows whatever was done before, so that a resumed run gives the same digits."""
         rows = self.whole.rows
         quick = self.whole.unit in UNITS and has_closed_form(self.whole.model.model)
         size = QUICK if quick else PART
-        cuts = range(start // size * size, len(rows), size)
         with workers(executor) as submit:
             waiting: list[tuple[int, Any]] = []
-            for a in cuts:
-                some = part(rows.table, a, a + size)
+            for first in range(start // size * size, len(rows), size):
+                some = part(rows.table, first, first + size)
                 if submit is None:
-                    yield a, self.answer(some)
+                    yield first, self.answer(some)
                     continue
                 settings = {**self.settings, "names": self._names}
-                waiting.append((a, submit(_answer, some, self.model, self.trusted, self.whole.compared, settings)))
+                waiting.append((first, submit(_answer, some, self.model, self.trusted, self.whole.compared, settings)))
                 if len(waiting) >= AHEAD:
                     yield _await(*waiting.pop(0))
-            for a, future in waiting:
-                yield _await(a, future)
+            for first, future in waiting:
+                yield _await(first, future)
 
 
 def _answer(rows: Any, model: Any, trusted: tuple[str, ...], compared: Compared, settings: dict[str, Any]) -> Answer:
@@ -179,15 +192,9 @@ def explain_parts(
     watch: Watch | None = None,
 ) -> TableExplanation:
     """What `explain_rows` gives, computed part by part; with `out` also written there, and what is there is not asked again."""
-    if out is None and executor == "serial":
-        return explanation_of(run.whole, answer_rows(run.whole, watch), target)
     if out is None:
-        found = []
-        for first, answer in run.answers(0, executor):
-            found.append(answer)
-            if watch is not None:
-                watch(first + len(answer.credit))
-        return explanation_of(run.whole, _join(found), target)
+        found = [answer for _, answer in run.answers(executor, watch)]
+        return explanation_of(run.whole, join(found), target)
     final, journal = _files(out)
     write_lines(run, journal, executor, watch)
     read = _read(journal, run.whole, run.answer(part(run.whole.rows.table, 0, 1)))
@@ -226,7 +233,7 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
     )
     cells = player_cells(asked.rows, asked.partition)
     with journal.open("a", encoding="utf-8", newline="\n") as target:
-        for first, answer in run.answers(done, executor):
+        for first, answer in run.answers(executor, watch, start=done):
             last = first + len(answer.credit)
             target.writelines(
                 _line(
@@ -241,8 +248,6 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
                 for r in range(max(0, done - first), last - first)
             )
             target.flush()
-            if watch is not None:
-                watch(last)
     return done
 
 
@@ -294,43 +299,7 @@ def _pairs_of(pairs: RowPairs, players: tuple[str, ...], row: int, output: int) 
     ]
 
 
-# Parts and lines put together
-
-
-def _join(found: list[Answer]) -> Answer:
-    """Answers of parts as one; intervals only where every part has them."""
-    first = found[0]
-    pairs = None
-    if first.pairs is not None:
-        every = [one.pairs for one in found if one.pairs is not None]
-        values = np.concatenate([one.values for one in every])
-        pairs = RowPairs(
-            first.pairs.index, values, _worst(one.precision for one in every), _together(one.interval for one in every)
-        )
-    return Answer(
-        np.concatenate([one.credit for one in found]),
-        first.base,
-        first.method,
-        _worst(one.precision for one in found),
-        first.claims,
-        _together(one.interval for one in found),
-        pairs,
-    )
-
-
-def _together(found: Iterable[FloatArray | None]) -> FloatArray | None:
-    every = list(found)
-    known = [one for one in every if one is not None]
-    return np.concatenate(known) if len(known) == len(every) else None
-
-
-def _worst(found: Iterable[Precision]) -> Precision:
-    """As well known as the least known of them."""
-    order = (Known.EXACT, Known.INTERVAL, Known.UNKNOWN)
-    every = list(found)
-    mixed = len({one.known for one in every}) > 1
-    worst = max(every, key=lambda one: order.index(one.known))
-    return Precision.unknown("some rows are exact and some estimated") if mixed and worst.known is Known.INTERVAL else worst
+# Lines put together
 
 
 def _read(journal: Path, asked: Asked, one: Answer) -> Answer:
@@ -339,7 +308,7 @@ def _read(journal: Path, asked: Asked, one: Answer) -> Answer:
     with journal.open(encoding="utf-8") as lines:
         for line in lines:
             found.append(_answer_of(json.loads(line), asked, one))
-    return _join(found)
+    return join(found)
 
 
 def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:

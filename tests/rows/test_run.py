@@ -62,6 +62,17 @@ def test_intervals_come_back_from_a_file(tmp_path, monkeypatch):
     assert written == whole
 
 
+def test_rows_with_and_without_intervals_are_known_as_well_as_the_least_known(tmp_path):
+    """The second row is the background itself: nothing that is asked about it differs, so it has no interval."""
+    rows = RNG.normal(size=(2, 14))
+    asked = {"background": rows[1:], "budget": 300, "methods": "permutations"}
+    first, second, both = (accredit.explain(some, odd_sum, **asked) for some in (rows[:1], rows[1:], rows))
+    assert first.interval is not None and second.interval is None
+    assert both.interval is None and both.precision == second.precision
+    assert np.array_equal(both.credit, np.concatenate([first.credit, second.credit]))
+    assert accredit.explain(rows, odd_sum, out=tmp_path / "rows.jsonl", **asked) == both
+
+
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, small_parts):
     out, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     accredit.explain(NUMBERS[:16], BAYES, background=NUMBERS[54:], out=out)
