@@ -255,7 +255,11 @@ def row_game(
         case "gaussian":
             completion = Gaussian(both, row, weights, seed=seed)
         case _:
-            raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+            raise InvalidInput(
+                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",
+                argument="dependence",
+                code="unknown",
+            )
     asked = ArrayModel(partial(model.outputs, unit=unit), labels=outputs, name=model.name)
     facts = {"removal": dependence, "background rows": len(weights), "payoff": unit}
 
@@ -296,7 +300,9 @@ def tabular_game(
     compared = rows_of(background, names, "background")
     given = align(row, compared, "row")
     if len(given) != 1:
-        raise InvalidInput(f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)")
+        raise InvalidInput(
+            f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)", argument="row"
+        )
     both, widened = join(given, compared)
     both, remembered = with_categories(both, model)
     size = len(compared)
@@ -324,7 +330,11 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
     Estimators and boosters are asked in the unit that they add up in, as `accredit.explain` asks them.
     """
     if payoff is not None and (isinstance(payoff, type) or not (isinstance(payoff, str) or callable(payoff))):
-        raise InvalidInput(f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs")
+        raise InvalidInput(
+            f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs",
+            argument="payoff",
+            code="type",
+        )
     if not reads_rows(model) or payoff == "margin":
         known = as_array_model(model)
         formula: Payoff = payoff or ("probability" if known.law == "probability" else "logit")
@@ -392,7 +402,9 @@ def _culprit(outputs: Callable[[Any], FloatArray], both: Any, size: int, rows: i
 def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[str | int]] | None) -> Partition:
     """Columns as players, or named groups of them; columns in no group play for themselves."""
     if players is not None and not isinstance(players, Mapping):
-        raise InvalidInput(f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}")
+        raise InvalidInput(
+            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}", argument="players"
+        )
     places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
     owner: dict[int, str] = {}
     for name, members in places.items():
@@ -412,7 +424,7 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
         return columns.index(str(column))
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(columns):
         return int(column)
-    raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}")
+    raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", code="unknown")
 
 
 def numeric(both: Any, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
