@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -54,17 +54,27 @@ class TreeCredit:
     means: str  # what playing and not playing mean
 
 
+class TreeOptions(TypedDict, total=False):
+    """Settings of `tree_credit`."""
+
+    value: object
+    interactions: bool
+    players: object
+    count: int | None
+    weight: object
+
+
 @check_arguments
 def tree_credit(
     forest: Forest,
-    rows: Any,  # (rows, features)
-    background: Any = None,  # (m, features)
+    rows: object,  # (rows, features)
+    background: object = None,  # (m, features)
     *,
-    value: Any = "shapley",
+    value: object = "shapley",
     interactions: bool = False,
-    players: Any = None,  # (features,) the player of each column
+    players: object = None,  # (features,) the player of each column
     count: int | None = None,  # how many players there are, where some have no column
-    weight: Any = None,  # (m,)
+    weight: object = None,  # (m,)
 ) -> TreeCredit:
     """Exact credit of every column in every output of every row.
 
@@ -100,13 +110,13 @@ class TreeShares:
     def __init__(
         self,
         forest: Forest,
-        background: Any = None,
+        background: object = None,
         *,
-        value: Any = "shapley",
+        value: object = "shapley",
         interactions: bool = False,
-        players: Any = None,
+        players: object = None,
         count: int | None = None,
-        weight: Any = None,
+        weight: object = None,
     ) -> None:
         self.forest, self.interactions = forest, interactions
         self._of = check_owners(players, forest.features)
@@ -119,7 +129,7 @@ class TreeShares:
             raise InvalidInput("weight is given without a background; weights count its rows", argument="weight")
         self._asked_before = False
 
-    def credit(self, rows: Any) -> TreeCredit:
+    def credit(self, rows: object) -> TreeCredit:
         """Exact credit of every player in every output of these rows."""
         matrix, forest, count = self.forest.matrix(rows), self.forest, self._count
         credit = np.zeros((count, forest.outputs, len(matrix)))
@@ -232,7 +242,7 @@ def _check_steady(rule: Semivalue, most: int) -> None:
         )
 
 
-def check_owners(players: Any, features: int) -> IntArray:
+def check_owners(players: object, features: int) -> IntArray:
     """The number of each column's player, (features,); by default every column plays for itself."""
     if players is None:
         return np.arange(features)
@@ -246,7 +256,7 @@ def check_owners(players: Any, features: int) -> IntArray:
     return of.astype(np.int64)
 
 
-def _background(forest: Forest, rows: Any, weight: Any) -> Background:
+def _background(forest: Forest, rows: object, weight: object) -> Background:
     matrix = forest.matrix(rows, "background")
     if not len(matrix):
         raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios", code="missing")
@@ -254,7 +264,7 @@ def _background(forest: Forest, rows: Any, weight: Any) -> Background:
     return Background(matrix, counts / counts.sum())
 
 
-def check_weight(weight: Any, rows: int) -> FloatArray:
+def check_weight(weight: object, rows: int) -> FloatArray:
     """How much each background row counts, (rows,)."""
     counts = real_numbers(weight, "weight")
     if counts.shape != (rows,) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:

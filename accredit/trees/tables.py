@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -74,8 +73,17 @@ class Tables:
 class KeptTables(Tables):
     """Tables that serve many calls: their numbers lie beside one another, so that a few rows are looked up at once."""
 
-    def __init__(self, *made_of: Any) -> None:
-        super().__init__(*made_of)
+    def __init__(
+        self,
+        forest: Forest,
+        paths: Paths,
+        leaves: BoolArray,
+        background: Background | None,
+        rule: Semivalue,
+        pairs: bool,
+        players: int,
+    ) -> None:
+        super().__init__(forest, paths, leaves, background, rule, pairs, players)
         groups, tables = self.blocks.groups, [lookup.table for lookup in self.lookups]
         self.numbers = np.concatenate([table.ravel() for table in tables])
         ends = np.cumsum([table.size for table in tables])
