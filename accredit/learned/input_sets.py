@@ -121,7 +121,7 @@ class RowFamily:
         """The same question about some of the rows."""
         asked = self.asked
         table = asked.rows.take(at)
-        rows = table.reset_index(drop=True) if asked.rows.framed else table
+        rows = table.reset_index(drop=True) if hasattr(table, "reset_index") else table
         players = {
             name: [asked.rows.columns[i] for i in np.flatnonzero(asked.partition.owner == k)]
             for k, name in enumerate(asked.partition.players)
@@ -196,6 +196,7 @@ class RowFamily:
 
     def probe(self) -> FloatArray:
         rng, table = np.random.default_rng(0), self.asked.background
+        assert table is not None
         first, second = rng.integers(0, len(table), size=(2, PROBED))
         kept = rng.random((PROBED, len(self.asked.rows.columns))) < 0.5
         return self.asked.model.outputs(mixtures(table, first, second, kept), self.asked.unit)

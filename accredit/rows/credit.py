@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +23,12 @@ from accredit.rows.ground import Ground, NoClosedForm
 from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
 from accredit.trees.closed_form import Reading
 
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table
+
 IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's own output")
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
-SINGLE = 1e-5  # how far apart two outputs of a model that computes in single precision may be
+SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 # What a closed form shares -> our word for it
 UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
 
@@ -39,7 +42,7 @@ class Asked:
     payoff: Payoff  # the same, or the function that computes it
     outputs: tuple[str, ...]
     rows: Rows
-    table: Any  # the rows, as the model reads them
+    table: Table  # the rows, as the model reads them
     method: Chosen
     dependence: str
     budget: int | None
@@ -57,7 +60,7 @@ class Asked:
         return self.ground.compared
 
     @property
-    def background(self) -> Any:
+    def background(self) -> Table | None:
         """The background rows, as the model reads them; None without."""
         return self.ground.background
 
@@ -75,7 +78,7 @@ class Asked:
         return 0 if self.background is None else len(self.background)
 
     @cached_property
-    def both(self) -> Any:
+    def both(self) -> Table:
         """Background and rows in one table; the rows alone without a background."""
         return self.table if self.background is None else stack(self.background, self.table)
 
@@ -142,7 +145,7 @@ def _in_closed_form(asked: Asked) -> Answer:
     if not known and (unit, asked.unit) != ("logit", "value"):
         raise _other_unit(asked, form.payoff)
     got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
-    if not known and not np.allclose(got.margin, asked.prediction, rtol=SINGLE, atol=SINGLE):
+    if not known and not np.allclose(got.margin, asked.prediction, rtol=SINGLE_PRECISION, atol=SINGLE_PRECISION):
         raise _other_unit(asked, got.payoff)  # a regression with a link
     credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
     pairs = None
@@ -169,7 +172,7 @@ def _raw(asked: Asked, outputs: int) -> FloatArray:
     return asked.prediction[:, 1:] if outputs == 1 and asked.prediction.shape[1] == 2 else asked.prediction
 
 
-def read_prediction(ground: Ground, unit: str, table: Any) -> tuple[FloatArray, Reading] | None:
+def read_prediction(ground: Ground, unit: str, table: Table) -> tuple[FloatArray, Reading] | None:
     """What a closed form that stands for the model says about rows, in this unit: (rows, outputs); None: ask the model."""
     reading = ground.reading(table)
     if reading is None or UNIT.get(ground.form().payoff) != unit:

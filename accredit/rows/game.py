@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payo
 from accredit.models.rows import RowModel, as_row_model, reads_rows
 from accredit.rows.frames import Rows, align, join, part, rows_of, stack
 
+if TYPE_CHECKING:
+    from accredit.models.row_types import Outputs, Table
+
 ROWS_PER_CALL = 1 << 16  # of the model
 NORMAL_DRAWS = 200  # shared by all coalitions
 KERNEL_WIDTH, KERNEL_MASS = 0.1, 0.95  # of the empirical kernel, and how much of it is used (Aas, Jullum & Løland, 2021)
@@ -52,7 +55,7 @@ class Completion(Protocol):
 
     size: int  # completed rows per coalition
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray | None]:
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray | None]:
         """(batch, d) -> a table of batch · size rows, and weights (batch, size) that sum to 1; None: all count the same."""
         ...
 
@@ -73,12 +76,12 @@ class RowGame(PartsGame):
         model: ArrayModel,
         payoff: Payoff,
         target: int,
-        both: Any,  # a table that holds the row
+        both: Table,  # a table that holds the row
         row: int,
         partition: Partition,
         completion: Completion,
         rounding: Callable[[], float],  # how far it may move a payoff
-        facts: Mapping[str, Any],
+        facts: Mapping[str, object],
         memory: float = MEMORY,
     ) -> None:
         self.model, self.partition, self._payoff, self.target = model, partition, payoff, target
@@ -88,7 +91,7 @@ class RowGame(PartsGame):
         self.rows = int(max(1, min(ROWS_PER_CALL // completion.size, fits)))  # coalitions in one call of the model
 
     @property
-    def _whole(self) -> Any:
+    def _whole(self) -> Table:
         return part(self._both, self._row, self._row + 1)
 
     def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
@@ -108,7 +111,7 @@ class RowGame(PartsGame):
         return self._blur
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         prediction = payoffs_of(self.model.outputs(self._whole), (self.target,), self._payoff, self.model.law)
         return {
@@ -135,7 +138,7 @@ def average(worth: FloatArray, weights: FloatArray | None) -> FloatArray:
     return np.asarray(by_target.mean(axis=2).T)
 
 
-def mix(both: Any, row: int, size: int, kept: BoolArray) -> Any:
+def mix(both: Table, row: int, size: int, kept: BoolArray) -> Table:
     """Rows with the kept columns of one row and the others of the first `size` rows: (batch, d) -> (batch · size, d).
 
     >>> mix(np.array([[7, 8], [9, 9], [1, 2]]), 2, 2, np.array([[True, False]])).tolist()
@@ -154,10 +157,10 @@ def mix(both: Any, row: int, size: int, kept: BoolArray) -> Any:
 class Interventional:
     """The first `size` rows with fixed weights, or all alike: the present columns say nothing about the absent ones."""
 
-    def __init__(self, both: Any, row: int, size: int, weights: FloatArray | None = None) -> None:
+    def __init__(self, both: Table, row: int, size: int, weights: FloatArray | None = None) -> None:
         self._both, self._row, self._weights, self.size = both, row, weights, size
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray | None]:
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray | None]:
         weights = None if self._weights is None else np.broadcast_to(self._weights, (len(kept), self.size))
         return mix(self._both, self._row, self.size, kept), weights
 
@@ -171,14 +174,14 @@ class Empirical:
     """
 
     def __init__(
-        self, both: Any, row: int, weights: FloatArray, width: float = KERNEL_WIDTH, mass: float = KERNEL_MASS
+        self, both: Table, row: int, weights: FloatArray, width: float = KERNEL_WIDTH, mass: float = KERNEL_MASS
     ) -> None:
         self._both, self._row, self._weights, self.size = both, row, weights, len(weights)
         numbers = numeric(both)
         self._gap, self._width, self._mass = numbers[: self.size] - numbers[row], width, mass
         self._covariance = covariance(numbers[: self.size], weights)
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray]:
         weights = np.stack([self._resemblance(present) for present in kept])
         return mix(self._both, self._row, self.size, kept), weights
 
@@ -199,7 +202,7 @@ class Empirical:
 class Gaussian:
     """Draws of the absent columns given the present ones, as if all columns were jointly normal."""
 
-    def __init__(self, both: Any, row: int, weights: FloatArray, draws: int = NORMAL_DRAWS, seed: int = 0) -> None:
+    def __init__(self, both: Table, row: int, weights: FloatArray, draws: int = NORMAL_DRAWS, seed: int = 0) -> None:
         numbers = numeric(both)
         size, self.size = len(weights), draws
         self._point, self._columns = numbers[row], None if isinstance(both, np.ndarray) else both.columns
@@ -208,7 +211,7 @@ class Gaussian:
         self._noise = np.concatenate([half, -half])  # in opposite pairs, so that their mean is zero
         self.size = len(self._noise)
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray]:
         table = np.concatenate([self._draw(present) for present in kept])
         if self._columns is not None:
             import pandas
@@ -236,7 +239,7 @@ def row_game(
     model: RowModel,
     unit: str,
     outputs: tuple[str, ...],
-    both: Any,
+    both: Table,
     row: int,
     weights: FloatArray,
     partition: Partition,
@@ -274,9 +277,9 @@ def row_game(
 
 @check_arguments
 def tabular_game(
-    model: Any,
-    row: Any,
-    background: Any,
+    model: object,
+    row: object,
+    background: object,
     *,
     players: Mapping[str, Iterable[str | int]] | None = None,
     payoff: Payoff | None = None,
@@ -324,7 +327,7 @@ def tabular_game(
     return RowGame(asked, formula, target, both, size, partition, completion, rounding, facts, memory)
 
 
-def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, Payoff, str, str]:
+def _in_unit(model: object, payoff: Payoff | None, rows: Table) -> tuple[ArrayModel, Payoff, str, str]:
     """The model as it is asked, the formula of the payoff, its name, and what to say about the choice.
 
     Estimators and boosters are asked in the unit that they add up in, as `accredit.explain` asks them.
@@ -350,7 +353,7 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
     return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
 
 
-def check_reads(outputs: Callable[[Any], FloatArray], background: Any) -> None:
+def check_reads(outputs: Outputs, background: Table) -> None:
     """Refuse background rows that the model, by its outputs, cannot read."""
     try:
         outputs(background)
@@ -358,7 +361,7 @@ def check_reads(outputs: Callable[[Any], FloatArray], background: Any) -> None:
         raise InvalidInput(f"the model cannot read the background: {error}") from None
 
 
-def outputs_of_rows(outputs: Callable[[Any], FloatArray], table: Any, rows: Rows, background: Any = None) -> FloatArray:
+def outputs_of_rows(outputs: Outputs, table: Table, rows: Rows, background: Table | None = None) -> FloatArray:
     """What the model says about these rows, in the form in which it reads them (`table`): (rows, outputs).
 
     Where it reads the background but not the rows, the error names the column.
@@ -366,8 +369,7 @@ def outputs_of_rows(outputs: Callable[[Any], FloatArray], table: Any, rows: Rows
     try:
         return outputs(table)
     except InvalidInput as error:
-        both = None if background is None else stack(background, table)
-        culprit = None if both is None else _culprit(outputs, both, len(background), len(rows))
+        culprit = None if background is None else _culprit(outputs, stack(background, table), len(background), len(rows))
         if culprit is None:
             raise InvalidInput(
                 f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on"
@@ -380,10 +382,10 @@ def outputs_of_rows(outputs: Callable[[Any], FloatArray], table: Any, rows: Rows
         ) from None
 
 
-def _culprit(outputs: Callable[[Any], FloatArray], both: Any, size: int, rows: int) -> tuple[int, int] | None:
+def _culprit(outputs: Outputs, both: Table, size: int, rows: int) -> tuple[int, int] | None:
     """The first row that the model cannot read, and the first column of it that it cannot read beside background values."""
 
-    def reads(table: Any) -> bool:
+    def reads(table: Table) -> bool:
         try:
             outputs(table)
         except InvalidInput:
@@ -427,20 +429,19 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
     raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", code="unknown")
 
 
-def numeric(both: Any, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
+def numeric(both: Table, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
     """A table as numbers without gaps, or an error that names the column that is not and says `why` that matters."""
     if isinstance(both, np.ndarray) and both.dtype.kind in "biuf" and np.isfinite(both.astype(np.float64)).all():
         return both.astype(np.float64)
-    frame = both if hasattr(both, "iloc") else None
     for i in range(both.shape[1]):
-        column = both[:, i] if frame is None else frame.iloc[:, i]
+        column = both[:, i] if isinstance(both, np.ndarray) else both.iloc[:, i]
         kind = getattr(column.dtype, "kind", "O")
-        missing = bool((column != column).any()) if frame is None else bool(column.isna().any())
+        missing = bool((column != column).any() if isinstance(column, np.ndarray) else column.isna().any())
         if kind not in "biuf" or missing:
-            name = f"x{i}" if frame is None else frame.columns[i]
+            name = f"x{i}" if isinstance(both, np.ndarray) else both.columns[i]
             seen = "has missing values" if missing else f"is {column.dtype}"
             raise InvalidInput(f"column {str(name)!r} {seen}; {why}")
-    return np.asarray(both, dtype=np.float64) if frame is None else frame.to_numpy(dtype=np.float64)
+    return np.asarray(both, dtype=np.float64) if isinstance(both, np.ndarray) else both.to_numpy(dtype=np.float64)
 
 
 def covariance(numbers: FloatArray, weights: FloatArray) -> FloatArray:

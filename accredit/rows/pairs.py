@@ -27,7 +27,7 @@ class RowPairs:
     interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
 
 
-def pair_index(rule: Any) -> str:
+def pair_index(rule: object) -> str:
     """The interaction index of a semivalue, given as trees take it."""
     if isinstance(rule, str):
         return INDEX_OF[rule]
@@ -119,10 +119,10 @@ def pair_claims(index: str, players: int, exact: bool) -> tuple[Claim, ...]:
     if index not in INDICES:
         return ()
 
-    def known(because: str) -> tuple[Holds, str]:
+    def say(because: str) -> tuple[Holds, str]:
         return (Holds.EXACTLY if exact else Holds.IN_EXPECTATION), because
 
-    return INDICES[index].claims(2, players, known)
+    return INDICES[index].claims(2, players, say)
 
 
 def pair_means(index: str) -> str:

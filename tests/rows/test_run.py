@@ -32,8 +32,8 @@ def odd_sum(rows):
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(runs, "PART", 7)
-    monkeypatch.setattr(runs, "QUICK", 7)
+    monkeypatch.setattr(runs, "ROWS_PER_PART", 7)
+    monkeypatch.setattr(runs, "ROWS_PER_QUICK_PART", 7)
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ def test_a_file_holds_what_the_call_gives(tmp_path, small_parts, model, interact
 
 @pytest.mark.slow
 def test_intervals_come_back_from_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "PART", 1)
+    monkeypatch.setattr(runs, "ROWS_PER_PART", 1)
     rows = RNG.normal(size=(30, 14))
     settings = {"background": rows[20:], "budget": 300}
     whole = accredit.explain(rows[:2], odd_sum, **settings)
