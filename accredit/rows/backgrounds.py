@@ -81,8 +81,8 @@ def compare_with(
     if are_trees():
         return Compared(notes=("No background was given: the trees' own cover ratios stand in for it.",))
     raise InvalidInput(
-        f"background is missing, and {len(given)} of at least {OWN_ROWS} rows are too few to be compared with one another; write "
-        "background=training_rows",
+        f"background is missing, and {len(given)} of at least {OWN_ROWS} rows are too few to be compared with one another; "
+        "write background=training_rows",
         argument="background",
         code="missing",
     )

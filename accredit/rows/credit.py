@@ -34,7 +34,7 @@ UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class RowQuestion:
     """Everything a way of solving needs."""
 
     ground: Ground  # the model, and what the rows are compared with
@@ -84,7 +84,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class RowAnswer:
     """Credit of some rows, and how well it is known."""
 
     credit: FloatArray  # (rows, players, outputs)
@@ -96,12 +96,12 @@ class Answer:
     pairs: RowPairs | None = None
 
 
-def answer_rows(asked: Asked) -> Answer:
+def answer_rows(asked: RowQuestion) -> RowAnswer:
     """The credit of all rows."""
     return join(list(answers(asked)))
 
 
-def answers(asked: Asked) -> Iterator[Answer]:
+def answers(asked: RowQuestion) -> Iterator[RowAnswer]:
     """The credit of all rows at once, in closed form, or else of each row as its game is solved, in their order."""
     closed = _close(asked)
     if closed is not None:
@@ -121,7 +121,7 @@ def are_trees(model: RowModel) -> bool:
     return True
 
 
-def _close(asked: Asked) -> Answer | None:
+def _close(asked: RowQuestion) -> RowAnswer | None:
     """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
     closed form. Cover ratios have no other way, so there it is an error."""
     try:
@@ -133,7 +133,7 @@ def _close(asked: Asked) -> Answer | None:
         return None
 
 
-def _in_closed_form(asked: Asked) -> Answer:
+def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     rule = asked.ground.sharing.value
     if rule is None:
         raise NoClosedForm(f"{asked.method.name} has no closed form")
@@ -151,7 +151,7 @@ def _in_closed_form(asked: Asked) -> Answer:
     pairs = None
     if got.pairs is not None:
         pairs = RowPairs(pair_index(rule), two_classes(got.pairs, len(asked.outputs)), IN_CLOSED_FORM)
-    return Answer(
+    return RowAnswer(
         credit,
         base,
         Procedure(asked.method.name, "closed form", closed_form=True),
@@ -161,13 +161,13 @@ def _in_closed_form(asked: Asked) -> Answer:
     )
 
 
-def _other_unit(asked: Asked, payoff: str) -> NoClosedForm:
+def _other_unit(asked: RowQuestion, payoff: str) -> NoClosedForm:
     unit = UNIT.get(payoff)
     instead = f"write payoff={unit!r}, " if unit in asked.model.units else ""
     return NoClosedForm(f"the model adds up to its {payoff}, not to its {asked.unit}; {instead}")
 
 
-def _raw(asked: Asked, outputs: int) -> FloatArray:
+def _raw(asked: RowQuestion, outputs: int) -> FloatArray:
     """The prediction as the model's raw output: of two classes that share one score, that of the second."""
     return asked.prediction[:, 1:] if outputs == 1 and asked.prediction.shape[1] == 2 else asked.prediction
 
@@ -185,7 +185,7 @@ def two_classes(found: FloatArray, outputs: int) -> FloatArray:
     return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
 
 
-def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
+def avoid(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
     """What to say where a model has a closed form and the payoff that was asked has not."""
     natural = asked.model.unit(None)
     could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
@@ -198,7 +198,7 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
     return (f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",)
 
 
-def _games(asked: Asked) -> Iterator[Answer]:
+def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows", code="missing")
@@ -223,7 +223,7 @@ def _games(asked: Asked) -> Iterator[Answer]:
         yield _draw(answer) if asked.dependence == "gaussian" else answer
 
 
-def _draw(answer: Answer) -> Answer:
+def _draw(answer: RowAnswer) -> RowAnswer:
     """An answer whose payoffs rest on draws: nothing in it is exact, however many coalitions were asked."""
     pairs = answer.pairs and replace(answer.pairs, precision=_after_draws(answer.pairs.precision))
     return replace(answer, precision=_after_draws(answer.precision), pairs=pairs)
@@ -235,10 +235,10 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _of_row(found: Attributions, outputs: tuple[str, ...]) -> Answer:
+def _of_row(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
     """The answer about one row; intervals only where every output has them."""
     every = [found[name] for name in outputs]
-    return Answer(
+    return RowAnswer(
         found.credit[None],
         np.array([one.baseline or 0.0 for one in every]),
         every[0].method,
@@ -248,11 +248,11 @@ def _of_row(found: Attributions, outputs: tuple[str, ...]) -> Answer:
     )
 
 
-def join(found: Sequence[Answer]) -> Answer:
+def join(found: Sequence[RowAnswer]) -> RowAnswer:
     """Answers about rows below one another as one; intervals only where every one has them."""
     first = found[0]
     pairs = None if first.pairs is None else join_pairs([one.pairs for one in found if one.pairs is not None])
-    return Answer(
+    return RowAnswer(
         np.concatenate([one.credit for one in found]),
         first.base,
         first.method,

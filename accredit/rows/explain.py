@@ -21,7 +21,7 @@ from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
 from accredit.rows.changes import Fit
-from accredit.rows.credit import Answer, Asked, are_trees, avoid, read_prediction
+from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, avoid, read_prediction
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.rows.ground import Ground, Sharing, semivalue
@@ -33,7 +33,7 @@ MOST_GROUNDS = 4  # combinations of column types for which what was prepared is 
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
 
-def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
+def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | None) -> TableExplanation:
     """The answer with everything that is needed to read it."""
     shown, chosen = _target(asked, asked.prediction, target)
     return TableExplanation(
@@ -134,7 +134,7 @@ class Questions:
         """Is this the model, and has it not been fitted again?"""
         return self._given is model and self._fit.is_of(self._model.model)
 
-    def ask(self, rows: object) -> Asked:
+    def ask(self, rows: object) -> RowQuestion:
         """What is asked about some rows, checked."""
         compared = self._compared or self._compare(rows)
         given = rows_of(rows, self._names) if compared.rows is None else align(rows, compared.rows)
@@ -148,7 +148,7 @@ class Questions:
             prediction = outputs_of_rows(partial(self._model.outputs, unit=unit), table, given, ground.background)
         else:
             prediction = read[0]
-        return Asked(
+        return RowQuestion(
             ground,
             unit,
             self._payoff if callable(self._payoff) else unit,
@@ -210,16 +210,16 @@ class RowSettings(TypedDict, total=False):
     interactions: bool
 
 
-def question(rows: object, model: object, background: object = None, **settings: Unpack[RowSettings]) -> Asked:
+def question(rows: object, model: object, background: object = None, **settings: Unpack[RowSettings]) -> RowQuestion:
     """What is asked about rows, checked, with the settings of `Questions`."""
     return Questions(model, background, **settings).ask(rows)
 
 
-def _correlate(asked: Asked) -> tuple[str, ...]:
+def _correlate(asked: RowQuestion) -> tuple[str, ...]:
     return asked.ground.correlated if asked.dependence == "interventional" else ()
 
 
-def _draws(asked: Asked) -> tuple[str, ...]:
+def _draws(asked: RowQuestion) -> tuple[str, ...]:
     said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
     return (said,) if asked.dependence == "gaussian" else ()
 
@@ -227,7 +227,7 @@ def _draws(asked: Asked) -> tuple[str, ...]:
 # What the reader must know
 
 
-def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+def _target(asked: RowQuestion, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
     """The output that is shown first, and why it was chosen."""
     if isinstance(target, str):
         return asked.outputs[label_index(target, asked.outputs)], ()

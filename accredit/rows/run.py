@@ -21,7 +21,7 @@ from accredit.errors import AccreditError, InvalidInput
 from accredit.models.row_files import load_row_model
 from accredit.models.rows import UNITS, RowModel
 from accredit.rows.backgrounds import Compared
-from accredit.rows.credit import Answer, Asked, answer_rows, answers, join
+from accredit.rows.credit import RowAnswer, RowQuestion, answer_rows, answers, join
 from accredit.rows.explain import Questions, RowSettings, explanation_of, player_cells
 from accredit.rows.frames import Rows, kinds_of, part
 from accredit.rows.pairs import RowPairs
@@ -49,7 +49,7 @@ class TableRun:
     """A question about many rows, in a form that can be sent to where a part of them is explained."""
 
     model: object  # a model, or the path of its file
-    whole: Asked  # the question about all rows, here
+    whole: RowQuestion  # the question about all rows, here
     trusted: tuple[str, ...] = ()
     players: Mapping[str, Iterable[str | int]] | None = None
 
@@ -72,7 +72,7 @@ class TableRun:
         """The same with the names of the columns, where the rows do not say them."""
         return {**self.settings, "names": None if self.whole.rows.framed else self.whole.rows.columns}
 
-    def answer(self, rows: object) -> Answer:
+    def answer(self, rows: object) -> RowAnswer:
         """Some of the rows, explained together, here."""
         return answer_rows(self._questions.ask(rows))
 
@@ -108,7 +108,7 @@ class TableRun:
 
     def answers(
         self, executor: str = "serial", watch: Watch | None = None, start: int | None = None
-    ) -> Iterator[tuple[int, Answer]]:
+    ) -> Iterator[tuple[int, RowAnswer]]:
         """Every answer in the order of the rows, with the number of its first row: all rows as one question, here; or, over
         workers and from a row at which to `start`, in parts. `watch` hears how many rows are done once an answer was used."""
         whole = executor == "serial" and start is None
@@ -117,19 +117,19 @@ class TableRun:
             if watch is not None:
                 watch(first + len(answer.credit))
 
-    def _at_once(self) -> Iterator[tuple[int, Answer]]:
+    def _at_once(self) -> Iterator[tuple[int, RowAnswer]]:
         first = 0
         for answer in answers(self.whole):
             yield first, answer
             first += len(answer.credit)
 
-    def _in_parts(self, start: int, executor: str) -> Iterator[tuple[int, Answer]]:
+    def _in_parts(self, start: int, executor: str) -> Iterator[tuple[int, RowAnswer]]:
         """Parts begin at the same rows whatever was done before, so that a resumed run gives the same digits."""
         rows = self.whole.rows
         quick = self.whole.unit in UNITS and has_closed_form(self.whole.model.model)
         size = ROWS_PER_QUICK_PART if quick else ROWS_PER_PART
         with workers(executor) as submit:
-            waiting: list[tuple[int, Future[Answer]]] = []
+            waiting: list[tuple[int, Future[RowAnswer]]] = []
             for first in range(start // size * size, len(rows), size):
                 some = part(rows.table, first, first + size)
                 if submit is None:
@@ -142,12 +142,12 @@ class TableRun:
                 yield _await(first, future)
 
 
-def _answer(rows: Table, model: object, trusted: tuple[str, ...], compared: Compared, settings: RowSettings) -> Answer:
+def _answer(rows: Table, model: object, trusted: tuple[str, ...], compared: Compared, settings: RowSettings) -> RowAnswer:
     """Some rows, explained together, wherever this runs."""
     return answer_rows(Questions(open_model(model, trusted), compared, **settings).ask(rows))
 
 
-def _await(first: int, future: Future[Answer]) -> tuple[int, Answer]:
+def _await(first: int, future: Future[RowAnswer]) -> tuple[int, RowAnswer]:
     try:
         return first, future.result()
     except AccreditError:
@@ -255,7 +255,9 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
     return done
 
 
-def _line(asked: Asked, answer: Answer, row: int, prediction: FloatArray, values: list[Cell], number: int, run: str) -> str:
+def _line(
+    asked: RowQuestion, answer: RowAnswer, row: int, prediction: FloatArray, values: list[Cell], number: int, run: str
+) -> str:
     """One row as JSON: `row` is its place in the answer, `number` its place in the table."""
     players = asked.partition.players
     outputs: dict[str, dict[str, object]] = {}
@@ -306,7 +308,7 @@ def _pairs_of(pairs: RowPairs, players: tuple[str, ...], row: int, output: int) 
 # Lines put together
 
 
-def _read(journal: Path, asked: Asked, one: Answer) -> Answer:
+def _read(journal: Path, asked: RowQuestion, one: RowAnswer) -> RowAnswer:
     """The answer that lines hold; base, method and claims are those of one row."""
     found = []
     with journal.open(encoding="utf-8") as lines:
@@ -315,7 +317,7 @@ def _read(journal: Path, asked: Asked, one: Answer) -> Answer:
     return join(found)
 
 
-def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:
+def _answer_of(data: dict[str, Any], asked: RowQuestion, one: RowAnswer) -> RowAnswer:
     """One line as an answer about one row."""
     said = [data["outputs"][name] for name in asked.outputs]
     credit = np.array([list(each["credit"].values()) for each in said]).T[None]
@@ -332,7 +334,7 @@ def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:
         ends = square[None, ..., 1:] if numbers.shape[2] == 3 else None
         precision = Precision.from_plain(data["interactions"]["precision"])
         pairs = RowPairs(data["interactions"]["index"], square[None, ..., 0], precision, ends)
-    return Answer(credit, one.base, one.method, Precision.from_plain(data["precision"]), one.claims, interval, pairs)
+    return RowAnswer(credit, one.base, one.method, Precision.from_plain(data["precision"]), one.claims, interval, pairs)
 
 
 def _to_parquet(journal: Path, final: Path) -> None:

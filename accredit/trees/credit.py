@@ -31,10 +31,10 @@ from accredit.values.semivalue_rules import Semivalue, semivalue_of
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
 WALKED, COMPARED = 1000, 250  # numbers that a leaf and its tests take when it is walked, or compared beside its table
-BLOCK = 3000  # nanoseconds that a leaf's table costs whatever its size
-KEPT = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
+TABLE_NANOSECONDS = 3000  # nanoseconds that a leaf's table costs whatever its size
+KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
 NODE_BYTES = 300  # of a node's path and place among the blocks
-STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
+STEADY_WEIGHTS = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class TreeShares:
     """A forest, a rule of sharing and rows to compare with: checked and prepared once, asked about rows as often as needed.
 
     The first rows are credited in the way that costs least for them alone. From the second call on, the tables of as many
-    trees as fit into `KEPT` bytes are made and kept, so that a row costs one lookup.
+    trees as fit into `KEPT_BYTES` bytes are made and kept, so that a row costs one lookup.
 
     >>> from accredit.trees import Tree
     >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
@@ -170,9 +170,9 @@ class TreeShares:
 
 
 def _keep_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArray:
-    """The trees whose tables fit together into `KEPT` bytes, the smallest first."""
+    """The trees whose tables fit together into `KEPT_BYTES` bytes, the smallest first."""
     nodes = np.bincount(levels_of(forest, np.arange(forest.trees)).tree, minlength=forest.trees) * NODE_BYTES
-    trees = _within(np.arange(forest.trees), nodes, KEPT)
+    trees = _within(np.arange(forest.trees), nodes, KEPT_BYTES)
     if not len(trees):
         return trees
     paths = paths_of(forest, trees, of)
@@ -182,7 +182,7 @@ def _keep_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArr
         np.add.at(size, paths.tree[group.root], 8 * targets * forest.value.shape[1] * 2.0**group.bits)
     deep = np.bincount(paths.tree, paths.count > MOST_BITS, forest.trees) > 0
     size[deep] = np.inf
-    return _within(trees, size, KEPT)
+    return _within(trees, size, KEPT_BYTES)
 
 
 def _within(trees: IntArray, size: FloatArray | IntArray, most: float) -> IntArray:
@@ -223,7 +223,7 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
     table = 2.0 ** np.minimum(k, 60) * (0.3 * k * k + 6 * targets * values) + rows * (1 + targets * values)
     table[k > MOST_BITS] = np.inf
     if background is not None:
-        cheaper = BLOCK + table < rows * len(background.matrix) * (1.0 + pairs * k)
+        cheaper = TABLE_NANOSECONDS + table < rows * len(background.matrix) * (1.0 + pairs * k)
     else:  # a tree is walked as a whole
         walked = rows * (paths.most + 4.0) * 6 * values * (2 * paths.most if pairs else 1)
         tree = paths.tree[leaf]
@@ -235,7 +235,7 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
 
 def _check_steady(rule: Semivalue, most: int) -> None:
     size = float(np.abs(rule.rule(max(1, most))[1]).sum())
-    if size > STEADY:
+    if size > STEADY_WEIGHTS:
         raise InvalidInput(
             f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
             f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background'

@@ -135,7 +135,7 @@ class Forest:
     def __repr__(self) -> str:
         return f"Forest({self.source}: {self.trees} trees, {len(self.feature)} nodes, {self.outputs} outputs)"
 
-    def scaled(self, factor: float, base: npt.ArrayLike | None = None) -> Forest:
+    def scale(self, factor: float, base: npt.ArrayLike | None = None) -> Forest:
         """The same trees with every leaf and the base multiplied, or with another base."""
         new_base = self.base * factor if base is None else np.atleast_1d(np.asarray(base, dtype=np.float64))
         return replace(self, value=self.value * factor, base=new_base)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from accredit.models.row_types import Table
 
-CHECKED = 1000  # rows that are compared with the model's own output
+ROWS_CHECKED = 1000  # rows that are compared with the model's own output
 
 
 class NotLinear(InvalidInput):
@@ -45,9 +45,9 @@ class Linear:
 
     def check(self, rows: Table, matrix: FloatArray) -> None:
         """Refuse when the model's own raw output of these rows is another."""
-        few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
-        own, said = self.margin(matrix[:CHECKED]), _own(self.model, few)
-        size = np.abs(matrix[:CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
+        few = rows.iloc[:ROWS_CHECKED] if hasattr(rows, "iloc") else rows[:ROWS_CHECKED]
+        own, said = self.margin(matrix[:ROWS_CHECKED]), _own(self.model, few)
+        size = np.abs(matrix[:ROWS_CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
         if own.shape != said.shape or (np.abs(own - said) > 1e-9 * size + 1e-12).any():
             raise NotLinear(
                 f"{type(self.model).__name__} has coefficients, but its raw output is not their weighted sum; explain it as a "

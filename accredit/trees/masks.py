@@ -22,8 +22,8 @@ from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import Background, spans
 from accredit.values.semivalue_rules import Semivalue
 
-CELLS = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
-ROWS = 128  # rows whose masks are made at once
+CELLS_AT_ONCE = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
+ROWS_PER_MASK = 128  # rows whose masks are made at once
 WORD = 64
 
 Words = npt.NDArray[np.unsignedinteger]
@@ -44,9 +44,9 @@ def mask_credit(
     """Add the credit (or pair interactions i < j) of these leaves with a background."""
     moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
     theirs = _fail(forest, paths, leaf, background.matrix)
-    for some in spans(len(matrix), ROWS):
+    for some in spans(len(matrix), ROWS_PER_MASK):
         own = _fail(forest, paths, leaf, matrix[some])
-        step = CELLS // (len(background.matrix) * (some.stop - some.start))
+        step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
         for wide, mine in _by_width(paths.count[leaf], step):
             path = paths.path[leaf[mine]].astype(np.int64)
             cubes = LeafCubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)

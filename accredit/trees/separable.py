@@ -21,8 +21,8 @@ from accredit.errors import InvalidInput
 if TYPE_CHECKING:
     from accredit.models.row_types import Outputs, Table
 
-FEW = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
-TRIALS = 256  # mixtures that are tried
+EXCHANGED_ROWS = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
+MIXTURES_TRIED = 256  # mixtures that are tried
 
 
 class NotSeparable(InvalidInput):
@@ -54,7 +54,7 @@ def owners(encode: Callable[[Table], FloatArray], rows: Table) -> IntArray:
             f"encode returned shape {encoded.shape} for {len(rows)} rows; it must return one row each", code="type"
         )
     known = np.where(np.isnan(encoded), -np.inf, encoded)
-    picked = np.unique(np.concatenate([known.argmin(axis=0), known.argmax(axis=0), np.arange(min(FEW, len(known)))]))
+    picked = np.unique(np.concatenate([known.argmin(axis=0), known.argmax(axis=0), np.arange(min(EXCHANGED_ROWS, len(known)))]))
     some, before = _take(rows, picked), encoded[picked]
     columns = some.shape[1]
     changed = np.zeros((encoded.shape[1], columns), dtype=bool)
@@ -81,10 +81,10 @@ def still_own(encode: Outputs, rows: Table, encoded: FloatArray, own: IntArray, 
     among the `first` rows; None: both are any."""
     rng = np.random.default_rng(0)
     one, other = (
-        rng.integers(0, len(encoded) if first is None else first, TRIALS),
-        rng.integers(0, len(encoded), TRIALS),
+        rng.integers(0, len(encoded) if first is None else first, MIXTURES_TRIED),
+        rng.integers(0, len(encoded), MIXTURES_TRIED),
     )
-    kept = rng.random((TRIALS, rows.shape[1])) < 0.5
+    kept = rng.random((MIXTURES_TRIED, rows.shape[1])) < 0.5
     expected = np.where(kept[:, own], encoded[one], encoded[other])
     return bool(_same(encode(mixtures(rows, one, other, kept)), expected).all())
 

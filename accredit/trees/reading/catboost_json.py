@@ -36,7 +36,7 @@ def read_catboost(model: catboost.CatBoost) -> Ensemble:
     base = np.asarray(bias, dtype=np.float64)
     width = np.reshape(trees[0].value, (len(trees[0].feature), -1)).shape[1]
     forest = Forest.of(trees, len(columns), np.broadcast_to(base, width), single=True, source=source)
-    forest = forest.scaled(scale, forest.base)
+    forest = forest.scale(scale, forest.base)
 
     def raw(rows: Table) -> FloatArray:
         said = trust(lambda: catboost_score(model, rows, thread_count=1), source)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accredit.models.row_types import Outputs, Table
 
 Said = TypeVar("Said")
-CHECKED = 1000  # rows that are compared with the model's own output
+ROWS_CHECKED = 1000  # rows that are compared with the model's own output
 PROBE_ROWS = 256  # rows made from the model's own thresholds, to compare before any row is given
 
 
@@ -72,9 +72,9 @@ class Ensemble:
         `said` (rows, outputs), asked of the model where it is None."""
         matrix = self.forest.matrix(self.encode(rows))
         margin = self.forest.margin(matrix)
-        few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
-        own = self.raw(few) if said is None else said[:CHECKED]
-        self._compare(matrix[:CHECKED], margin[:CHECKED], own, "the rows given")
+        few = rows.iloc[:ROWS_CHECKED] if hasattr(rows, "iloc") else rows[:ROWS_CHECKED]
+        own = self.raw(few) if said is None else said[:ROWS_CHECKED]
+        self._compare(matrix[:ROWS_CHECKED], margin[:ROWS_CHECKED], own, "the rows given")
         return matrix, margin
 
     def credit(self, rows: Table, background: Table | None = None, **options: Unpack[TreeOptions]) -> TreeCredit:
