@@ -13,5 +13,4 @@ if TYPE_CHECKING:
     from accredit.core import FloatArray
 
     Table: TypeAlias = npt.NDArray[np.generic] | pandas.DataFrame  # rows × columns
-    RowFunction: TypeAlias = Callable[[Table], object]  # of a foreign model; what it returns is checked
-    Outputs: TypeAlias = Callable[[Table], FloatArray]  # of a model, for the rows of a table: (rows, outputs)
+    TableFunction: TypeAlias = Callable[[Table], FloatArray]  # of a model, for the rows of a table: (rows, outputs)

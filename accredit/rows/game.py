@@ -38,7 +38,7 @@ from accredit.models.rows import RowModel, as_row_model, reads_rows
 from accredit.rows.frames import Rows, align, join, part, rows_of, stack
 
 if TYPE_CHECKING:
-    from accredit.models.row_types import Outputs, Table
+    from accredit.models.row_types import Table, TableFunction
 
 ROWS_PER_CALL = 1 << 16  # of the model
 NORMAL_DRAWS = 200  # shared by all coalitions
@@ -353,7 +353,7 @@ def _in_unit(model: object, payoff: Payoff | None, rows: Table) -> tuple[ArrayMo
     return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
 
 
-def check_reads(outputs: Outputs, background: Table) -> None:
+def check_reads(outputs: TableFunction, background: Table) -> None:
     """Refuse background rows that the model, by its outputs, cannot read."""
     try:
         outputs(background)
@@ -361,7 +361,7 @@ def check_reads(outputs: Outputs, background: Table) -> None:
         raise InvalidInput(f"the model cannot read the background: {error}") from None
 
 
-def outputs_of_rows(outputs: Outputs, table: Table, rows: Rows, background: Table | None = None) -> FloatArray:
+def outputs_of_rows(outputs: TableFunction, table: Table, rows: Rows, background: Table | None = None) -> FloatArray:
     """What the model says about these rows, in the form in which it reads them (`table`): (rows, outputs).
 
     Where it reads the background but not the rows, the error names the column.
@@ -382,7 +382,7 @@ def outputs_of_rows(outputs: Outputs, table: Table, rows: Rows, background: Tabl
         ) from None
 
 
-def _culprit(outputs: Outputs, both: Table, size: int, rows: int) -> tuple[int, int] | None:
+def _culprit(outputs: TableFunction, both: Table, size: int, rows: int) -> tuple[int, int] | None:
     """The first row that the model cannot read, and the first column of it that it cannot read beside background values."""
 
     def reads(table: Table) -> bool:

@@ -19,7 +19,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from accredit.models.row_types import Outputs, Table
+    from accredit.models.row_types import Table, TableFunction
 
 EXCHANGED_ROWS = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
 MIXTURES_TRIED = 256  # mixtures that are tried
@@ -76,7 +76,7 @@ def owners(encode: Callable[[Table], FloatArray], rows: Table) -> IntArray:
     return own
 
 
-def still_own(encode: Outputs, rows: Table, encoded: FloatArray, own: IntArray, first: int | None = None) -> bool:
+def still_own(encode: TableFunction, rows: Table, encoded: FloatArray, own: IntArray, first: int | None = None) -> bool:
     """Is encoding a mixture of two rows the mixture of their encodings, if encoded columns belong to `own`? One of the two is
     among the `first` rows; None: both are any."""
     rng = np.random.default_rng(0)
@@ -89,7 +89,7 @@ def still_own(encode: Outputs, rows: Table, encoded: FloatArray, own: IntArray, 
     return bool(_same(encode(mixtures(rows, one, other, kept)), expected).all())
 
 
-def _try_mixtures(encode: Outputs, rows: Table, encoded: FloatArray, own: IntArray) -> None:
+def _try_mixtures(encode: TableFunction, rows: Table, encoded: FloatArray, own: IntArray) -> None:
     """Refuse where encoding a mixture of two rows is not the mixture of their encodings."""
     if not still_own(encode, rows, encoded, own):
         raise NotSeparable(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
     import xgboost
 
-    from accredit.models.row_types import Outputs, RowFunction, Table
+    from accredit.models.row_types import Table, TableFunction
 
 XGBOOST_TOLERANCE = 1e-6  # xgboost sums its leaves in single precision
 ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
@@ -51,7 +51,10 @@ class XgboostTree(TypedDict):
 
 
 def read_xgboost(
-    booster: xgboost.Booster, source: str = "xgboost", classes: Sequence[object] | None = None, own: RowFunction | None = None
+    booster: xgboost.Booster,
+    source: str = "xgboost",
+    classes: Sequence[object] | None = None,
+    own: Callable[[Table], object] | None = None,
 ) -> Ensemble:
     """The ensemble of an xgboost Booster; `own` is an estimator's raw output, which may stop early."""
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
@@ -134,7 +137,7 @@ def _xgboost_tree(tree: XgboostTree, output: int) -> Tree:
 
 
 def _xgboost_rows(
-    rows: Table, own: RowFunction | None, columns: tuple[str, ...] | None, kinds: list[str] | None
+    rows: Table, own: Callable[[Table], object] | None, columns: tuple[str, ...] | None, kinds: list[str] | None
 ) -> Table | xgboost.DMatrix:
     """Rows as an estimator takes them, or as the data matrix that a native booster takes."""
     import xgboost
@@ -150,7 +153,7 @@ def _xgboost_rows(
     return array
 
 
-def _encoder(columns: tuple[str, ...] | None, codes: list[Category], source: str) -> Outputs:
+def _encoder(columns: tuple[str, ...] | None, codes: list[Category], source: str) -> TableFunction:
     """Rows as numbers: categories of a frame become the codes that the model gave them."""
 
     def encode(rows: Table) -> FloatArray:
@@ -214,7 +217,7 @@ def read_lightgbm(booster: lightgbm.Booster, source: str = "lightgbm", classes: 
     return Ensemble(forest, named or number(features), labels, "margin", encode, raw, raw).check()
 
 
-def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], source: str) -> Outputs:
+def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], source: str) -> TableFunction:
     """Frames with categories in the codes of the training frame; a category that was not there is missing, as in lightgbm."""
     remembered = getattr(booster, "pandas_categorical", None) or []
 

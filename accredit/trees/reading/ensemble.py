@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
     import sklearn.base
 
-    from accredit.models.row_types import Outputs, Table
+    from accredit.models.row_types import Table, TableFunction
 
 Said = TypeVar("Said")
 ROWS_CHECKED = 1000  # rows that are compared with the model's own output
@@ -56,8 +56,8 @@ class Ensemble:
     columns: tuple[str, ...]  # the model's own columns, in the order of the forest's features
     outputs: tuple[str, ...]
     payoff: str
-    encode: Outputs  # rows as the model takes them -> (rows, features)
-    raw: Outputs  # the model's own output of such rows -> (rows, outputs)
+    encode: TableFunction  # rows as the model takes them -> (rows, features)
+    raw: TableFunction  # the model's own output of such rows -> (rows, outputs)
     probe: Callable[[FloatArray], FloatArray] | None = None  # the same from encoded rows; None: there is no way in
     takes_missing: bool = True
     tolerance: float = 1e-9  # how far the trees may be from the model, relative to the leaves that are summed
@@ -131,7 +131,7 @@ def probes(forest: Forest, missing: bool, count: int = PROBE_ROWS, seed: int = 0
     return forest.matrix(matrix)
 
 
-def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> Outputs:
+def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> TableFunction:
     """Rows that are numbers already; a frame must have the model's columns in the model's order."""
 
     def encode(rows: Table) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import sklearn.tree
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
-    from accredit.models.row_types import RowFunction, Table
+    from accredit.models.row_types import Table
 
 SINGLE = ("DecisionTree", "ExtraTree")
 AVERAGED = ("RandomForest", "ExtraTrees")
@@ -82,7 +83,7 @@ def _of(
     forest: Forest,
     labels: tuple[str, ...],
     payoff: str,
-    own: RowFunction,
+    own: Callable[[Table], object],
     probed: bool = True,
 ) -> Ensemble:
     """The ensemble around a forest whose rows need no encoding."""
