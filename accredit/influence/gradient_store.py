@@ -16,7 +16,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from accredit.checks import check_text, whole_number
 from accredit.checks.files import put, read_json_object
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
-from accredit.influence.functions import Influences, stationarity
+from accredit.influence.functions import Influences, Stationarity, stationarity
 from accredit.influence.losses import Batch, check_rows
-from accredit.influence.network import Network, facts_of, weights_of
+from accredit.influence.network import Network, NetworkFacts, facts_of, weights_of
 from accredit.influence.projection import projection
 
 if TYPE_CHECKING:
@@ -38,6 +38,21 @@ DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
 FORMAT = 2
 MEAN = "mean of "  # before the name of a layer: its mean gradient
 AGAIN = "give the training rows again: GradientStore.build, or accredit trace … --train FILE"
+
+
+class About(TypedDict):
+    """What `store.json` says of a store."""
+
+    format: int
+    rows: int
+    names: list[str] | None
+    side: int
+    seed: int
+    widths: dict[str, int]  # layer -> numbers for each row
+    block: int  # rows of one file
+    model: str
+    data: str
+    facts: NetworkFacts
 
 
 class GradientStore:
@@ -58,7 +73,7 @@ class GradientStore:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         try:
-            self.about: dict[str, Any] = read_json_object(self.folder / "store.json")
+            self.about = cast(About, read_json_object(self.folder / "store.json"))
         except InvalidInput as error:
             raise InvalidInput(
                 f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
@@ -98,7 +113,7 @@ class GradientStore:
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
             raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
-        about = {
+        about: About = {
             "format": FORMAT,
             "rows": rows,
             "names": None if names is None else list(names),
@@ -115,7 +130,8 @@ class GradientStore:
         path.mkdir(parents=True, exist_ok=True)
         if (path / "store.json").exists():
             store = cls(path)
-            if changed := [key for key in about if store.about.get(key) != json.loads(json.dumps(about[key]))]:
+            there, wanted = dict(store.about), json.loads(json.dumps(about))
+            if changed := [key for key, value in wanted.items() if there.get(key) != value]:
                 raise InvalidInput(f"{path} holds a store with other {', '.join(changed)}; name another folder")
         else:
             put(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
@@ -150,7 +166,7 @@ class GradientStore:
                     means[MEAN + name] += kept.double().sum(dim=0) / len(self)
             put(self._moments_file, save(moments | means))
 
-    def stationarity(self) -> dict[str, Any]:
+    def stationarity(self) -> Stationarity:
         """‖∇J‖ beside the norm of a typical row's gradient, both estimated from what is stored: a projection keeps norms on
         average. Weight decay is not part of it."""
         held = self._tensors(self._moments_file)
@@ -158,7 +174,7 @@ class GradientStore:
         typical = sum(float(v.trace()) for name, v in held.items() if not name.startswith(MEAN))
         return stationarity(gradient**0.5, typical**0.5)
 
-    def _moments(self) -> dict[str, Any]:
+    def _moments(self) -> dict[str, torch.Tensor]:
         return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith(MEAN)}
 
     def search(
@@ -230,7 +246,7 @@ class GradientStore:
     def _read(self, block: int) -> dict[str, torch.Tensor]:
         return self._tensors(self._file(block))
 
-    def _tensors(self, file: Path) -> dict[str, Any]:
+    def _tensors(self, file: Path) -> dict[str, torch.Tensor]:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Fitted(Protocol):
     """A curvature that was fitted to training rows, and the coordinates in which it is solved."""
 
     @property
-    def facts(self) -> dict[str, Any]: ...
+    def facts(self) -> dict[str, object]: ...
 
     def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
         """Gradients of the rows of a batch, one block after the other, so that only one of them is in memory."""
@@ -87,7 +87,7 @@ class Kronecker:
 
     blocks: dict[str, Block]
     added: dict[str, float]  # weight decay and damping
-    facts: dict[str, Any]
+    facts: dict[str, object]
 
     def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
         return ((name, self.blocks[name].rotated(s).flatten(1)) for name, s in seen.items())
@@ -105,7 +105,7 @@ class Joint:
 
     factor: torch.Tensor  # (P, P), lower triangular, float64
     layers: tuple[str, ...]
-    facts: dict[str, Any]
+    facts: dict[str, object]
 
     def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
         import torch

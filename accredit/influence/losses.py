@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from accredit.errors import InvalidInput
 
@@ -121,7 +121,7 @@ LOSSES: dict[str, Loss] = {
 OF_ARCHITECTURE = {"ForSequenceClassification": "classification", "ForCausalLM": "language", "LMHeadModel": "language"}
 
 
-def loss_named(loss: str | Loss | None, model: Any) -> Loss:
+def loss_named(loss: str | Loss | None, model: object) -> Loss:
     """A loss by name, or by the architecture of a Hugging Face model where no name is given.
 
     >>> loss_named("language", None)
@@ -143,7 +143,7 @@ def loss_named(loss: str | Loss | None, model: Any) -> Loss:
     return LOSSES[loss]
 
 
-def answers_of(model: Any, batch: Batch) -> torch.Tensor:
+def answers_of(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
     """What the model says to a batch: its logits."""
     named = {name: value for name, value in batch.items() if name not in ("labels", "x")}
     said = model(batch["x"], **named) if "x" in batch else model(**named)
@@ -161,7 +161,7 @@ def check_rows(data: Batch, name: str = "data") -> int:
     return sizes["labels"]
 
 
-def pick(data: Batch, rows: slice | Sequence[int], device: Any) -> dict[str, torch.Tensor]:
+def pick(data: Batch, rows: slice | Sequence[int], device: torch.device) -> dict[str, torch.Tensor]:
     """Some rows of a data set, on the model's device; padding that no row of them needs is cut off."""
     part = {name: value[rows] for name, value in data.items()}
     if "attention_mask" in part and part["attention_mask"].dim() == 2:

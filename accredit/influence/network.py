@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from accredit.checks import needs
 from accredit.errors import InvalidInput, NotConverged
@@ -34,7 +34,7 @@ class Network:
     (['0', '2'], 26)
     """
 
-    model: Any
+    model: torch.nn.Module
     loss: Loss
     layers: tuple[Layer, ...]
     left_out: tuple[str, ...]  # trained parameters that are not looked at
@@ -48,8 +48,8 @@ class Network:
         return sum(layer.parameters for layer in self.layers)
 
     @property
-    def device(self) -> Any:
-        return self.layers[0].module.weight.device
+    def device(self) -> torch.device:
+        return self.layers[0].weight.device
 
     def check_memory(self, queries: int) -> None:
         """Refuse what would not fit: queries and one batch of row gradients, twice over while they are multiplied."""
@@ -98,7 +98,7 @@ class Network:
 
 
 @contextmanager
-def evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: torch.nn.Module) -> Iterator[None]:
     """In evaluation mode for the time of the block: no dropout, no moving averages."""
     was = model.training
     model.eval()
@@ -109,7 +109,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def network(
-    model: Any,
+    model: torch.nn.Module,
     *,
     loss: str | Loss | None = None,
     layers: Sequence[str] | None = None,
@@ -133,7 +133,12 @@ def network(
     return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)
 
 
-def facts_of(net: Network) -> dict[str, Any]:
+NetworkFacts = TypedDict(
+    "NetworkFacts", {"weight decay": float, "parameters": int, "layers": list[str], "left out": list[str], "loss": str}
+)
+
+
+def facts_of(net: Network) -> NetworkFacts:
     """What was looked at and what was not."""
     return {
         "weight decay": net.weight_decay,
@@ -148,8 +153,12 @@ def weights_of(layer: Layer) -> torch.Tensor:
     """The weights of a layer as one matrix (outputs, inputs), the bias as its last column."""
     import torch
 
-    weight = layer.module.weight.detach()
+    weight = layer.weight.detach()
     if layer.kind == "embedding" or type(layer.module).__name__ == "Conv1D":
         weight = weight.T
     flat = weight.flatten(1)
-    return flat if flat.shape[1] == layer.inputs else torch.cat([flat, layer.module.bias.detach()[:, None]], dim=1)
+    return (
+        flat
+        if flat.shape[1] == layer.inputs
+        else torch.cat([flat, torch.as_tensor(layer.module.bias).detach()[:, None]], dim=1)
+    )

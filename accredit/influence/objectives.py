@@ -9,7 +9,7 @@ Hessian of J; the matrix itself is formed only on request.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -34,7 +34,8 @@ class Objective(Protocol):
     """A trained model, seen through the derivatives of what it was trained on.
 
     >>> from accredit.valuation import split
-    >>> isinstance(Ridge(split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True), weight_decay=0.1), Objective)
+    >>> data = split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True)
+    >>> isinstance(RidgeObjective(data, weight_decay=0.1), Objective)
     True
     """
 
@@ -86,7 +87,7 @@ class Softmax:
         self, data: Split, weight_decay: float, *, rows: FloatArray | None = None, start: FloatArray | None = None
     ) -> None:
         if data.classes is None:
-            raise InvalidInput("logistic regression needs classes; this split holds numbers: use Ridge")
+            raise InvalidInput("logistic regression needs classes; this split holds numbers: use RidgeObjective")
         if not weight_decay > 0:
             raise InvalidInput(f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique")
         self.data, self.weight_decay = data, float(weight_decay)
@@ -182,7 +183,7 @@ class Softmax:
         return float(losses @ self._share + self.weight_decay / 2 * (theta**2).sum())
 
 
-class Ridge:
+class RidgeObjective:
     """Ridge regression, ℓ = (xᵀθ − y)², in closed form; a constant column is appended and decays like the rest.
 
     The loss is the squared error, as everywhere here: J = (1/N)Σ(xᵢᵀθ − yᵢ)² + weight_decay/2·‖θ‖² is what `TorchObjective`
@@ -191,7 +192,7 @@ class Ridge:
     >>> from accredit.influence import influence
     >>> from accredit.valuation import split
     >>> data = split([[1.0], [2.0], [3.0]], [1.0, 2.0, 9.0], [[2.0]], [2.0], regression=True)
-    >>> influence(Ridge(data, weight_decay=0.1)).attribution().ranked().players[-1]  # the row that lies off hurts most
+    >>> influence(RidgeObjective(data, weight_decay=0.1)).attribution().ranked().players[-1]  # the row that lies off hurts most
     'row 2'
     """
 
@@ -285,9 +286,8 @@ class TorchObjective:
         import torch
 
         def product(direction: torch.Tensor) -> torch.Tensor:
-            pushed: Any = torch.func.jvp(lambda t: self._answers(t, self._x), (self._theta,), (direction,))
-            answers, moved = pushed
-            back: Any = torch.func.vjp(lambda t: self._answers(t, self._x), self._theta)[1]
+            answers, moved = torch.func.jvp(lambda t: self._answers(t, self._x), (self._theta,), (direction,))[:2]
+            back = torch.func.vjp(lambda t: self._answers(t, self._x), self._theta)[1]
             gradient = torch.func.grad(lambda a: row_losses(a, self._y).mean())
             return torch.as_tensor(back(torch.func.jvp(gradient, (answers,), (moved,))[1])[0])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ def oddities(near: Nearest, y: IntArray) -> Oddities:
     """
     limit = SAME * float(np.median(near.distances[:, 0]))
     rows, places = np.nonzero(near.distances <= limit)
-    pairs: Any = sorted({(int(min(i, j)), int(max(i, j))) for i, j in zip(rows, near.rows[rows, places], strict=True)})
+    pairs = sorted({(int(min(i, j)), int(max(i, j))) for i, j in zip(rows, near.rows[rows, places], strict=True)})
     contradictions = tuple(pair for pair in pairs if y[pair[0]] != y[pair[1]])
     far = near.distances.mean(axis=1)
     spread = 1.4826 * float(np.median(np.abs(far - np.median(far))))

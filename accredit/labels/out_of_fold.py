@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.labels.scores import View, unit
+from accredit.labels.scores import View, is_sparse, unit
 
 FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # more folds where rows are few
 SPARSE_C = 3.0  # inverse penalty of logistic regression
@@ -39,21 +38,21 @@ def out_of_fold(
     """
     weights = np.ones(len(y)) if believed is None else believed
 
-    def predicted(model: Model) -> FloatArray:
+    def predict(model: Model) -> FloatArray:
         return _predict(model, view, y, weights, seed, copies)
 
-    if hasattr(view, "tocsr"):
-        found = {"confidence": predicted(_one_against_the_rest)}
+    if is_sparse(view):
+        found = {"confidence": predict(_one_against_the_rest)}
         if view.nnz and view.data.min() >= 0:
-            found["naive Bayes"] = predicted(_naive_bayes)
+            found["naive Bayes"] = predict(_naive_bayes)
         return found
     c = penalty or likeliest_penalty(view, y, seed, copies) or DENSE_C[0]
-    return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed)), "nearest": predicted(_nearest)}
+    return {"confidence": predict(_softmax(c)), "kernel": predict(_kernel(seed)), "nearest": predict(_nearest)}
 
 
 def likeliest_penalty(view: View, y: IntArray, seed: int = 0, copies: IntArray | None = None) -> float | None:
     """The inverse penalty under which the given labels are likeliest, out of fold; None for words, which have their own."""
-    if hasattr(view, "tocsr"):
+    if is_sparse(view):
         return None
     weights, rows = np.ones(len(y)), np.arange(len(y))
     return max(DENSE_C, key=lambda c: float(_predict(_softmax(c), view, y, weights, seed, copies)[rows, y].sum()))
@@ -155,7 +154,7 @@ def _softmax(c: float, steps: int = 300) -> Model:
     def model(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
         from sklearn.linear_model import LogisticRegression
 
-        fitted: Any = LogisticRegression(C=c, max_iter=steps).fit(x, y, weights)
+        fitted = LogisticRegression(C=c, max_iter=steps).fit(x, y, weights)
         return np.asarray(fitted.predict_proba(others))
 
     return model

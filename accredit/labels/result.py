@@ -59,7 +59,7 @@ class WrongLabels:
     precision_at: FloatArray | None = None  # (N,), by length of the list
     excerpts: Mapping[str, str] = field(default_factory=dict)  # how the texts of the rows named here begin
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything, as JSON types."""
         data = dict(vars(self)) | {
             "kind": KIND,
@@ -74,7 +74,7 @@ class WrongLabels:
         return json.dumps(self.to_plain(), ensure_ascii=False)
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> WrongLabels:
+    def from_plain(cls, data: Mapping[str, object]) -> WrongLabels:
         """What `to_plain` gave."""
         if data.get("kind") != KIND:
             raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()")
@@ -94,7 +94,7 @@ class WrongLabels:
         return None if self.precision_at is None else float(self.precision_at[size - 1])
 
 
-def _tuples(rows: Sequence[Any]) -> tuple[Any, ...]:
+def _tuples(rows: Sequence[object]) -> tuple[Any, ...]:
     return tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 
 

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.arrays import read_arrays
 from accredit.core import FloatArray, IntArray
@@ -153,7 +153,7 @@ def _own(name: str, rows: int) -> FloatArray:
     return found
 
 
-def _arrays(file: Path, said: str) -> dict[str, Any]:
+def _arrays(file: Path, said: str) -> dict[str, npt.NDArray[np.generic]]:
     """Arrays in a .npy or .npz file; pickled ones are refused."""
     try:
         return {name or "vectors": array for name, array in read_arrays(file).items()}
@@ -161,7 +161,7 @@ def _arrays(file: Path, said: str) -> dict[str, Any]:
         raise InvalidInput(f"{said}{file} cannot be read as arrays of numbers: {error}") from None
 
 
-def _matrix(array: Any, said: str) -> FloatArray:
+def _matrix(array: npt.NDArray[np.generic] | None, said: str) -> FloatArray:
     if array is None or array.ndim != 2 or array.dtype.kind not in "iufb" or 0 in array.shape:
         seen = "nothing" if array is None else f"shape {array.shape} and type {array.dtype}"
         raise InvalidInput(f"{said} has {seen}; rows and columns of numbers are needed")

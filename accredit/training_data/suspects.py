@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -61,14 +60,18 @@ class RowFacts:
     silent: str = ""  # why no row is named: the features say nothing about the labels
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], rows: Sequence[str]) -> RowFacts:
+    def of(cls, facts: Mapping[str, object], rows: Sequence[str]) -> RowFacts:
         """From what a journal keeps; a list that does not fit the rows is left out."""
 
         def by_row(key: str) -> dict[str, str]:
-            listed = facts.get(key) or ()
-            return dict(zip(rows, map(str, listed), strict=True)) if len(listed) == len(rows) else {}
+            listed = facts.get(key)
+            if not isinstance(listed, Sequence) or len(listed) != len(rows):
+                return {}
+            return dict(zip(rows, map(str, listed), strict=True))
 
-        return cls(by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True), facts.get("silent", ""))
+        groups = facts.get("groups")
+        named = groups if isinstance(groups, Mapping) else None
+        return cls(by_row("labels"), by_row("texts"), named, bool(facts.get("classes", True)), str(facts.get("silent", "")))
 
 
 def suspects(found: WrongLabels) -> tuple[Suspect, ...]:

@@ -10,7 +10,7 @@ are that plus shrinkage. A lasso suits few rows that matter, ridge many that mat
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Datamodels:
     subsets: int
     held_out: FloatArray | None  # (T,) R² on subsets held out to choose by; None: none were
     seed: int
-    certificate: dict[str, Any] = field(default_factory=dict)
+    certificate: dict[str, object] = field(default_factory=dict)
 
     def predict(self, coalitions: BoolArray) -> FloatArray:
         """Predicted outputs of models trained on these rows: (batch, N) -> (batch, T)."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class Harmonics:
         return f"p = {self.fraction:g}: linear {self.linear:.2f}, pairs {self.pairs:.2f} of the variance"
 
 
-def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> dict[str, Any]:
+def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> dict[str, object]:
     """The reading of subsets that were drawn for something else, as plain facts; none where it would say nothing."""
     kept, seen = coalitions[:MOST], outputs[:MOST]
     if len(kept) < LEAST or alike(seen):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -97,7 +96,7 @@ def _by_tree(distances: Distances, tests: IntArray, reach: int) -> Iterator[tupl
     from scipy.spatial import KDTree
 
     data = distances.data
-    tree: Any = KDTree(data.x)
+    tree = KDTree(data.x)
     rows = max(1, CHUNK // (reach + 1))
     for first in range(0, len(tests), rows):
         far, order = tree.query(data.test_x[tests[first : first + rows]], reach + 1)

@@ -9,8 +9,6 @@ the mean, and credit is for more than learning it; of classes it prefers none.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
@@ -60,7 +58,7 @@ class RidgeUtility(Utility):
         answers = self._test_x @ weights + self._mean  # (batch, M, C)
         return self._score(answers, self.data.test_y), margins(answers, self.data)
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         return {"data": self.data, "model": f"ridge l2={self.l2!r} about the mean", "metric": self.metric}
 
 

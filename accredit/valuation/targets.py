@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,19 +13,22 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.valuation.split import LARGEST, is_number
 
+if TYPE_CHECKING:
+    import pandas
+
 MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 EMPTY = "an empty cell counts as missing, and so do NA, N/A, NaN, None and null"
 NAMED = 3  # rows that a message names
 
 
-def predicts_number(target: Any) -> bool:
+def predicts_number(target: pandas.Series) -> bool:
     """Is this column a number to predict? Classes are words, or few whole numbers."""
     if target.dtype.kind not in "iuf":
         return False
     return bool(target.nunique() > MANY_VALUES or (target.dropna() % 1 != 0).any())
 
 
-def check_target(part: Any, target: str, file: str) -> None:
+def check_target(part: pandas.DataFrame, target: str, file: str) -> None:
     """Refuse rows without a target, by their numbers."""
     unknown = part.index[part[target].isna()]
     if len(unknown):
@@ -34,7 +38,7 @@ def check_target(part: Any, target: str, file: str) -> None:
         )
 
 
-def numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]:
+def numbers(train: pandas.DataFrame, held: pandas.DataFrame, target: str) -> tuple[FloatArray, FloatArray]:
     """Numbers to predict, of training and test rows."""
     found = _numbers(train[target]), _numbers(held[target])
     if found[0].min() == found[0].max():
@@ -45,7 +49,7 @@ def numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]
     return found
 
 
-def _numbers(column: Any) -> FloatArray:
+def _numbers(column: pandas.Series) -> FloatArray:
     words = [] if column.dtype.kind in "iufb" else [cell for cell in column if not is_number(cell)]
     if words:
         raise InvalidInput(
@@ -61,7 +65,7 @@ def _numbers(column: Any) -> FloatArray:
     return np.asarray(found)
 
 
-def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[list[str], list[str]]:
+def classes(train: pandas.DataFrame, held: pandas.DataFrame, target: str, within: bool = False) -> tuple[list[str], list[str]]:
     """Labels as words; a whole number is the same class whether it is written 1 or 1.0. `within`: both are of one file."""
     y, test_y = _words(train[target]), _words(held[target])
     known = set(y)
@@ -84,7 +88,7 @@ def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[l
     return y, test_y
 
 
-def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, within: bool) -> None:
+def _check_taught(held: pandas.DataFrame, y: list[str], test_y: list[str], target: str, within: bool) -> None:
     """Refuse a class that only test rows have."""
     for unknown in sorted(set(test_y) - set(y)):
         places = [i for i, label in enumerate(test_y) if label == unknown]
@@ -101,7 +105,7 @@ def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, withi
         )
 
 
-def _words(column: Any) -> list[str]:
+def _words(column: pandas.Series) -> list[str]:
     whole = column.dtype.kind == "f" and (column % 1 == 0).all()
     return [str(label) for label in (column.astype(np.int64) if whole else column)]
 
@@ -128,7 +132,7 @@ def capitals(labels: set[str]) -> tuple[str, ...]:
     )
 
 
-def _alike(labels: set[str], key: Any) -> list[list[str]]:
+def _alike(labels: set[str], key: Callable[[str], str]) -> list[list[str]]:
     """Labels that are the same under `key`, sorted."""
     found: dict[str, list[str]] = defaultdict(list)
     for label in sorted(labels):
@@ -147,7 +151,7 @@ def rows(count: int, kind: str = "", all_of: str = "") -> str:
     return f"{all_of}{count} {kind}row{'s' * (count != 1)}"
 
 
-def named(index: Any) -> str:
+def named(index: Sequence[int] | pandas.Index) -> str:
     """Rows by their numbers in the file, the first few of them.
 
     >>> named([3, 16])

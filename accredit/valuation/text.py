@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.checks import needs
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import transformers
 
 BATCH = 32
 BUILTIN = "builtin"  # names the encoder that comes with accredit
@@ -44,7 +47,9 @@ def text_encoder(encoder: str | Path) -> Callable[[Sequence[str]], tuple[FloatAr
     return partial(_encode, *_encoder(encoder))
 
 
-def _encode(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tuple[FloatArray, int]:
+def _encode(
+    body: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase, longest: int, texts: Sequence[str]
+) -> tuple[FloatArray, int]:
     """Features of texts, (texts, D), and how many texts were longer than `longest` tokens."""
     import torch
 
@@ -67,7 +72,7 @@ def _encode(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tu
     return np.array([features[i] for i in range(len(texts))]), cut
 
 
-def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
+def _encoder(encoder: str | Path) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase, int]:
     """The body of a model without its head, its tokenizer, and how many tokens it reads."""
     import transformers
 

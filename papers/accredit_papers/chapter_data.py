@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from accredit.checks import needs
-from accredit.core import FloatArray
+from accredit.checks import needs, real_number
+from accredit.core import FloatArray, IntArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
 from accredit_papers.report import Report
@@ -33,7 +31,7 @@ def influence_assumption(report: Report, seed: int) -> None:
     y = (x @ [1.5, -1.0, 0.5, 0.0] + rng.normal(size=60) > 0).astype(int)
     data = split(x[:40], y[:40], x[40:], y[40:])
 
-    def trained(steps: int, rows: Any = slice(None)) -> Any:
+    def descend(steps: int, rows: slice | IntArray = slice(None)) -> torch.nn.Module:
         """A linear classifier after that many full steps of gradient descent from zero."""
         net = torch.nn.Linear(4, 2).double()
         given, labels = torch.tensor(data.x[rows]), torch.tensor(data.y[rows])
@@ -47,20 +45,20 @@ def influence_assumption(report: Report, seed: int) -> None:
                 p.data -= 1.0 * slope
         return net
 
-    def losses(net: Any) -> FloatArray:
+    def losses(net: torch.nn.Module) -> FloatArray:
         with torch.no_grad():
             out = torch.nn.functional.cross_entropy(net(torch.tensor(data.test_x)), torch.tensor(data.test_y), reduction="none")
         return np.asarray(out.numpy())
 
-    whole, left_out = losses(trained(SETTLED)), [np.delete(np.arange(40), i) for i in range(40)]
-    truth = np.stack([losses(trained(SETTLED, rows)) - whole for rows in left_out])  # (rows, test points)
+    whole, left_out = losses(descend(SETTLED)), [np.delete(np.arange(40), i) for i in range(40)]
+    truth = np.stack([losses(descend(SETTLED, rows)) - whole for rows in left_out])  # (rows, test points)
     table, found = [], {}
     for steps in (1, 4, 16, SETTLED):
-        told = influence(TorchObjective(data, trained(steps), decay))
-        share = told.certificate["gradient norm"] / told.certificate["gradient norm of a row"]
+        told = influence(TorchObjective(data, descend(steps), decay))
+        norm, typical = (real_number(told.certificate[name], name) for name in ("gradient norm", "gradient norm of a row"))
         off = float(np.linalg.norm(told.matrix - truth) / np.linalg.norm(truth))
         found[steps] = (bool(told.certificate["stationary"]), off)
-        table.append([steps, share, found[steps][0], off])
+        table.append([steps, norm / typical, found[steps][0], off])
     report.table(["steps of training", "‖∇J‖ beside one row's", "called a minimum", "relative error"], table)
     report.verdict(
         "(i) ∇L(S, θ) = 0 is needed: away from a minimum the formula is about another model, and the certificate says so",
