@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
 from accredit.arena.texts import BUILTIN, among, count_passes, weights_digest
@@ -21,6 +21,10 @@ from accredit.evaluate.hits import HitAt
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
 from accredit.models.builtin.facts import Facts, facts
+
+if TYPE_CHECKING:
+    from accredit.answers.model import AnsweringModel
+    from accredit.explanation.answers import AnswerSubject
 
 BUDGET = 64  # ablations, as in ContextCite
 ROWS = 1_000_003  # contexts of one seed, at most
@@ -58,7 +62,7 @@ class AnswerContest:
             raise InvalidInput(f"removal is {self.removal!r}; write rebuild or attention")
         facts(self.kind, self.passages)
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         return {**vars(self), "model": weights_digest(answering(self.model).model), "accredit": __version__}
@@ -103,7 +107,7 @@ class AnswerContest:
             return Unfit(name, metric.better, metric.paper, f"{name} is about probabilities of classes, not of answers")
         return metric
 
-    def _subject(self, example: Example) -> Any:
+    def _subject(self, example: Example) -> AnswerSubject:
         from accredit.explanation.answers import answer_subject
 
         made = self._facts(example.row)
@@ -120,17 +124,17 @@ class AnswerContest:
         )
 
 
-def _as_contextcite(subject: Any, alpha: float) -> Explained:
+def _as_contextcite(subject: AnswerSubject, alpha: float) -> Explained:
     """The lasso of ContextCite: on the logit of the answer's probability, `alpha` for each token."""
     from accredit.values.ablations import Lasso
 
-    solver = Lasso(subject.budget, alpha * len(subject.game.outputs), seed=subject.seed)
+    solver = Lasso(subject.budget or BUDGET, alpha * len(subject.game.outputs), seed=subject.seed)
     return Explained(solver.solve(subject.game.whole("logit")), subject.game.passes)
 
 
 @lru_cache(maxsize=1)
-def answering(model: str) -> Any:
+def answering(model: str) -> AnsweringModel:
     """The model of a contest, loaded once."""
     from accredit.explanation.loading import answering_model
 
-    return answering_model(None if model == BUILTIN else model)
+    return cast("AnsweringModel", answering_model(None if model == BUILTIN else model))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -92,7 +93,7 @@ class Contest(Protocol):
     @property
     def metrics(self) -> tuple[str, ...]: ...
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         """Everything the numbers depend on besides the input, as plain data: the key under which rows are kept."""
         ...
 
@@ -153,7 +154,7 @@ class RowResult:
     seconds: float
     error: str = ""  # why the whole row failed, for example an empty text
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """As JSON types."""
         entries = {name: dict(vars(entry)) for name, entry in self.entries.items()}
         return {
@@ -299,7 +300,7 @@ def run_all(
     contest: Contest,
     examples: Sequence[Example],
     keep: Callable[[RowResult], None],
-    submit: Callable[..., Any] | None = None,
+    submit: Callable[..., Future[RowResult]] | None = None,
     on_row: Callable[[int], None] = lambda done: None,
 ) -> None:
     """Run every example and hand each result to `keep` as it is done; `submit` runs a row elsewhere and returns a future."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
 from accredit.checks.files import read_bytes
@@ -18,6 +18,11 @@ from accredit.evaluate.metric import Metric, Unfit
 from accredit.games import counted
 from accredit.methods import find
 from accredit.store.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    import pandas
+
+    from accredit.learned.input_sets import RowFamily
 
 COMPARED_ROWS = ("shapley", "banzhaf", "leave-one-out")  # where no methods are named
 TRAINED = ("fast-shapley", "selector")  # methods that are read from a folder
@@ -57,7 +62,7 @@ class RowFileContest:
             for at, row in enumerate(frame.itertuples(index=False))
         ]
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         files = {
@@ -93,12 +98,12 @@ class RowFileContest:
     def _unfit(self, name: str, because: str) -> Metric:
         return Unfit(name, METRICS[name].better, METRICS[name].paper, because)
 
-    def _frame(self) -> Any:
+    def _frame(self) -> pandas.DataFrame:
         from accredit.store.frames import read_frame
 
         return read_frame(self.data)
 
-    def _family(self) -> Any:
+    def _family(self) -> RowFamily:
         return _family(self.model, self.data, self.background, self.payoff, self.trusted, self.seed)
 
     def _output(self, example: Example) -> str:
@@ -131,7 +136,7 @@ class RowFileContest:
 
 
 @lru_cache(maxsize=2)
-def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> Any:
+def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> RowFamily:
     """The games of all rows, made once in every process."""
     from accredit.learned.input_sets import RowFamily
     from accredit.rows.run import open_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.arena.contest import METRICS, Example, Explained
 from accredit.core import Game
@@ -14,6 +14,10 @@ from accredit.errors import InvalidInput
 from accredit.evaluate.metric import Metric
 from accredit.games import cached, counted
 from accredit.methods import find
+
+if TYPE_CHECKING:
+    import pandas
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
 CLOSED_FORM = "closed form"  # Shapley values of a forest, which need no payoffs
 ROW_METHODS = (CLOSED_FORM, "shapley", "banzhaf", "lime", "leave-one-out")
@@ -48,7 +52,7 @@ class RowContest:
         if not 1 <= self.background <= len(rows):
             raise InvalidInput(f"background is {self.background}; the table has {len(rows)} training rows")
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         return {**vars(self), "table": "builtin", "accredit": __version__}
@@ -83,7 +87,7 @@ class RowContest:
         return METRICS[name]
 
 
-def _table() -> tuple[Any, Any, Any]:
+def _table() -> tuple[HistGradientBoostingRegressor, pandas.DataFrame, pandas.DataFrame]:
     from accredit.models.builtin.table import builtin_table
 
     return builtin_table()

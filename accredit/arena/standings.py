@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -85,7 +84,7 @@ class Standings:
                 return standing
         raise InvalidInput(f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}")
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything but wall time, as JSON types: the same rows give the same object to the last digit."""
         lines = []
         for s in self.standings:

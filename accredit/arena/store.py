@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from accredit.arena.contest import Contest, Example, RowResult
 from accredit.store.results_cache import Finished
@@ -47,6 +46,6 @@ class FinishedRows:
         known = {example.row: self._rows.found(self._key(example)) for example in examples}
         return {row: RowResult.from_plain(plain) for row, plain in known.items() if plain is not None}
 
-    def _key(self, example: Example) -> dict[str, Any]:
+    def _key(self, example: Example) -> dict[str, object]:
         """The contest, one input, and its place, which seeds its random baseline."""
         return {"contest": self._contest, "row": example.row, "text": example.text, "target": example.target}

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
 from accredit.core import Attribution, Game, Selection
@@ -16,6 +16,13 @@ from accredit.errors import InvalidInput
 from accredit.evaluate.erasure import PostHocAccuracy
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
+
+if TYPE_CHECKING:
+    import torch
+    from transformers.utils import ModelOutput
+
+    from accredit.explanation.subject import Subject
+    from accredit.models.text import TextModel
 
 BUILTIN = "builtin"
 
@@ -55,7 +62,7 @@ class TextContest:
             raise InvalidInput(f"model {self.model} does not classify texts ({model.task}); give a sequence classifier")
         check_payoff(self.payoff, model.law, model.classes)
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         chosen = {name: value for name, value in vars(self).items() if name != "judge" or value is not None}
@@ -98,17 +105,20 @@ class TextContest:
             )
         return ""
 
-    def _subject(self, example: Example, removal: str | None) -> Any:
+    def _subject(self, example: Example, removal: str | None) -> Subject:
         from accredit.explanation.subject import text_subject
 
         model = load(self.model)
-        settings: dict[str, Any] = {
-            "players": self.players,
-            "payoff": self.payoff,
-            "budget": self.budget,
-            "seed": self.seed,
-        }
-        return text_subject(model, example.text, target=example.target, removal=removal, **settings)
+        return text_subject(
+            model,
+            example.text,
+            target=example.target,
+            removal=removal,
+            players=self.players,
+            payoff=self.payoff,
+            budget=self.budget,
+            seed=self.seed,
+        )
 
 
 @lru_cache(maxsize=8192)
@@ -132,15 +142,15 @@ def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribut
 
 
 @lru_cache(maxsize=1)
-def load(model: str) -> Any:
+def load(model: str) -> TextModel:
     """The model of a contest, loaded once."""
     from accredit.explanation.loading import load_model
 
-    return load_model("", None if model == BUILTIN else model)
+    return cast("TextModel", load_model("", None if model == BUILTIN else model))  # others are refused before a row is run
 
 
 @lru_cache(maxsize=4)
-def weights_digest(model: Any) -> str:
+def weights_digest(model: torch.nn.Module) -> str:
     """A digest of a model's weights: a model trained again is another model."""
     digest = sha256()
     for name, weights in sorted(model.state_dict().items()):
@@ -150,11 +160,11 @@ def weights_digest(model: Any) -> str:
 
 
 @contextmanager
-def count_passes(model: Any) -> Iterator[list[int]]:
+def count_passes(model: torch.nn.Module) -> Iterator[list[int]]:
     """Counts the rows that go through a model's forward pass."""
     count = [0]
 
-    def forward(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def forward(module: torch.nn.Module, args: object, kwargs: object, output: ModelOutput) -> None:
         count[0] += int(output.logits.shape[0])
 
     hook = model.register_forward_hook(forward, with_kwargs=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,11 @@ from accredit.audit.finding import Finding, Findings
 from accredit.audit.leakage import leakage_report
 from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import inert_mask
+from accredit.audit.readers import Reader
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
+from accredit.learned.inputs import Array, Numbers
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)
@@ -42,10 +43,10 @@ MOST_ROWS = 200  # rows on which attention is permuted and attacked; more change
 @check_arguments
 def audit_attention(
     model: AttentionClassifier,
-    tokens: Any,
-    query: Any,
-    labels: Any = None,
-    present: Any = None,
+    tokens: Numbers,
+    query: Numbers,
+    labels: Numbers | None = None,
+    present: Numbers | None = None,
     *,
     inert: npt.ArrayLike | None = None,
     tests: Sequence[str] = TESTS,
@@ -182,11 +183,11 @@ def _rows(data: AttentionData) -> npt.NDArray[np.int64]:
     return np.arange(len(data))
 
 
-def _reader(model: AttentionClassifier, data: AttentionData) -> Callable[[Any, FloatArray], FloatArray]:
+def _reader(model: AttentionClassifier, data: AttentionData) -> Reader:
     """The answering part as a reader of (row numbers, masks)."""
 
     @torch.no_grad()
-    def read(rows: Any, masks: FloatArray) -> FloatArray:
+    def read(rows: Array, masks: FloatArray) -> FloatArray:
         taken = data.take(torch.from_numpy(np.asarray(rows)))
         logits = model.answer(taken.tokens, torch.from_numpy(masks).float(), taken.present)
         return np.asarray(logits.double().softmax(dim=1).numpy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from accredit.core.statistics import alike
 from accredit.errors import InvalidInput
 
 Verdict = Literal["flagged", "passes", "unclear"]
+Leakage = Literal["leaks", "does not leak", "cannot tell"]
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,27 @@ class Finding:
         low, high = (self.chance + end for end in self.excess.ends)
         return Estimate(self.value, low, high, self.excess.precision, self.excess.level)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything as JSON types."""
         kept = {name: value for name, value in vars(self).items() if name not in ("excess", "details")}
         interval = {"estimate": self.excess.value, "low": self.excess.low, "high": self.excess.high}
         return dict(plain({**kept, "excess": interval, "details": dict(self.details)}, self.name))
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The verdict of a leakage report, in one sentence."""
+
+    answer: Leakage
+    because: str
+    evidence: tuple[str, ...] = ()  # names of the detectors that it rests on
+    rows: int | None = None  # about how many rows would decide, where these cannot tell
+
+    def __str__(self) -> str:
+        return f"{self.answer}: {self.because}"
+
+    def to_plain(self) -> dict[str, object]:
+        return {"answer": self.answer, "because": self.because, "evidence": list(self.evidence), "rows": self.rows}
 
 
 @dataclass(frozen=True)
@@ -77,7 +94,7 @@ class Findings:
     found: tuple[Finding, ...]
     not_run: Mapping[str, str] = field(default_factory=dict)  # name of a check -> why
     notes: tuple[str, ...] = ()
-    conclusion: Any = None  # the verdict of a leakage report (audit/verdict.py); other audits have none
+    conclusion: Conclusion | None = None  # the verdict of a leakage report; other audits have none
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.found)
@@ -98,7 +115,7 @@ class Findings:
         """Names of the checks that were flagged."""
         return tuple(finding.name for finding in self.found if finding.verdict == "flagged")
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything as JSON types."""
         return {
             "kind": "audit",

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +45,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput, MissingExtra
 from accredit.learned.black_boxes import BlackBox, check_labels
 from accredit.learned.evalx import EvalX
-from accredit.learned.inputs import Array, Inputs
+from accredit.learned.inputs import Array, Inputs, Numbers
 from accredit.learned.masks import random_masks
 from accredit.values.solver import progress as progress_bar
 
@@ -56,16 +55,16 @@ MOST_ROWS = 20_000  # scored
 @check_arguments
 def leakage_report(
     inputs: Inputs | None,
-    x: Any,
-    masks: Any,
-    labels: Any,
+    x: Numbers,
+    masks: Numbers,
+    labels: Numbers,
     black_box: BlackBox | None = None,
     surrogate: Reader | None = None,
     evalx: EvalX | Reader | None = None,
-    inert: Any = None,
+    inert: Numbers | None = None,
     *,
-    scores: Any = None,
-    training: Any = None,
+    scores: Numbers | None = None,
+    training: tuple[Numbers, Numbers] | None = None,
     tests: tuple[str, ...] = NAMES,
     width: int | None = None,
     seed: int = 0,
@@ -215,7 +214,7 @@ def _judge(
     return judge, of_half, (f"the judge was trained on {whence}{heard}",)
 
 
-def _teach(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:
+def _teach(inputs: Inputs | None, training: tuple[Numbers, Numbers], answer: IntArray) -> tuple[Array, IntArray]:
     """The rows that train a judge, and their answers."""
     if not isinstance(training, tuple | list) or len(training) != 2 or inputs is None:
         raise InvalidInput(f"training is {shown(training)}; give a pair (rows, answers) of what inputs describes")
@@ -233,11 +232,11 @@ def _tell(
 
     Scores may honestly be a function of what is shown, as the values themselves are: what those tell is not the scores' doing.
     """
-    told = [ask(reader, x, masks, labels) for reader in readers if reader is not None]
+    told: list[Array] = [ask(reader, x, masks, labels) for reader in readers if reader is not None]
     kept = None if inputs is None else inputs.keep(x, masks > 0)
     if kept is not None and np.issubdtype(kept.dtype, np.floating):
         told.append(kept.reshape(len(kept), -1))
-    return np.concatenate(told, axis=1) if told else None
+    return np.concatenate(told, axis=1).astype(np.float64, copy=False) if told else None
 
 
 def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
@@ -250,7 +249,7 @@ def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 def _check(
     inputs: Inputs | None, x: npt.ArrayLike, masks: npt.ArrayLike, labels: npt.ArrayLike
 ) -> tuple[Array, FloatArray, IntArray]:
-    rows: Any = np.asarray(x) if inputs is None else inputs.check(x)
+    rows: Array = np.asarray(x) if inputs is None else inputs.check(x)
     chosen = real_numbers(masks, "masks")
     if chosen.ndim != 2 or len(chosen) != len(rows) or (inputs is not None and chosen.shape[1] != inputs.n):
         wanted = f"({len(rows)}, {inputs.n if inputs is not None else 'players'})"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from accredit.audit.finding import Findings, named
 from accredit.checks import optional_whole
@@ -225,7 +223,7 @@ def _table(path: Path, target: str) -> dict[str, Array]:
     return {"x": np.delete(x, at, axis=1), "labels": x[:, at].astype(np.int64)}
 
 
-def _array(arrays: dict[str, Array], name: str) -> npt.NDArray[Any]:
+def _array(arrays: dict[str, Array], name: str) -> Array:
     if name not in arrays:
         raise InvalidInput(f"the file has no array {name!r}, only {', '.join(arrays) or 'nothing'}; it needs {ARRAYS}")
     return arrays[name]

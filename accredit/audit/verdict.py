@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
 
-from accredit.audit.finding import Finding
+from accredit.audit.finding import Conclusion, Finding
 from accredit.audit.names import EVALX, METER, NAMES, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
 
-Answer = Literal["leaks", "does not leak", "cannot tell"]
 DECIDING = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
 OWN = (
     SURROGATE,
@@ -31,22 +28,6 @@ ABLE = 0.9  # share of what the best reader finds through random holes, from whi
 MOST = 1_000_000  # rows beyond which a question is not worth asking
 SURELY = 2.8  # standard errors off the margin (1.96 + 0.84): four intervals in five then lie off it
 BLURRED = 0.5  # standard errors by which the middle is taken to be nearer to the margin than it was seen
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """The verdict of a report, in one sentence."""
-
-    answer: Answer
-    because: str
-    evidence: tuple[str, ...] = ()  # names of the detectors that it rests on
-    rows: int | None = None  # about how many rows would decide, where these cannot tell
-
-    def __str__(self) -> str:
-        return f"{self.answer}: {self.because}"
-
-    def to_plain(self) -> dict[str, Any]:
-        return {"answer": self.answer, "because": self.because, "evidence": list(self.evidence), "rows": self.rows}
 
 
 def conclude(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -> Conclusion:

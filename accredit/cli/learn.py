@@ -203,7 +203,11 @@ def _settings(
             raise InvalidInput("--encoder is for texts and pictures of a Hugging Face model; leave it out for rows")
         settings["encoder"] = task.network
         training = replace(training, optimiser="adam", rate=2e-4)  # larger steps break what an encoder has learned
-    return settings | ({"training": replace(training, **said)} if said or encoder else {})
+    if epochs is not None:
+        training = replace(training, epochs=epochs)
+    if device is not None:
+        training = replace(training, device=device)
+    return settings | ({"training": training} if said or encoder else {})
 
 
 def _fit_selector(method: str, task: Any, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool) -> None:

@@ -24,15 +24,14 @@ that holds with probability at least ℓ.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Literal, TypedDict, final
 
 import numpy as np
 from scipy.special import ndtri
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.estimate import check_level
 from accredit.errors import InvalidInput
 
@@ -63,7 +62,7 @@ class Reference:
     def exact(self) -> bool:
         return not np.nan_to_num(self.reach).any()
 
-    def __getitem__(self, rows: Any) -> Reference:
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> Reference:
         return Reference(self.values[rows], self.reach[rows])
 
 
@@ -107,6 +106,19 @@ class Difficulty:
         return np.stack([np.ones_like(own), own, np.broadcast_to(mean, own.shape)], axis=-1)
 
 
+class WrittenCalibration(TypedDict):
+    """A `Calibration` as JSON."""
+
+    level: float
+    per: Per
+    radius: list[list[float]]
+    slopes: list[list[float]]
+    typical: list[float]
+    rows: int
+    exact: bool
+    narrower: float | None
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -142,7 +154,7 @@ class Calibration:
             "on average over rows, not for each one"
         )
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> WrittenCalibration:
         """Everything as JSON types."""
         return {
             "level": self.level,
@@ -156,7 +168,7 @@ class Calibration:
         }
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Calibration:
+    def from_plain(cls, data: WrittenCalibration) -> Calibration:
         """Inverse of `to_plain`."""
         difficulty = Difficulty(np.array(data["slopes"], dtype=float), np.array(data["typical"], dtype=float))
         return cls(

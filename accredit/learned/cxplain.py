@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
-from accredit.learned.inputs import SEEDS, Array, Inputs, Pixels, inputs_from, one_input, whole
+from accredit.learned.inputs import SEEDS, Array, Inputs, PixelGrid, inputs_from, one_input, whole
 from accredit.learned.masks import check_k, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
@@ -136,7 +136,7 @@ class CXPlain:
         self.level, self.rate = level, rate
         self.removed = _blocks(inputs, block)
         self.seed: int | None = None
-        self.history: dict[str, Any] = {}
+        self.history: dict[str, object] = {}
         self.explains = ""  # a digest of the model, where it is known; another model is then refused
         self._networks: list[nn.Module] = []
 
@@ -238,7 +238,7 @@ class CXPlain:
             found = np.stack([_softmaxes(network, rows) for network in self._networks])
         if self.block == 1:
             return np.asarray(found * self.inputs.present(rows))  # a text without words has no shares
-        assert isinstance(self.removed, Pixels) and isinstance(self.inputs, Pixels)
+        assert isinstance(self.removed, PixelGrid) and isinstance(self.inputs, PixelGrid)
         down, across = self.removed.grid
         squares = found.reshape(*found.shape[:2], down, across) / self.block**2
         return squares.repeat(self.block, axis=2).repeat(self.block, axis=3).reshape(*found.shape[:2], -1)
@@ -266,7 +266,7 @@ class CXPlain:
         row, named, present = one_input(self.inputs, one, names)
         each = self.each(row)
         chosen = top(each.mean(axis=0), self.k, present[None])[0, present]
-        certificate: dict[str, Any] = {"models": self.models}
+        certificate: dict[str, object] = {"models": self.models}
         if self.models > 1:
             certificate |= {
                 "interval": self._quantiles(each)[0, present],
@@ -290,7 +290,7 @@ class CXPlain:
             f"{self.removed.describe()}"
         )
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Everything but the weights, as plain JSON."""
         named = ("k", "block", "models", "width", "level", "epochs", "patience", "batch", "rate")
         return {"inputs": self.inputs.settings()} | {name: getattr(self, name) for name in named}
@@ -326,9 +326,9 @@ def _blocks(inputs: Inputs, block: int) -> Inputs:
     """What is removed at once: the inputs' own players, or squares of them."""
     if block == 1:
         return inputs
-    if not isinstance(inputs, Pixels):
+    if not isinstance(inputs, PixelGrid):
         raise InvalidInput(f"block={block} is for pictures; {type(inputs).__name__} inputs need block=1")
-    return Pixels(inputs.shape, inputs.block * block, inputs.replace)
+    return PixelGrid(inputs.shape, inputs.block * block, inputs.replace)
 
 
 def _softmaxes(network: nn.Module, x: Array) -> FloatArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -214,5 +214,5 @@ def _cross_entropy(logits: Tensor, goal: Tensor) -> Tensor:
     return nn.functional.cross_entropy(logits, goal)
 
 
-def _numbers(masks: Any) -> Tensor:
+def _numbers(masks: npt.ArrayLike) -> Tensor:
     return torch.tensor(np.asarray(masks, dtype=np.float32))

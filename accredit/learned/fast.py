@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TypedDict, final
 
 import numpy as np
 import torch
@@ -41,6 +41,7 @@ from accredit.learned.valuers import (
     fit,
     raw_credit,
 )
+from accredit.values.solver import Progress
 from accredit.values.solver import progress as progress_bar
 
 KIND = "fast shapley"
@@ -98,8 +99,8 @@ class FastShapley:
         marks: dict[str, str],
         probe: FloatArray,
         columns: Columns | None,
-        targets: list[Any] | None,
-        report: dict[str, Any],
+        targets: list[str | int] | None,
+        report: dict[str, object],
         network: nn.Module,
     ) -> None:
         self.kind, self.outputs, self.sizes, self.calibration, self.near = kind, outputs, sizes, calibration, near
@@ -140,7 +141,8 @@ class FastShapley:
         computed = np.sort(worst[unsure[worst] > 1])
         if len(computed):
             known = family.reference(computed, budget, seed)
-            sure = ~np.isinf(known.reach).any(axis=(1, 2))  # a value of unknown error does not replace one with an interval
+            # a value of unknown error does not replace one with an interval
+            sure = np.flatnonzero(~np.isinf(known.reach).any(axis=(1, 2)))
             known, computed = known[sure], computed[sure]
             credit[computed], half[computed] = known.values, known.reach * self._widened
         ends = np.stack([credit - half, credit + half], axis=-1)
@@ -218,6 +220,28 @@ class FastShapley:
         found.network.load_state_dict({name.partition(".")[2]: value for name, value in state.items()}, assign=True)
         found.network.eval()
         return found
+
+
+class Fitting(TypedDict, total=False):
+    """Settings of `fit_fast` by name."""
+
+    pairs: int
+    calibration: int
+    level: float
+    per: Per | None
+    budget: int | None
+    width: int | None
+    epochs: int
+    patience: int
+    batch: int
+    rate: float
+    progress: bool
+
+
+class SeededFitting(Fitting, total=False):
+    """The same with the seed."""
+
+    seed: int
 
 
 def fit_fast(
@@ -309,7 +333,7 @@ def fit_fast(
 
 
 def _ask(
-    family: Family, learn: IntArray, present: Any, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Any
+    family: Family, learn: IntArray, present: BoolArray, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Progress
 ) -> Asked:
     coalitions = draw_coalitions(present[learn], pairs, rng)
     wanted = np.empty((len(learn), pairs, total.shape[1]))
@@ -350,7 +374,7 @@ def _network(sizes: dict[str, int]) -> nn.Module:
     raise InvalidInput(f"inputs of {sizes['dimensions']!r} dimensions are unknown; there are 2, 3 and 4")
 
 
-def _report(credit: FloatArray, known: Reference) -> dict[str, Any]:
+def _report(credit: FloatArray, known: Reference) -> dict[str, object]:
     """How close the predictions are to the values of the calibration inputs."""
     there = np.isfinite(known.values)
     missed = ((credit - known.values)[there] ** 2).sum()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from accredit.rows.game import row_game
 from accredit.store.fingerprint import fingerprint
 from accredit.trees.separable import mixtures
 
+if TYPE_CHECKING:
+    from accredit.core.games import Games
+    from accredit.models import ImageModel, StringModel, TextModel
+
 OUTPUTS = 20  # of a model, that are learned together without being named
 ESTIMATORS = ("shapley", "permutations")  # the second where the first cannot tell its error
 PROBED = 64  # mixtures of background rows by which a model of rows is recognised
@@ -36,11 +40,11 @@ class Family(Protocol):
 
     kind: str  # rows, texts or pictures
     outputs: tuple[str, ...]
-    targets: list[Any] | None  # the outputs as they were asked for; None: all of them
+    targets: list[str | int] | None  # the outputs as they were asked for; None: all of them
 
     def __len__(self) -> int: ...
 
-    def game(self, at: int) -> Any:
+    def game(self, at: int) -> Games:
         """The game of one input, paying every output."""
         ...
 
@@ -74,7 +78,7 @@ class RowFamily:
     """Rows of a table, compared with background rows."""
 
     kind = "rows"
-    targets: list[Any] | None = None
+    targets: list[str | int] | None = None
 
     def __init__(self, asked: Asked) -> None:
         if asked.compared.rows is None or asked.dependence == "cover":
@@ -84,14 +88,14 @@ class RowFamily:
     @classmethod
     def of(
         cls,
-        rows: Any,
-        model: Any,
-        background: Any,
+        rows: object,
+        model: object,
+        background: object,
         *,
         payoff: str | None = None,
-        players: Mapping[str, Any] | None = None,
+        players: Mapping[str, object] | None = None,
         dependence: str | None = None,
-        weights: Any = None,
+        weights: object = None,
         most_background: int | None = None,
         budget: int | None = None,
         seed: int = 0,
@@ -141,7 +145,7 @@ class RowFamily:
             method=method,
         )
 
-    def game(self, at: int) -> Any:
+    def game(self, at: int) -> Games:
         asked = self.asked
         return row_game(
             asked.model,
@@ -216,7 +220,7 @@ class InputFamily:
                 "fast values read a model's token vectors, and a function of strings has none; name a model folder"
             )
         self.targets = None if targets is None else list(targets)
-        self.games = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
+        self.games: list[Games] = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
         self.outputs = self.games[0].outputs
         if targets is None and len(self.outputs) > OUTPUTS:
             raise InvalidInput(
@@ -227,13 +231,13 @@ class InputFamily:
     @classmethod
     def of(
         cls,
-        inputs: Sequence[Any],
-        model: Any,
+        inputs: Sequence[object],
+        model: TextModel | ImageModel | StringModel,
         *,
         target: Sequence[str | int] | None = None,
-        players: Any = None,
+        players: object = None,
         payoff: str | None = None,
-        removal: Any = None,
+        removal: object = None,
         cut: bool = False,
     ) -> InputFamily:
         """The games that `explain(one, model)` would ask, for each of the inputs."""
@@ -242,7 +246,7 @@ class InputFamily:
     def __len__(self) -> int:
         return len(self.subjects)
 
-    def game(self, at: int) -> Any:
+    def game(self, at: int) -> Games:
         return self.games[at]
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
@@ -273,7 +277,7 @@ class InputFamily:
         most = max(len(game.players) for game in self.games)
         return together([self._value(self.games[k], most, budget, seed) for k in at.tolist()])
 
-    def _value(self, game: Any, most: int, budget: int | None, seed: int) -> Reference:
+    def _value(self, game: Games, most: int, budget: int | None, seed: int) -> Reference:
         for method in ESTIMATORS:
             found = find(method, "game").solver(budget, seed).solve(game)
             if all(found[name].precision.known is not Known.UNKNOWN for name in self.outputs):

@@ -10,8 +10,8 @@ Random numbers come from the generator that is handed in. Absent players (paddin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, final
+from dataclasses import dataclass
+from typing import Protocol, final
 
 import torch
 from torch import Tensor
@@ -292,7 +292,7 @@ class Dirichlet:
         return f"Dirichlet masks, concentration {self.concentration:g}"
 
 
-LAWS: dict[str, Callable[..., Any]] = {
+LAWS: dict[str, Callable[..., MaskLaw]] = {
     "softmax": Softmax,
     "relaxed top-k": RelaxedTopK,
     "drawn top-k": DrawnTopK,
@@ -301,13 +301,13 @@ LAWS: dict[str, Callable[..., Any]] = {
 }
 
 
-def law_settings(law: Any) -> dict[str, Any]:
+def law_settings(law: MaskLaw) -> dict[str, object]:
     """What `law_from` needs to make the law again, as plain JSON."""
     kind = next(name for name, made in LAWS.items() if made is type(law))
-    return {"kind": kind} | asdict(law)
+    return {"kind": kind, **vars(law)}
 
 
-def law_from(settings: Mapping[str, Any]) -> Any:
+def law_from(settings: Mapping[str, object]) -> MaskLaw:
     """Inverse of `law_settings`.
 
     >>> law_from({"kind": "relaxed top-k", "k": 10})

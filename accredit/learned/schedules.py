@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol, final
+from typing import Protocol, final
 
 import torch
 from torch import Tensor, nn
@@ -70,7 +70,7 @@ class Schedule(Protocol):
 
     def stages(self, job: Job) -> list[Stage]: ...
 
-    def settings(self) -> dict[str, Any]: ...
+    def settings(self) -> dict[str, object]: ...
 
 
 @final
@@ -89,7 +89,7 @@ class Joint:
 
         return [Stage("joint", job.training.epochs, both, step, job.judge)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "joint"}
 
 
@@ -111,7 +111,7 @@ class Reinforce:
 
         return [Stage("reinforce", job.training.epochs, (*both, seer), step, job.judge)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "reinforce"}
 
 
@@ -124,7 +124,7 @@ class RandomFirst:
     """
 
     epochs: int | None = None
-    random: Any = None  # anything with random(present, generator)
+    random: MaskLaw | None = None
 
     def __post_init__(self) -> None:
         if self.epochs is not None and self.epochs < 1:
@@ -150,7 +150,7 @@ class RandomFirst:
         first = Stage("random masks", self.epochs or job.training.epochs, (job.surrogate,), read, read_aside)
         return [first, Stage("selector", job.training.epochs, (job.selector,), choose, job.judge)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         law = None if self.random is None else law_settings(self.random)
         return {"kind": "random first", "epochs": self.epochs, "random": law}
 
@@ -212,7 +212,7 @@ class Weighted:
 
         return [Stage("weighted", job.training.epochs, (job.selector, job.surrogate), step, aside, seen)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "weighted"} | asdict(self)
 
 
@@ -224,7 +224,7 @@ SCHEDULES: dict[str, Callable[..., Schedule]] = {
 }
 
 
-def schedule_from(settings: Mapping[str, Any]) -> Schedule:
+def schedule_from(settings: Mapping[str, object]) -> Schedule:
     """Inverse of `Schedule.settings`.
 
     >>> schedule_from(RandomFirst(epochs=3).settings())
@@ -234,8 +234,9 @@ def schedule_from(settings: Mapping[str, Any]) -> Schedule:
     kind = given.pop("kind", None)
     if kind not in tuple(SCHEDULES):
         raise InvalidInput(f"schedule {kind!r} is unknown; known are {', '.join(SCHEDULES)}")
-    if given.get("random") is not None:
-        given["random"] = law_from(given["random"])
+    random = given.get("random")
+    if random is not None:
+        given["random"] = law_from(random if isinstance(random, Mapping) else {})
     try:
         return SCHEDULES[kind](**given)
     except TypeError as error:

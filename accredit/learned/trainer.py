@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from accredit.learned.schedules import Job, Schedule
 from accredit.learned.stages import Batch, History, Training, choose_players, run, surprise
 from accredit.learned.training_checks import doubts, uneven_columns
 from accredit.values.solver import progress as progress_bar
+
+if TYPE_CHECKING:
+    import transformers
 
 KIND = "trained explainer"
 TARGETS = ("answers", "choices", "labels")
@@ -76,7 +79,7 @@ class TrainedExplainer:
         surrogate_width: int | None = None,
         surrogate: str = "auto",
         count: float | None = None,
-        encoder: Any = None,
+        encoder: transformers.PreTrainedModel | transformers.PretrainedConfig | Mapping[str, object] | None = None,
         networks: Networks | None = None,
     ) -> None:
         whole("classes", classes)
@@ -257,7 +260,7 @@ class TrainedExplainer:
         query = "; the selector sees the black box's answer" if self.query else ""
         return f"{many}; trained with {self.law.describe()}; {self.inputs.describe()}{query}"
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Everything but the weights, as plain JSON."""
         return {
             "method": self.method,
@@ -337,7 +340,7 @@ class TrainedExplainer:
         return logits, torch.from_numpy(self.inputs.present(x)).float()
 
 
-def _in_parts(ask: Any, rows: int) -> Tensor:
+def _in_parts(ask: Callable[[slice], Tensor], rows: int) -> Tensor:
     """One answer for all rows, asked in parts."""
     if rows == 0:
         raise InvalidInput("x holds no rows")

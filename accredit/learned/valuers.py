@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -49,7 +49,7 @@ class Seen:
     def __len__(self) -> int:
         return len(self.x)
 
-    def __getitem__(self, rows: Any) -> Seen:
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> Seen:
         return Seen(self.x[rows], self.owner[rows])
 
     @property

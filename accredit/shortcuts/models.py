@@ -8,10 +8,10 @@ answering part knows about the query comes through the mask: that is the path th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -20,8 +20,9 @@ from torch import Tensor, nn
 from accredit.checks import as_array
 from accredit.checks.files import put, read_json_object
 from accredit.checks.numbers import finite_numbers, truths
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.learned.inputs import Numbers
 
 FORMAT = 1
 PREDICT_ROWS = 4096
@@ -202,7 +203,7 @@ class AttentionClassifier(nn.Module):
         return logits
 
     @torch.no_grad()
-    def predict(self, tokens: Any, query: Any, present: Any = None) -> tuple[FloatArray, FloatArray]:
+    def predict(self, tokens: Numbers, query: Numbers, present: Numbers | None = None) -> tuple[FloatArray, FloatArray]:
         """Probabilities (N, classes) and attention (N, T) as arrays, a few thousand rows at a time."""
         data = AttentionData.of(self.shape, tokens, query, present=present)
         parts = [self(*data.take(slice(k, k + PREDICT_ROWS)).given) for k in range(0, len(data), PREDICT_ROWS)]
@@ -239,8 +240,9 @@ def load_attention_classifier(folder: str | Path) -> AttentionClassifier:
     settings = read_json_object(source / "model.json")
     if settings.get("format") != FORMAT or settings.get("kind") != "attention classifier":
         raise InvalidInput(f"{source / 'model.json'} holds {settings.get('kind')!r}, format {settings.get('format')}")
-    sizes: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["shape"].items()}
-    model = AttentionClassifier(AttentionShape(**sizes))
+    sizes = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["shape"].items()}
+    shape: Callable[..., AttentionShape] = AttentionShape
+    model = AttentionClassifier(shape(**sizes))
     model.load_state_dict(load_file(source / "model.safetensors"))
     return model
 
@@ -255,7 +257,14 @@ class AttentionData:
     labels: Tensor  # (N,) long; -1 where they are not known
 
     @classmethod
-    def of(cls, shape: AttentionShape, tokens: Any, query: Any, labels: Any = None, present: Any = None) -> AttentionData:
+    def of(
+        cls,
+        shape: AttentionShape,
+        tokens: Numbers,
+        query: Numbers,
+        labels: Numbers | None = None,
+        present: Numbers | None = None,
+    ) -> AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
         read = torch.tensor(finite_numbers(tokens, "tokens"), dtype=torch.float32)
         if read.ndim != 3 or read.shape[2] != shape.width or 0 in read.shape:
@@ -296,13 +305,13 @@ class AttentionData:
         """Which tokens are there, (N, T) bool."""
         return torch.ones(self.tokens.shape[:2], dtype=torch.bool) if self.present is None else self.present
 
-    def take(self, rows: Any) -> AttentionData:
+    def take(self, rows: slice | IntArray | Tensor) -> AttentionData:
         """Some of the rows, by index or slice."""
         present = None if self.present is None else self.present[rows]
         return AttentionData(self.tokens[rows], self.query[rows], present, self.labels[rows])
 
 
-def _check_labels(labels: Any, rows: int, classes: int) -> Tensor:
+def _check_labels(labels: Numbers, rows: int, classes: int) -> Tensor:
     given = as_array(labels, "labels")
     if given.shape != (rows,) or given.dtype.kind not in "iub":
         raise InvalidInput(f"labels have shape {given.shape} of {given.dtype}; give {rows} whole numbers, 0 to {classes - 1}")

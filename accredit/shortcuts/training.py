@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 
 from accredit.errors import InvalidInput
 from accredit.learned.epochs import Ending, NotFinite, batches, finite, train
+from accredit.learned.inputs import Numbers
 from accredit.learned.weighting import effective_sample_size
 from accredit.shortcuts.cures import Cure, MaskNeutral, Passed, Stage
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
@@ -48,12 +48,12 @@ class History:
 
 def train_attention(
     model: AttentionClassifier,
-    tokens: Any,  # (N, T, width), array or tensor
-    query: Any,  # (N, query)
-    labels: Any,  # (N,) whole numbers
+    tokens: Numbers,  # (N, T, width), array or tensor
+    query: Numbers,  # (N, query)
+    labels: Numbers,  # (N,) whole numbers
     cure: Cure = MaskNeutral(),
     *,
-    present: Any = None,  # (N, T) bool, False for padding
+    present: Numbers | None = None,  # (N, T) bool, False for padding
     validation: float = 0.0,
     patience: int | None = None,
     batch: int = 256,

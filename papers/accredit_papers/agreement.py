@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from accredit_papers.verb_number import (
     train,
 )
 from accredit_papers.verdicts import Found, all_of, over_runs
+
+if TYPE_CHECKING:
+    import matplotlib.axes
 
 READINGS = ("raw", "rollout", "flow")
 TRUTHS = ("blank-out", "input gradient")
@@ -278,8 +281,7 @@ def _blank_out(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
 def _input_gradient(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
     """Length of the gradient of the predicted logit at each word's embedding: (T − 1,)."""
     vectors = model.network.get_input_embeddings()(model.encode(prefix.words)[None]).detach().requires_grad_()
-    logits: Any = model.network(inputs_embeds=vectors).logits[0]
-    logits.max().backward()
+    model.network(inputs_embeds=vectors).logits[0].max().backward()
     return np.asarray(vectors.grad[0, 1:].norm(dim=1).double().numpy())
 
 
@@ -333,7 +335,7 @@ def _tables(report: Report, runs: Sequence[Run]) -> None:
     report.figure("layers", "Mean Spearman with blank-out by layer; dashed: published.", lambda axes: _draw(axes, mean[:, 0]))
 
 
-def _draw(axes: Any, mean: FloatArray) -> None:
+def _draw(axes: matplotlib.axes.Axes, mean: FloatArray) -> None:
     for r, (reading, colour) in enumerate(zip(READINGS, ("C7", "C1", "C0"), strict=True)):
         axes.plot(range(1, 7), mean[r], color=colour, marker="o", ms=3, label=reading)
         known = PUBLISHED[reading, "blank-out"]

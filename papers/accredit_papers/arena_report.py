@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +31,11 @@ from accredit.views.arena import as_markdown_matrix, interval_text, markdown_tab
 from accredit_papers.answers_report import LAID_OUT
 from accredit_papers.report import Report
 from accredit_papers.verdicts import Found, Judgement, all_of, of_share, over_runs
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+
+    from accredit.models.text import TextModel
 
 PASSES = (2, 20, 60, 0)  # 0: any number
 STEADY = 0.8
@@ -159,7 +164,7 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
         )
 
 
-def _describe(model: Any) -> str:
+def _describe(model: TextModel) -> str:
     """What is explained, in a line."""
     config = model.model.config
     weights = sum(p.numel() for p in model.model.parameters())
@@ -230,18 +235,15 @@ def _surely(p: float | None) -> bool:
     return p is not None and p <= 1 - defaults.LEVEL
 
 
-def _draw(axes: Any, table: Standings, curve: str) -> None:
+def _draw(axes: matplotlib.axes.Axes, table: Standings, curve: str) -> None:
     for k, s in enumerate(table.standings):
         values = table.curves.get(s.method, {}).get(curve)
         if values is None:
             continue
         plain = s.method in (RANDOM, ORACLE)
-        style = (
-            {"color": "0.3", "ls": ":" if s.method == RANDOM else "--"}
-            if plain
-            else {"color": f"C{k % 10}", "ls": ("-", "-.")[k // 10 % 2]}
-        )
-        axes.plot(np.linspace(0, 1, len(values)), values, lw=1.2, label=s.method, **style)
+        colour = "0.3" if plain else f"C{k % 10}"
+        line = (":" if s.method == RANDOM else "--") if plain else ("-", "-.")[k // 10 % 2]
+        axes.plot(np.linspace(0, 1, len(values)), values, lw=1.2, label=s.method, color=colour, ls=line)
     axes.set(xlabel="share of words removed", ylabel="probability of the predicted class")
     axes.legend(frameon=False, fontsize=6, ncols=2)
 
@@ -257,7 +259,7 @@ def within_intervals(held: Sequence[BoolArray]) -> Judgement:
     return all_of([share, over_runs(np.array([one.mean() for one in held]), low=0.9, unit="sentence")])
 
 
-def _intervals(report: Report, title: str, model: Any, examples: Sequence[Example], count: int, seed: int) -> None:
+def _intervals(report: Report, title: str, model: TextModel, examples: Sequence[Example], count: int, seed: int) -> None:
     """Our estimate against the exact value, where that is affordable."""
     held: list[BoolArray] = []  # sentence by sentence, because the credits of one sentence err together
     errors, spans = [], []

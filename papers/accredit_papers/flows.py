@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.arena.contest import Example
 from accredit.arena.texts import among, load
-from accredit.core import Estimate, FloatArray
+from accredit.core import Attribution, Estimate, FloatArray, Selection
 from accredit.errors import AccreditError
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
@@ -19,7 +19,11 @@ from accredit_papers.report import Report
 from accredit_papers.verdicts import of_estimate
 
 if TYPE_CHECKING:
+    import matplotlib.axes
+
     from accredit.attention import FlowReport
+    from accredit.explanation.subject import Subject
+    from accredit.models.text import TextModel
 
 REFERENCES = ("leave-one-out", "shapley", "integrated-gradients")
 READINGS = (
@@ -77,7 +81,7 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
     return report
 
 
-def _look(model: Any, example: Example, seed: int) -> Seen:
+def _look(model: TextModel, example: Example, seed: int) -> Seen:
     from accredit.attention import flow_report
     from accredit.explanation.graph import graph_of
     from accredit.explanation.stream import attribution_of
@@ -108,12 +112,14 @@ def _renumber(report: FlowReport) -> float:
     return report.relabelling.solver_rank_correlation
 
 
-def _credit(result: Any, subject: Any) -> FloatArray:
-    credit: FloatArray = among(result, subject.players).credit  # type: ignore[union-attr]
-    return credit
+def _credit(result: Attribution | Selection, subject: Subject) -> FloatArray:
+    mine = among(result, subject.players)
+    assert isinstance(mine, Attribution)
+    return mine.credit
 
 
-def _width(report: Any) -> float:
+def _width(report: FlowReport) -> float:
+    assert report.intervals is not None  # asked for above
     widths = report.intervals[:, 1] - report.intervals[:, 0]
     return float(widths.mean() / (report.max_flow / len(report.players)))
 
@@ -147,7 +153,7 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
 
 
 def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     best: dict[str, dict[str, Estimate]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
     for name in READINGS:
         measured = [s.correlations[name] for s in found if name in s.correlations]
@@ -196,7 +202,7 @@ def _file_name(model: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in model).strip("_").lower()
 
 
-def _draw(axes: Any, best: dict[str, dict[str, Estimate]]) -> None:
+def _draw(axes: matplotlib.axes.Axes, best: dict[str, dict[str, Estimate]]) -> None:
     names = list(best[WAYS[0]])
     for w, way in enumerate(WAYS):
         y = np.arange(len(names))[::-1] + (0.15 - 0.3 * w)

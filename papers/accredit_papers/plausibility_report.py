@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.arena.texts import among, load
-from accredit.core import BoolArray, FloatArray
+from accredit.core import Attribution, BoolArray, FloatArray
 from accredit.errors import AccreditError, InvalidInput
 from accredit.evaluate.baselines import random_scores
 from accredit.evaluate.bootstrap import bootstrap
@@ -20,6 +20,10 @@ from accredit.evaluate.chains import ordering, tops
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
 from accredit_papers.report import Report
 from accredit_papers.verdicts import over_runs
+
+if TYPE_CHECKING:
+    from accredit.explanation.subject import Subject
+    from accredit.models.text import TextModel
 
 METHODS = (
     "shapley",
@@ -116,7 +120,7 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
     return report
 
 
-def _scores(model: Any, passage: Passage, seed: int) -> tuple[dict[str, FloatArray], BoolArray, bool]:
+def _scores(model: TextModel, passage: Passage, seed: int) -> tuple[dict[str, FloatArray], BoolArray, bool]:
     """Every method's scores for the words, which words people marked, and whether the model agrees with the label."""
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
@@ -126,13 +130,14 @@ def _scores(model: Any, passage: Passage, seed: int) -> tuple[dict[str, FloatArr
     subject = text_subject(model, text, target=target, payoff="log-odds", cut=True, budget=BUDGET, seed=seed)
     scores: dict[str, FloatArray] = {"random": random_scores(subject.game, seed).credit}
     for name in METHODS:
-        result: Any = among(attribution_of(subject, name), subject.players)
+        result = among(attribution_of(subject, name), subject.players)
+        assert isinstance(result, Attribution)
         scores[name] = result.credit
     agrees = int(model.predict(subject.seen).argmax()) == target
     return scores, _mark(subject, passage), agrees
 
 
-def _mark(subject: Any, passage: Passage) -> BoolArray:
+def _mark(subject: Subject, passage: Passage) -> BoolArray:
     """Which players overlap a word that people marked: (n,)."""
     ends = np.cumsum([len(word) + 1 for word in passage.words])
     starts = np.concatenate([[0], ends[:-1]])

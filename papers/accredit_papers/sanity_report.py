@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from accredit.evaluate.sanity import model_randomisation, randomised_layers
 from accredit.evaluate.stability import max_sensitivity, nudge_embeddings
 from accredit_papers.report import Report, mean_error
 from accredit_papers.verdicts import Found, all_of, over_runs
+
+if TYPE_CHECKING:
+    from accredit.models.text import TextModel
 
 NUDGE = 0.1  # of the spread of the embeddings
 LEFT = 0.9  # a correlation above this counts as no change
@@ -35,7 +38,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     names = [stage.partition(",")[0] for stage, _ in drawn[: len(drawn) // draws]]
     near = list(nudge_embeddings(model, NUDGE, 4, seed))
     texts = [(e.text, int(model.predict(model.encode(e.text)).argmax())) for e in examples]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     found: dict[str, FloatArray] = {}  # (draws, stages) of each method that explains
     for method in contest.methods:
         explain = partial(_explain, method, contest)
@@ -72,14 +75,14 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     return report
 
 
-Explain = Callable[[Any, tuple[str, int]], Attribution]
+Explain = Callable[["TextModel", tuple[str, int]], Attribution]
 
 
-def _of_text(explain: Explain, text: tuple[str, int], model: Any) -> Attribution:
+def _of_text(explain: Explain, text: tuple[str, int], model: TextModel) -> Attribution:
     return explain(model, text)
 
 
-def _explain(method: str, contest: TextContest, model: Any, given: tuple[str, int]) -> Attribution:
+def _explain(method: str, contest: TextContest, model: TextModel, given: tuple[str, int]) -> Attribution:
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 

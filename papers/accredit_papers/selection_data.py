@@ -13,7 +13,7 @@ import numpy as np
 from accredit.checks.tables import read_sheet
 from accredit.core import IntArray
 from accredit.errors import InvalidInput
-from accredit.learned.inputs import Array, Inputs, Pixels, Words
+from accredit.learned.inputs import Array, Inputs, PixelGrid, Words
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+|[!?]")
 PAD, UNKNOWN, FIRST_WORD = 0, 1, 2  # ids
@@ -182,7 +182,7 @@ def _of_pictures(name: str, title: str, first: int, second: int, k: int, used: s
         return Task(
             name,
             title,
-            Pixels((SIDE, SIDE)),
+            PixelGrid((SIDE, SIDE)),
             k,
             x,
             y,

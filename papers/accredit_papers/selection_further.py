@@ -5,10 +5,10 @@ All are run and all are shown, on the test rows that judge the table; nothing is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -22,7 +22,19 @@ from accredit_papers.selection_runs import Outcome, Run, measure_together
 
 WHERE = "yelp"  # the cheapest of the four sets
 SEEDS = 3
-LONGER = {"epochs": 6}
+
+
+class OtherSizes(TypedDict, total=False):
+    """Sizes of a trial that are not those of the table."""
+
+    epochs: int
+    cxplain_epochs: int
+    selector: int
+    surrogate: str
+    temperatures: tuple[float, ...]
+
+
+LONGER: OtherSizes = {"epochs": 6}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +43,8 @@ class Trial:
 
     words: str
     methods: tuple[str, ...]
-    sizes: dict[str, Any] = field(default_factory=dict)  # other sizes
-    settings: dict[str, Any] = field(default_factory=dict)  # of the explainer
+    sizes: OtherSizes = field(default_factory=lambda: OtherSizes())
+    settings: Mapping[str, object] = field(default_factory=dict)  # of the explainer
     padding: bool = False
 
     def of(self, run: Run) -> Run:
@@ -98,7 +110,7 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Run]
         f"{usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a word. "
         f"{spent / 3600:.2f} CPU-hours."
     )
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for method in dict.fromkeys(method for _, method in tried):
         table = {seed: cell for (name, m, seed), cell in cells.items() if (name, m) == (WHERE, method)}
         rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS]})]
@@ -122,7 +134,7 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Run]
         report.say(_reach(method, {words: figures(outcomes, "post_hoc") for words, outcomes in mine.items()}))
 
 
-def _row(method: str, words: str, by_seed: dict[int, Outcome]) -> list[Any]:
+def _row(method: str, words: str, by_seed: dict[int, Outcome]) -> list[object]:
     outcomes, paper = list(by_seed.values()), published(WHERE, method)
     post_hoc, evalx, own = (figures(outcomes, what) for what in ("post_hoc", "evalx", "surrogate"))
     return [

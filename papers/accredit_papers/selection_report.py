@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from accredit_papers.report import Report, mean_error
 from accredit_papers.selection_data import SOURCES, kind
 from accredit_papers.selection_runs import CHOOSING, METHODS, Outcome, Run, Sizes, read
 from accredit_papers.verdicts import over_runs, standard_errors_from
+
+if TYPE_CHECKING:
+    import matplotlib.axes
 
 PUBLISHED = {  # post-hoc accuracy in %, Table 3 of "Why is Attention Not So Attentive?" (Bai et al., 2020)
     "gradient": (85.6, 82.3, 98.2, 58.6),
@@ -250,7 +253,7 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
     report.heading("The table as published, and here")
     rows = []
     for method in PUBLISHED:
-        row: list[Any] = [TITLES[method]]
+        row: list[object] = [TITLES[method]]
         for name in sets:
             here = _of(cells, name, method, "post_hoc")
             row += [f"{published(name, method):.1f}", mean_error(here, 1), apart(here, published(name, method))]
@@ -304,7 +307,7 @@ def published(name: str, method: str) -> float:
     return PUBLISHED[method][list(SOURCES).index(name)]
 
 
-def _draw(axes: Any, name: str, cells: Cells) -> None:
+def _draw(axes: matplotlib.axes.Axes, name: str, cells: Cells) -> None:
     places = np.arange(len(METHODS))[::-1]
     for what, colour, marker, label, shift in (
         ("post_hoc", "C0", "o", "post-hoc", 0.2),

@@ -6,15 +6,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.black_boxes import BlackBox
-from accredit.learned.inputs import Array, Pixels
+from accredit.learned.inputs import Array, PixelGrid
 from accredit.learned.masks import top
 from accredit_papers.selection_data import Task, task, with_padding
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from accredit.learned.evalx import EvalX
+    from accredit.learned.trainer import TrainedExplainer
 
 PAPER_METHODS = (
     "gradient",
@@ -79,9 +85,9 @@ class Run:
     seed: int
     sizes: Sizes
     padding: bool = False  # whether the padding of a text is a word like others, that may be chosen
-    settings: tuple[tuple[str, Any], ...] = ()  # of the explainer, by name, instead of its recipe's
+    settings: tuple[tuple[str, object], ...] = ()  # of the explainer, by name, instead of its recipe's
 
-    def key(self, method: str) -> dict[str, Any]:
+    def key(self, method: str) -> dict[str, object]:
         """Everything but the folder that the numbers of a method depend on."""
         usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 2}
         changed = {"padding": self.padding, "settings": dict(self.settings)}
@@ -108,9 +114,9 @@ class Bench:
     """A data set with its trained black box and its judge."""
 
     task: Task
-    network: Any
+    network: nn.Module
     black_box: BlackBox
-    judge: Any  # EvalX
+    judge: EvalX
     choice: IntArray  # the black box's class of every test row
     seconds: float  # CPU, that black box and judge took
 
@@ -174,7 +180,7 @@ def build(run: Run) -> Bench:
         seed=run.seed,
     )
     black_box = as_black_box(network, given.inputs)
-    width = sizes.width if isinstance(given.inputs, Pixels) else None
+    width = sizes.width if isinstance(given.inputs, PixelGrid) else None
     judge = EvalX(given.inputs, k=given.k, width=width, epochs=sizes.judge_epochs, patience=3)
     judge.fit(given.x, black_box, seed=run.seed + 1000)
     choice = black_box(given.x_test).argmax(axis=1)
@@ -208,7 +214,7 @@ def _gradient(times_input: bool) -> Callable[[Bench, Run], Explained]:
         from accredit.learned.gradient import Gradient
 
         explainer = Gradient(world.task.inputs, world.task.k, world.network, times_input)
-        return explainer.select(world.task.x_test), None, explainer.history["stopped_because"]
+        return explainer.select(world.task.x_test), None, str(explainer.history["stopped_because"])
 
     return explain
 
@@ -230,7 +236,7 @@ def _slopes(world: Bench, run: Run) -> FloatArray:
     from accredit.values.lime import Lime
 
     x = world.task.x_test[: run.sizes.lime_rows]
-    law = "coins" if isinstance(world.task.inputs, Pixels) else "sizes"
+    law = "coins" if isinstance(world.task.inputs, PixelGrid) else "sizes"
     explainer = LimeExplainer(world.task.inputs, world.task.k, Lime(run.sizes.lime_budget, law=law))
     return explainer.fit(x, world.black_box, seed=run.seed).lines(x)[0]
 
@@ -244,7 +250,7 @@ def _cxplain(world: Bench, run: Run) -> Explained:
     explainer = CXPlain(
         given.inputs,
         given.k,
-        block=2 if isinstance(given.inputs, Pixels) else 1,
+        block=2 if isinstance(given.inputs, PixelGrid) else 1,
         models=sizes.cxplain_models,
         epochs=sizes.cxplain_epochs,
         width=sizes.selector,
@@ -257,7 +263,7 @@ def _cxplain(world: Bench, run: Run) -> Explained:
     else:
         grown = removal_losses(explainer.removed, x, world.black_box, y)
     explainer.learn(x, shares(grown, explainer.removed.present(x)), seed=run.seed)
-    return explainer.select(given.x_test), None, explainer.history["stopped_because"]
+    return explainer.select(given.x_test), None, str(explainer.history["stopped_because"])
 
 
 def _train(name: str) -> Callable[[Bench, Run], Explained]:
@@ -270,7 +276,7 @@ def _train(name: str) -> Callable[[Bench, Run], Explained]:
     return explain
 
 
-def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> Any:
+def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> TrainedExplainer:
     """A trained explainer of these rows."""
     from accredit.learned.recipes import RECIPES, defaults
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from accredit_papers.shortcuts_runs import (
     read_finished,
 )
 from accredit_papers.verdicts import all_of, over_runs, standard_errors_from
+
+if TYPE_CHECKING:
+    import matplotlib.axes
 
 PUBLISHED = {  # accuracy and attention to default tokens, on the training set: Tables 1 and 2 of the paper
     ("Baseline", "pooling"): (0.717, None), ("Baseline", "rcnn"): (0.961, None),
@@ -320,7 +323,7 @@ def _cure_verdict(report: Report, row: Row, shortcut: Row) -> None:
     )
 
 
-def _draw(axes: Any, rows: Sequence[Row]) -> None:
+def _draw(axes: matplotlib.axes.Axes, rows: Sequence[Row]) -> None:
     marks = {"pooling": "o", "rcnn": "^"}
     colours = {"Attention": "#d55e00", "Pretraining": "#0072b2", "Weighting": "#009e73"}
     for row in rows:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks import needs
@@ -26,7 +24,7 @@ def mask_probe(masks: FloatArray, labels: IntArray, seed: int = 0) -> tuple[Floa
     order = np.random.default_rng(seed).permutation(len(masks))
     fitted, unseen = order[: len(order) // 2], order[len(order) // 2 :]
     rounded = np.round(masks / GRAIN) * GRAIN
-    trees: Any = HistGradientBoostingClassifier(random_state=seed).fit(rounded[fitted], labels[fitted])
+    trees = HistGradientBoostingClassifier(random_state=seed).fit(rounded[fitted], labels[fitted])
     return trees.predict_proba(rounded[unseen]), unseen
 
 

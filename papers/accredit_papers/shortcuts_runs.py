@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.numbers import IntArray
-from accredit.core import FloatArray
+from accredit.core import BoolArray, FloatArray
 from accredit.shortcuts.cures import Cure, MaskNeutral, Plain, RandomPretraining
 from accredit.store.executors import fresh_processes
 from accredit.store.results_cache import Finished
@@ -196,9 +197,9 @@ def _answers_to_other_words(model: AttentionClassifier, given: Rows, masks: Floa
 class Rows:
     """Nine tokens, query and label of some reviews."""
 
-    tokens: np.ndarray[Any, np.dtype[np.float32]]  # (N, 9, 50): five words, four inert tokens
-    query: np.ndarray[Any, np.dtype[np.float32]]  # (N, 350)
-    present: np.ndarray[Any, np.dtype[np.bool_]] | None  # (N, 9); None: all are there
+    tokens: npt.NDArray[np.float32]  # (N, 9, 50): five words, four inert tokens
+    query: npt.NDArray[np.float32]  # (N, 350)
+    present: BoolArray | None  # (N, 9); None: all are there
     labels: IntArray  # (N,)
 
 
@@ -226,13 +227,13 @@ def _rows(texts: ReviewTexts, chosen: IntArray) -> Rows:
     return Rows(tokens, texts.query[chosen], None if there.all() else there, texts.labels[chosen])
 
 
-def inert_tokens(vectors: Any) -> FloatArray:
+def inert_tokens(vectors: npt.NDArray[np.float32]) -> FloatArray:
     """Four fixed random vectors (4, d) with the spread of the commonest words; the same in every text and every run."""
     drawn = np.random.default_rng(0).normal(size=(INERT, vectors.shape[1]))
     return np.asarray(drawn * vectors[:COMMON].std(), dtype=np.float64)
 
 
-def run_key(task: Task, data: str) -> dict[str, Any]:
+def run_key(task: Task, data: str) -> dict[str, object]:
     """All that decides the numbers of a run; `data` names the reviews. A way of weighing that older runs did not know is named
     only where it is taken, so that they are found."""
     setting = asdict(task.setting)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import torch
+    import transformers
 
 PLURAL = {"are": 1, "were": 1, "have": 1, "do": 1, "is": 0, "was": 0, "has": 0, "does": 0}
 PAD, UNKNOWN, CLS = 0, 1, 2
@@ -113,7 +114,7 @@ def _rows(file: Path) -> Iterator[list[str]]:
 class VerbNumberModel:
     """A transformer of six layers with a classifier on its first token, and its vocabulary of whole words."""
 
-    network: Any  # transformers.BertForSequenceClassification
+    network: transformers.BertForSequenceClassification
     vocabulary: dict[str, int]
 
     def encode(self, words: Sequence[str]) -> torch.Tensor:
@@ -164,7 +165,7 @@ def train(
     return model
 
 
-def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
+def _fresh(vocabulary: dict[str, int], folder: Path) -> transformers.BertForSequenceClassification:
     """Eight heads and width 128, at random but for the vectors of words that GloVe knows."""
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -184,7 +185,7 @@ def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
     return network
 
 
-def _pretrain(vocabulary: dict[str, int], start: Path) -> Any:
+def _pretrain(vocabulary: dict[str, int], start: Path) -> transformers.BertForSequenceClassification:
     """The BERT of a folder with a new classifier. A word's vector is the mean of its pieces' and is not trained."""
     import torch
     from transformers import AutoConfig, AutoTokenizer, BertForSequenceClassification
@@ -215,7 +216,7 @@ def _pretrain(vocabulary: dict[str, int], start: Path) -> Any:
     return network
 
 
-def _start_from_glove(network: Any, vocabulary: dict[str, int], folder: Path) -> None:
+def _start_from_glove(network: transformers.BertForSequenceClassification, vocabulary: dict[str, int], folder: Path) -> None:
     """The first 100 of 128 dimensions of known words."""
     import torch
 

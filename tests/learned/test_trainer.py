@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from accredit.errors import InvalidInput
-from accredit.learned import Pixels, Tabular, Training, Words, l2x, recipe
+from accredit.learned import PixelGrid, Tabular, Training, Words, l2x, recipe
 from accredit.learned.mask_distributions import Bernoulli, Dirichlet, RelaxedTopK, Softmax
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.recipes import RECIPES
@@ -108,7 +108,7 @@ def test_pixels_that_decide_are_found(block):
         one = np.clip(pictures[:, 2:4, 4:6].mean(axis=(1, 2)), 0.02, 0.98)
         return np.column_stack([1 - one, one])
 
-    inputs = Pixels((8, 8), block)
+    inputs = PixelGrid((8, 8), block)
     explainer = l2x(inputs, 2, 4 // block**2, surrogate_width=4, selector_width=4, training=QUICK).fit(x, box)
     kept = inputs.keep(np.ones_like(x), explainer.select(x))
     assert kept[:, 2:4, 4:6].mean() > 0.5 > 10 * kept.mean() - 0.5  # 4 of 64 pixels: chance is 0.06
@@ -308,7 +308,7 @@ def constant(x):
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, lambda x: x), "probabilities"),
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE[:3], two_columns), "at least 4"),
         (lambda: l2x(Tabular(5), 2, 2).fit(TABLE, two_columns), r"\(N, 5\)"),
-        (lambda: l2x(Pixels((8, 8)), 2, 2).fit(np.zeros((5, 8, 7)), two_columns), r"\(N, 8, 8\)"),
+        (lambda: l2x(PixelGrid((8, 8)), 2, 2).fit(np.zeros((5, 8, 7)), two_columns), r"\(N, 8, 8\)"),
         (lambda: l2x(Tabular(6), 2, 2).scores(TABLE), "not trained yet"),
         (lambda: Training(epochs=0), "epochs"),
         (lambda: Training(optimiser="lbfgs"), "optimiser"),
