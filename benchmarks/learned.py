@@ -51,7 +51,7 @@ from accredit.learned.columns import Columns
 from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrate, ranks
 from accredit.learned.fast import FastShapley, Values, fit_fast
 from accredit.learned.input_sets import Family, InputFamily, RowFamily
-from accredit.learned.valuers import Seen, raw_credit
+from accredit.learned.valuers import NetworkInputs, raw_credit
 from accredit.values.exact import shapley_from_table
 from benchmarks.record import command, into_page, record
 
@@ -119,7 +119,7 @@ class Part:
     def columns(self, at: IntArray) -> Columns | None:
         return self.pool.family.columns(self.at[at])
 
-    def seen(self, columns: Columns | None) -> Seen:
+    def seen(self, columns: Columns | None) -> NetworkInputs:
         return self.pool.family.seen(columns)[self.at]
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:

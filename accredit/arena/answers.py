@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
-from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
+from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, MethodRun
 from accredit.arena.texts import BUILTIN, among, count_passes, weights_digest
 from accredit.core import Game
 from accredit.core.threads import one_torch_thread
@@ -86,7 +86,7 @@ class AnswerContest:
         game: Game = self._subject(example).game.whole()
         return game
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         from accredit.explanation.stream import Done, answer
 
         subject, chosen = self._subject(example), find(method, "answer")
@@ -97,7 +97,7 @@ class AnswerContest:
         if not isinstance(event, Done):
             raise InvalidInput(event.why)
         asked = subject.game.passes if chosen.method.kind == "game" else passes[0]
-        return Explained(among(event.attribution, subject.players), asked)
+        return MethodRun(among(event.attribution, subject.players), asked)
 
     def metric(self, name: str, example: Example) -> Metric:
         metric = METRICS[name]
@@ -124,12 +124,12 @@ class AnswerContest:
         )
 
 
-def _as_contextcite(subject: AnswerSubject, alpha: float) -> Explained:
+def _as_contextcite(subject: AnswerSubject, alpha: float) -> MethodRun:
     """The lasso of ContextCite: on the logit of the answer's probability, `alpha` for each token."""
     from accredit.values.ablations import Lasso
 
     solver = Lasso(subject.budget or BUDGET, alpha * len(subject.game.outputs), seed=subject.seed)
-    return Explained(solver.solve(subject.game.whole("logit")), subject.game.passes)
+    return MethodRun(solver.solve(subject.game.whole("logit")), subject.game.passes)
 
 
 @lru_cache(maxsize=1)

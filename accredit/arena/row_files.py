@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, MethodRun
 from accredit.checks.files import read_bytes
 from accredit.core import Attribution, Game
 from accredit.core.games import output
@@ -76,14 +76,14 @@ class RowFileContest:
     def game(self, example: Example) -> Game:
         return output(self._family().game(example.row), self._output(example))
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         name, _, folder = method.partition(":")
         if name == "fast-shapley":
-            return Explained(self._fast(folder, example), 2)
+            return MethodRun(self._fast(folder, example), 2)
         if name == "selector":
-            return Explained(self._select(folder, example), 0)
+            return MethodRun(self._select(folder, example), 0)
         game = counted(self.game(example))
-        return Explained(find(method, "game").solver(self.budget, self.seed).solve(game), game.payoffs)
+        return MethodRun(find(method, "game").solver(self.budget, self.seed).solve(game), game.payoffs)
 
     def metric(self, name: str, example: Example) -> Metric:
         asked = self._family().asked

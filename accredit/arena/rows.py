@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accredit.arena.contest import METRICS, Example, Explained
+from accredit.arena.contest import METRICS, Example, MethodRun
 from accredit.core import Game
 from accredit.core.threads import one_torch_thread
 from accredit.errors import InvalidInput
@@ -73,15 +73,15 @@ class RowContest:
         model, rows, training = _table()
         return tabular_game(model, rows[example.row : example.row + 1], training[: self.background])
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         if method == CLOSED_FORM:
             from accredit.explanation.explainer import explain_rows
 
             model, rows, training = _table()
             row = rows[example.row : example.row + 1]
-            return Explained(explain_rows(row, model, training[: self.background]).row(0), 0)
+            return MethodRun(explain_rows(row, model, training[: self.background]).row(0), 0)
         asked = counted(cached(self.game(example)))
-        return Explained(find(method, "game").solver(self.budget, self.seed).solve(asked), asked.payoffs)
+        return MethodRun(find(method, "game").solver(self.budget, self.seed).solve(asked), asked.payoffs)
 
     def metric(self, name: str, example: Example) -> Metric:
         return METRICS[name]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
-from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, MethodRun
 from accredit.core import Attribution, Game, Selection
 from accredit.core.threads import one_torch_thread
 from accredit.errors import InvalidInput
@@ -75,7 +75,7 @@ class TextContest:
         game: Game = self._subject(example, self.judge or self.removal).game
         return game
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         return _explain(replace(self, judge=None), weights_digest(load(self.model).model), method, example)
 
     def metric(self, name: str, example: Example) -> Metric:
@@ -122,7 +122,7 @@ class TextContest:
 
 
 @lru_cache(maxsize=8192)
-def _explain(contest: TextContest, weights: str, method: str, example: Example) -> Explained:
+def _explain(contest: TextContest, weights: str, method: str, example: Example) -> MethodRun:
     """One explanation, whoever judges it: contests that differ in their judge alone share it."""
     from accredit.explanation.stream import Done, answer
 
@@ -131,7 +131,7 @@ def _explain(contest: TextContest, weights: str, method: str, example: Example) 
         event = answer(subject, find(method, "text"))
     if not isinstance(event, Done):
         raise InvalidInput(event.why)
-    return Explained(among(event.attribution, subject.players), passes[0])
+    return MethodRun(among(event.attribution, subject.players), passes[0])
 
 
 def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribution | Selection:

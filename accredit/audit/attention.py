@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accredit.audit.finding import Finding, judge_finding
+from accredit.audit.finding import AuditFinding, judge_finding
 from accredit.core import BoolArray, FloatArray
 from accredit.core.statistics import alike
 from accredit.errors import InvalidInput
@@ -148,7 +148,7 @@ def adversary(
 # Findings
 
 
-def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, float] | None = None) -> Finding:
+def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, float] | None = None) -> AuditFinding:
     """Rank correlation of attention with another importance, one τ per row; rows without two tokens are left out."""
     measured = tau[~np.isnan(tau)]
     if len(measured) == 0:
@@ -171,7 +171,7 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
     )
 
 
-def permutation_finding(medians: FloatArray) -> Finding:
+def permutation_finding(medians: FloatArray) -> AuditFinding:
     """Whether the answer depends on where attention goes."""
     return judge_finding(
         PERMUTATION,
@@ -189,7 +189,7 @@ def permutation_finding(medians: FloatArray) -> Finding:
     )
 
 
-def adversary_finding(divergence: FloatArray, found: BoolArray) -> Finding:
+def adversary_finding(divergence: FloatArray, found: BoolArray) -> AuditFinding:
     """Whether other attention would have given the same answer, from what `adversary` found in every row."""
     return judge_finding(
         ADVERSARY,

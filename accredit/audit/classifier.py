@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,8 @@ from accredit.audit.attention import (
     rank_agreement,
     rank_finding,
 )
-from accredit.audit.counterchecks import COUNTERCHECKS, Retraining, counterchecks
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.counterchecks import COUNTERCHECKS, CounterTraining, counterchecks
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.audit.leakage import leakage_report
 from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import inert_mask
@@ -31,8 +32,11 @@ from accredit.audit.readers import Reader
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
-from accredit.learned.inputs import Array, Numbers
+from accredit.learned.inputs import Array
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
+
+if TYPE_CHECKING:
+    from accredit.learned.inputs import Numbers  # unseen by `check_arguments`: `AttentionData.of` says more
 
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)
 LEAKS = (PROBE, INERT, SCRAMBLE, TRANSPLANT)
@@ -50,7 +54,7 @@ def audit_attention(
     *,
     inert: npt.ArrayLike | None = None,
     tests: Sequence[str] = TESTS,
-    retraining: Retraining = Retraining(),
+    retraining: CounterTraining = CounterTraining(),
     steps: int = 500,
     permutations: int = 100,
     seed: int = 0,
@@ -113,7 +117,7 @@ def _jain_wallace(
     steps: int,
     seed: int,
     not_run: dict[str, str],
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """The findings; a test that these rows cannot answer is put into `not_run` instead."""
     chosen = torch.from_numpy(np.random.default_rng(seed).permutation(len(everything))[:MOST_ROWS])
     data = everything.take(chosen)

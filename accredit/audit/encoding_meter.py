@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.audit.finding import Finding, interval_of, judge_finding
+from accredit.audit.finding import AuditFinding, interval_of, judge_finding
 from accredit.audit.names import MARGIN, METER
 from accredit.audit.probes import halves
 from accredit.audit.readers import Reader, ask, patience_for, surprise
@@ -30,7 +30,7 @@ def encode_meter(
     score: IntArray | None = None,
     width: int | None = None,
     seed: int = 0,
-) -> Finding:
+) -> AuditFinding:
     r"""What the choice adds to the shown values, in nats: CE of EVAL-X on $x_S$ − CE of a reader trained on $(x_S, S)$.
 
     An estimate of $E[\log P(Y \mid X_S, M{=}S) - \log P(Y \mid X_S)]$ (after Puli et al., 2024). A reader trained on just

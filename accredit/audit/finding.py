@@ -20,7 +20,7 @@ Leakage = Literal["leaks", "does not leak", "cannot tell"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One check. `value` is measured, `chance` is what an honest explainer, or no explanation at all, would get.
 
     `excess` is value − chance with its 95 % interval over rows (`interval_of`). A check that looks for something bad is
@@ -91,15 +91,15 @@ class Findings:
     """
 
     subject: str
-    found: tuple[Finding, ...]
+    found: tuple[AuditFinding, ...]
     not_run: Mapping[str, str] = field(default_factory=dict)  # name of a check -> why
     notes: tuple[str, ...] = ()
     conclusion: Conclusion | None = None  # the verdict of a leakage report; other audits have none
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[AuditFinding]:
         return iter(self.found)
 
-    def __getitem__(self, name: str) -> Finding:
+    def __getitem__(self, name: str) -> AuditFinding:
         for finding in self.found:
             if finding.name == name:
                 return finding
@@ -140,7 +140,7 @@ def judge_finding(
     unit: Literal["share", "nats", "τ", "distance"] = "share",
     details: Mapping[str, float] | None = None,
     excess: Estimate | None = None,
-) -> Finding:
+) -> AuditFinding:
     """A finding from one number per row, and what chance gives in each row (or in all of them).
 
     `excess` is given where numbers belong to pairs of rows (`interval_of_pairs`), so that they do not count as so many rows.
@@ -155,7 +155,7 @@ def judge_finding(
         raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}")
     excess = interval_of(measured - expected) if excess is None else excess
     verdict = verdict_of(excess, margin, wanted)
-    return Finding(
+    return AuditFinding(
         name,
         asks,
         float(measured.mean()),

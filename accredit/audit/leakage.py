@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.encoding_meter import encode_meter
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.audit.judges import Beside, train_judge
 from accredit.audit.judges import evalx as trained_evalx
 from accredit.audit.names import (
@@ -45,9 +46,12 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput, MissingExtra
 from accredit.learned.black_boxes import BlackBox, check_labels
 from accredit.learned.evalx import EvalX
-from accredit.learned.inputs import Array, Inputs, Numbers
+from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks
 from accredit.values.solver import progress as progress_bar
+
+if TYPE_CHECKING:
+    from accredit.learned.inputs import Numbers  # unseen by `check_arguments`: `_check` says more
 
 MOST_ROWS = 20_000  # scored
 
@@ -107,10 +111,10 @@ def leakage_report(
         drawn = random_masks(chosen, present, seed)
         spread = (np.random.default_rng(seed).random(chosen.shape) < 0.5).astype(np.float64)  # half of the players
 
-        def on(masks: FloatArray) -> dict[str, Callable[[], Finding]]:
+        def on(masks: FloatArray) -> dict[str, Callable[[], AuditFinding]]:
             """The detectors that have everything they need."""
             shown, hidden, named = rows[score], masks[score], answer[score]
-            ready: dict[str, Callable[[], Finding]] = {
+            ready: dict[str, Callable[[], AuditFinding]] = {
                 PROBE: lambda: mask_only_probe(masks, answer, fit=fit, score=score, seed=seed)
             }
             if surrogate is not None and model is not None:
@@ -163,7 +167,7 @@ def leakage_report(
     return Findings(subject, tuple(found), not_run, notes, conclude(found, not_run, len(rows)))
 
 
-def _as_sure_as_the_judge(found: list[Finding]) -> list[Finding]:
+def _as_sure_as_the_judge(found: list[AuditFinding]) -> list[AuditFinding]:
     """The sureness gap asks the judge of the EVAL-X gap: where that cannot tell what is right, this cannot tell how sure."""
     if not any(finding.name == EVALX and finding.verdict == "unclear" for finding in found):
         return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from accredit.audit.finding import Finding, interval_of, judge_finding, right
+from accredit.audit.finding import AuditFinding, interval_of, judge_finding, right
 from accredit.audit.names import EVALX, MARGIN, RANDOM, READ, SURENESS, SURROGATE
 from accredit.audit.readers import TOSS, Reader, ask, surprise
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -25,7 +25,7 @@ def surrogate_gap(
     black_box: Reader,
     evalx: Reader | None = None,
     drawn: Sequence[FloatArray] = (),
-) -> Finding:
+) -> AuditFinding:
     """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy).
 
     A black box that reads holes badly falls behind without any code. How badly is measured where there is none, on random masks
@@ -70,7 +70,7 @@ def surrogate_gap(
     return found
 
 
-def _beyond_the_commonest(found: Finding, ours: FloatArray, common: float) -> Finding:
+def _beyond_the_commonest(found: AuditFinding, ours: FloatArray, common: float) -> AuditFinding:
     """Where the surrogate is not surely better than always naming the commonest answer, a gap shows a bad outsider, no code."""
     if found.verdict != "flagged" or interval_of(ours - common).above(0.0):
         return found
@@ -101,7 +101,7 @@ def evalx_gap(
     half: Callable[[], Reader | None] | None = None,
     black_box: Reader | None = None,
     drawn: Sequence[FloatArray] = (),
-) -> Finding:
+) -> AuditFinding:
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
     A judge that misreads inputs widens the gap without any code. So a gap counts only beyond what the judge misses where
@@ -153,7 +153,7 @@ def evalx_gap(
     return replace(found, verdict="unclear", reading="EVAL-X misreads whole inputs as much; give it training rows")
 
 
-def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader) -> Finding:
+def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader) -> AuditFinding:
     """How much surer of the right answers the explainer's own surrogate is than EVAL-X, on what is shown, in nats.
 
     A code may add no right answer and still be used: a value that is right in three of four rows is right in all of those in
@@ -178,7 +178,7 @@ def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reade
 
 def random_selector(
     x: Array, masks: FloatArray, labels: IntArray, judge: Reader, present: BoolArray | None = None, *, seed: int = 0
-) -> Finding:
+) -> AuditFinding:
     """Accuracy of an outside judge on what is shown, against the same number of players shown at random."""
     drawn = random_masks(masks, present, seed)
     return judge_finding(

@@ -35,7 +35,7 @@ from accredit.audit.attention import (
     rank_finding,
 )
 from accredit.audit.counterchecks import RETRAINED
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
 from accredit.errors import AccreditError, InvalidInput
@@ -144,8 +144,8 @@ def _measure(model: TextModel, text: str, tests: set[str], permutations: int, st
     return out
 
 
-def _findings(measured: list[_Measures], tests: Sequence[str]) -> tuple[list[Finding], dict[str, str]]:
-    found: list[Finding] = []
+def _findings(measured: list[_Measures], tests: Sequence[str]) -> tuple[list[AuditFinding], dict[str, str]]:
+    found: list[AuditFinding] = []
     not_run = dict(RETRAINED)
     for name, against in ((GRADIENT, "gradients"), (LEAVE_ONE_OUT, "leave-one-out")):
         if name not in tests:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from accredit.audit.finding import Finding, interval_of_pairs, judge_finding
+from accredit.audit.finding import AuditFinding, interval_of_pairs, judge_finding
 from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import NothingToJudge
 from accredit.audit.readers import Reader, ask
@@ -22,7 +22,7 @@ MOST_SWAPS = 16
 
 def value_scramble(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
-) -> Finding:
+) -> AuditFinding:
     """Keep the mask, take another row's values: does the surrogate still give the old answer? Chance: how common it is.
 
     A mask may be a partial picture of the input: then the old answer is also read by `outsiders`, who know no code. What the
@@ -64,7 +64,7 @@ def _kept(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tupl
 
 def mask_transplant(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
-) -> Finding:
+) -> AuditFinding:
     """Put on a row the mask of a row with another answer: which of the two does the surrogate follow? Chance is one half.
 
     Rows that get neither answer are left out. Where the mask is a partial picture, `outsiders` follow it as well: chance is

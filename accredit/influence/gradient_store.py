@@ -40,7 +40,7 @@ MEAN = "mean of "  # before the name of a layer: its mean gradient
 AGAIN = "give the training rows again: GradientStore.build, or accredit trace … --train FILE"
 
 
-class About(TypedDict):
+class StoreFacts(TypedDict):
     """What `store.json` says of a store."""
 
     format: int
@@ -73,7 +73,7 @@ class GradientStore:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         try:
-            self.about = cast(About, read_json_object(self.folder / "store.json"))
+            self.about = cast(StoreFacts, read_json_object(self.folder / "store.json"))
         except InvalidInput as error:
             raise InvalidInput(
                 f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
@@ -113,7 +113,7 @@ class GradientStore:
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
             raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
-        about: About = {
+        about: StoreFacts = {
             "format": FORMAT,
             "rows": rows,
             "names": None if names is None else list(names),

@@ -23,7 +23,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.functions import Influences, stationarity
-from accredit.influence.layers import Seen
+from accredit.influence.layers import LayerRecord
 from accredit.influence.losses import Batch, check_rows
 from accredit.influence.network import Network, facts_of, weights_of
 
@@ -38,13 +38,13 @@ DRAWS = 10  # of labels for every row, where they are too many to list
 Coordinates = dict[str, "torch.Tensor"]  # block -> (rows, parameters of the block)
 
 
-class Fitted(Protocol):
+class FittedCurvature(Protocol):
     """A curvature that was fitted to training rows, and the coordinates in which it is solved."""
 
     @property
     def facts(self) -> dict[str, object]: ...
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
+    def coordinates(self, seen: Mapping[str, LayerRecord]) -> Iterator[tuple[str, torch.Tensor]]:
         """Gradients of the rows of a batch, one block after the other, so that only one of them is in memory."""
         ...
 
@@ -65,11 +65,11 @@ class Block:
     q_out: torch.Tensor  # (outputs, outputs)
     eigenvalues: torch.Tensor  # (outputs, inputs)
 
-    def rotated(self, seen: Seen) -> torch.Tensor:
+    def rotated(self, seen: LayerRecord) -> torch.Tensor:
         """Row gradients in this basis: (rows, outputs, inputs)."""
         return self._turn(seen).gradients()
 
-    def squares(self, seen: Seen) -> torch.Tensor:
+    def squares(self, seen: LayerRecord) -> torch.Tensor:
         """Squared row gradients in this basis, summed over rows: (outputs, inputs). Where a row passes the layer once, its
         gradient is an outer product, and so is its square: no gradient is formed."""
         turned = self._turn(seen)
@@ -77,8 +77,8 @@ class Block:
             return (turned.g[:, 0] ** 2).T @ (turned.a[:, 0] ** 2)
         return (turned.gradients() ** 2).sum(dim=0)
 
-    def _turn(self, seen: Seen) -> Seen:
-        return Seen(seen.a @ self.q_in, seen.g @ self.q_out)
+    def _turn(self, seen: LayerRecord) -> LayerRecord:
+        return LayerRecord(seen.a @ self.q_in, seen.g @ self.q_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Kronecker:
     added: dict[str, float]  # weight decay and damping
     facts: dict[str, object]
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
+    def coordinates(self, seen: Mapping[str, LayerRecord]) -> Iterator[tuple[str, torch.Tensor]]:
         return ((name, self.blocks[name].rotated(s).flatten(1)) for name, s in seen.items())
 
     def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
@@ -107,7 +107,7 @@ class Joint:
     layers: tuple[str, ...]
     facts: dict[str, object]
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
+    def coordinates(self, seen: Mapping[str, LayerRecord]) -> Iterator[tuple[str, torch.Tensor]]:
         import torch
 
         yield "all", torch.cat([seen[name].gradients().flatten(1) for name in self.layers], dim=1)
@@ -174,7 +174,7 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
     return Joint(factor, shape.layers, facts)
 
 
-def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> Fitted:
+def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> FittedCurvature:
     """The whole matrix where it is small enough, else EK-FAC; or the one that is asked for."""
     if damping is not None and not 0 <= damping < math.inf:
         raise InvalidInput(f"damping must be a number from 0 on, or None for the default, got {damping!r}")
@@ -246,7 +246,7 @@ def network_influence(
     return Influences(players, asked_for, matrix / count, f"influence/{facts['curvature']}", facts)
 
 
-def _solve_queries(net: Network, curved: Fitted, queries: Batch, count: int | None) -> Coordinates:
+def _solve_queries(net: Network, curved: FittedCurvature, queries: Batch, count: int | None) -> Coordinates:
     """H⁻¹ times the gradient of every query, or of the mean of `count` of them: name -> (parameters, queries)."""
     import torch
 

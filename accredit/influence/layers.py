@@ -42,7 +42,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class LayerRecord:
     """What one layer saw and was told in one batch; `ids` instead of `a` for an embedding."""
 
     a: torch.Tensor  # (rows, places, inputs), or whole numbers (rows, places)
@@ -139,7 +139,7 @@ def watch(layers: Sequence[Layer], rows: int) -> Iterator[dict[str, list[tuple[t
 
 def row_gradients(
     model: torch.nn.Module, layers: Sequence[Layer], loss: Loss, batch: Batch, draw: torch.Generator | None = None
-) -> tuple[torch.Tensor, dict[str, Seen]]:
+) -> tuple[torch.Tensor, dict[str, LayerRecord]]:
     """The loss of every row (rows,), and what each layer saw and was told of it.
 
     With `draw` the labels are drawn from the model's own beliefs. Only gradients at the layers' outputs are formed.
@@ -157,7 +157,7 @@ def row_gradients(
 
 def expected_gradients(
     model: torch.nn.Module, layers: Sequence[Layer], loss: Loss, batch: Batch
-) -> Iterator[dict[str, Seen]] | None:
+) -> Iterator[dict[str, LayerRecord]] | None:
     """Gradients of every label there can be, times the root of its weight: their squares add up to the Fisher matrix.
 
     None where the labels are too many to list.
@@ -176,29 +176,29 @@ def _tell(
     calls: dict[str, list[tuple[torch.Tensor, torch.Tensor]]],
     losses: torch.Tensor,
     again: bool,
-) -> dict[str, Seen]:
+) -> dict[str, LayerRecord]:
     """Gradients of the losses at every layer's outputs, beside its inputs; a layer that is used twice has more places."""
     import torch
 
     used = [(layer, call) for layer in layers for call in calls[layer.name]]
     told = torch.autograd.grad(losses.sum(), [out for _, (_, out) in used], allow_unused=True, retain_graph=again)
-    seen: dict[str, Seen] = {}
+    seen: dict[str, LayerRecord] = {}
     for (layer, (inputs, _)), g in zip(used, told, strict=True):
         if g is not None:
             now = _look_at(layer, inputs, g)
             before = seen.get(layer.name)
             both = None if before is None else ((before.a, now.a), (before.g, now.g))
-            seen[layer.name] = now if both is None else Seen(*(torch.cat(pair, 1) for pair in both))
+            seen[layer.name] = now if both is None else LayerRecord(*(torch.cat(pair, 1) for pair in both))
     return seen
 
 
-def _look_at(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> Seen:
+def _look_at(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> LayerRecord:
     """Inputs as (rows, places, inputs) with a column of ones for the bias, gradients as (rows, places, outputs)."""
     import torch
 
     rows = len(g)
     if layer.kind == "embedding":
-        return Seen(inputs.reshape(rows, -1), g.reshape(rows, -1, layer.outputs))
+        return LayerRecord(inputs.reshape(rows, -1), g.reshape(rows, -1, layer.outputs))
     m = layer.module
     if isinstance(m, torch.nn.Conv2d) and not isinstance(m.padding, str):
         a = torch.nn.functional.unfold(inputs, m.kernel_size, m.dilation, m.padding, m.stride).transpose(1, 2)
@@ -207,4 +207,4 @@ def _look_at(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> Seen:
         a, g = inputs.reshape(rows, -1, inputs.shape[-1]), g.reshape(rows, -1, layer.outputs)
     if a.shape[-1] < layer.inputs:
         a = torch.cat([a, a.new_ones((*a.shape[:2], 1))], dim=2)
-    return Seen(a, g)
+    return LayerRecord(a, g)

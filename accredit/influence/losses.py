@@ -59,7 +59,7 @@ class Classification:
 
 
 @dataclass(frozen=True)
-class Regression:
+class RegressionLoss:
     """Squared error, summed over the numbers of a row; the model behind it is a Gaussian of variance ½."""
 
     def rows(self, answers: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -115,7 +115,7 @@ class NextTokens:
 
 LOSSES: dict[str, Loss] = {
     "classification": Classification(),
-    "regression": Regression(),
+    "regression": RegressionLoss(),
     "language": NextTokens(),
 }
 OF_ARCHITECTURE = {"ForSequenceClassification": "classification", "ForCausalLM": "language", "LMHeadModel": "language"}

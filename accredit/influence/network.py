@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from accredit.checks import needs
 from accredit.errors import InvalidInput, NotConverged
-from accredit.influence.layers import Layer, Seen, expected_gradients, row_gradients, track_layers
+from accredit.influence.layers import Layer, LayerRecord, expected_gradients, row_gradients, track_layers
 from accredit.influence.losses import Batch, Loss, check_rows, loss_named, pick
 from accredit.models.precision import check_precision
 
@@ -64,7 +64,7 @@ class Network:
                 "or keep a GradientStore"
             )
 
-    def passes(self, data: Batch, draw: int | None = None) -> Iterator[tuple[slice, torch.Tensor, dict[str, Seen]]]:
+    def passes(self, data: Batch, draw: int | None = None) -> Iterator[tuple[slice, torch.Tensor, dict[str, LayerRecord]]]:
         """Every batch once: which rows, their losses, and what the layers saw; `draw` seeds labels from the model itself."""
         import torch
 
@@ -79,7 +79,7 @@ class Network:
                 if self.watch:
                     self.watch(len(losses))
 
-    def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, Seen]]:
+    def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, LayerRecord]]:
         """Gradients whose squares add up to the Fisher matrix of all rows: of every label there can be, or of drawn ones."""
         with evaluating(self.model):
             for start in range(0, check_rows(data), self.batch_size):
@@ -94,7 +94,7 @@ class Network:
                 return
         for draw in range(draws):
             for _, _, seen in self.passes(data, draw=seed + draw):
-                yield {name: Seen(s.a, s.g / draws**0.5) for name, s in seen.items()}
+                yield {name: LayerRecord(s.a, s.g / draws**0.5) for name, s in seen.items()}
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accredit.influence.layers import Layer, Seen
+from accredit.influence.layers import Layer, LayerRecord
 from accredit.influence.network import Network
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Projection:
 
     sides: Mapping[str, tuple[torch.Tensor | None, torch.Tensor | None]]  # (inputs, k), (outputs, k); None: as it is
 
-    def apply(self, layers: Sequence[Layer], seen: Mapping[str, Seen]) -> dict[str, torch.Tensor]:
+    def apply(self, layers: Sequence[Layer], seen: Mapping[str, LayerRecord]) -> dict[str, torch.Tensor]:
         """The projected gradient of every row, layer by layer: name -> (rows, k of the layer)."""
         import torch
 
@@ -31,7 +31,7 @@ class Projection:
                 a = torch.nn.functional.one_hot(s.a, layer.inputs).to(s.g) if a_side is None else a_side[s.a]
             else:
                 a = s.a if a_side is None else s.a @ a_side
-            found[layer.name] = Seen(a, s.g if g_side is None else s.g @ g_side).gradients().flatten(1)
+            found[layer.name] = LayerRecord(a, s.g if g_side is None else s.g @ g_side).gradients().flatten(1)
         return found
 
 

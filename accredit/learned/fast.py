@@ -31,10 +31,10 @@ from accredit.learned.input_sets import Family
 from accredit.learned.inputs import SEEDS, whole
 from accredit.learned.novelty import Nearness, summary
 from accredit.learned.valuers import (
-    Asked,
+    CoalitionTargets,
     ColumnValuer,
+    NetworkInputs,
     PatchValuer,
-    Seen,
     TokenValuer,
     draw_coalitions,
     efficient,
@@ -334,7 +334,7 @@ def fit_fast(
 
 def _ask(
     family: Family, learn: IntArray, present: BoolArray, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Progress
-) -> Asked:
+) -> CoalitionTargets:
     coalitions = draw_coalitions(present[learn], pairs, rng)
     wanted = np.empty((len(learn), pairs, total.shape[1]))
     for place, at in enumerate(learn.tolist()):
@@ -343,10 +343,10 @@ def _ask(
         earned = family.game(at).payoff(np.concatenate([drawn, ~drawn]))
         wanted[place] = (earned[:pairs] - earned[pairs:] + total[at]) / 2
         bar.update(place)
-    return Asked(coalitions, wanted, total[learn])
+    return CoalitionTargets(coalitions, wanted, total[learn])
 
 
-def _sizes(family: Family, seen: Seen, width: int) -> dict[str, int]:
+def _sizes(family: Family, seen: NetworkInputs, width: int) -> dict[str, int]:
     features = seen.x.shape[2] if seen.x.ndim == 3 else seen.x.shape[1]
     players = 0 if seen.x.ndim == 3 else seen.players
     return {

@@ -18,7 +18,7 @@ from accredit.explanation.loading import subject_of
 from accredit.explanation.subject import Subject
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import Reference
-from accredit.learned.valuers import Seen
+from accredit.learned.valuers import NetworkInputs
 from accredit.methods import find
 from accredit.rows.credit import Asked, answer_rows
 from accredit.rows.explain import question
@@ -56,7 +56,7 @@ class Family(Protocol):
         """How columns are read, as some of the rows show them; None where there are no columns."""
         ...
 
-    def seen(self, columns: Columns | None) -> Seen:
+    def seen(self, columns: Columns | None) -> NetworkInputs:
         """The inputs as a network reads them."""
         ...
 
@@ -167,10 +167,10 @@ class RowFamily:
         rows = self.asked.rows
         return Columns.of(replace(rows, table=rows.take(at), names=tuple(rows.names[k] for k in at.tolist())))
 
-    def seen(self, columns: Columns | None) -> Seen:
+    def seen(self, columns: Columns | None) -> NetworkInputs:
         assert columns is not None
         players = len(self.asked.partition.players)
-        return Seen(columns.read(self.asked.rows), np.tile(np.arange(players), (len(self), 1)))
+        return NetworkInputs(columns.read(self.asked.rows), np.tile(np.arange(players), (len(self), 1)))
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:
         return together([self._value(at[k : k + 1], budget, seed) for k in range(len(at))])
@@ -256,14 +256,14 @@ class InputFamily:
     def columns(self, at: IntArray) -> Columns | None:
         return None
 
-    def seen(self, columns: Columns | None) -> Seen:
+    def seen(self, columns: Columns | None) -> NetworkInputs:
         if self.kind == "pictures":
             shapes = {one.seen.values.shape for one in self.subjects}
             if len(shapes) > 1 or len({one.partition.players for one in self.subjects}) > 1:
                 raise InvalidInput("pictures must have one size and the same patches; give players=(4, 4), not segments")
             if not len(self.subjects[0].owner):  # the model has no tokens, or they are not the players' own
                 owners = np.stack([one.partition.owner for one in self.subjects])
-                return Seen(np.stack([one.seen.values for one in self.subjects]), owners)
+                return NetworkInputs(np.stack([one.seen.values for one in self.subjects]), owners)
         vectors = [one.model.vectors(one.seen) for one in self.subjects]
         longest = max(len(one) for one in vectors)
         x = np.zeros((len(vectors), longest, vectors[0].shape[1]), dtype=np.float32)
@@ -271,7 +271,7 @@ class InputFamily:
         for k, (one, subject) in enumerate(zip(vectors, self.subjects, strict=True)):
             mine = subject.owner if self.kind == "pictures" else subject.partition.owner
             x[k, : len(one)], owner[k, : len(one)] = one, np.where(mine < len(subject.players), mine, -1)
-        return Seen(x, owner)
+        return NetworkInputs(x, owner)
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:
         most = max(len(game.players) for game in self.games)

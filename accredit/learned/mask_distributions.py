@@ -60,7 +60,7 @@ class MaskLaw(Protocol):
 
 @final
 @dataclass(frozen=True)
-class Softmax:
+class SoftmaxMask:
     """Attention: m = softmax(logits / temperature), the same each time; random masks are Dirichlet(`concentration`)."""
 
     temperature: float = 1.0
@@ -293,7 +293,7 @@ class Dirichlet:
 
 
 LAWS: dict[str, Callable[..., MaskLaw]] = {
-    "softmax": Softmax,
+    "softmax": SoftmaxMask,
     "relaxed top-k": RelaxedTopK,
     "drawn top-k": DrawnTopK,
     "bernoulli": Bernoulli,

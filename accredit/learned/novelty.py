@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from accredit.core import FloatArray
-from accredit.learned.valuers import Seen
+from accredit.learned.valuers import NetworkInputs
 
 SQUARES = 8  # a picture is summarised by the means of this many squares down and across
 RIDGE = 1e-3  # of the mean variance: no direction is taken for narrower
@@ -28,7 +28,7 @@ class Nearness:
     limit: float
 
     @classmethod
-    def learned(cls, trained: Seen, others: Seen) -> Nearness:
+    def learned(cls, trained: NetworkInputs, others: NetworkInputs) -> Nearness:
         """From training inputs; the limit is a quantile of other inputs, so that about 1 in 100 alike is called far."""
         points = summary(trained)
         centre = points.mean(axis=0)
@@ -40,13 +40,13 @@ class Nearness:
         place = min(len(distances), math.ceil((len(distances) + 1) * NEAR)) - 1
         return cls(made.centre, made.root, max(float(distances[place]), 1e-12))
 
-    def distance(self, seen: Seen) -> FloatArray:
+    def distance(self, seen: NetworkInputs) -> FloatArray:
         """Of each input from the centre: (N,)."""
         away = (torch.from_numpy(summary(seen)).float() - self.centre) @ self.root
         return np.asarray(away.norm(dim=1).double().numpy())
 
 
-def summary(seen: Seen) -> FloatArray:
+def summary(seen: NetworkInputs) -> FloatArray:
     """A few numbers per input: a row's own features, a text's mean vector and length, the means of a picture's squares."""
     if seen.x.ndim == 2:
         return seen.x.astype(np.float64)

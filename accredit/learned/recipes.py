@@ -26,7 +26,7 @@ from accredit.learned.cxplain import CXPlain
 from accredit.learned.inputs import Inputs, PixelGrid, Words, whole
 from accredit.learned.mask_distributions import Bernoulli, DrawnTopK, RelaxedTopK
 from accredit.learned.masks import check_k
-from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
+from accredit.learned.schedules import JointSchedule, RandomFirstSchedule, ReinforceSchedule, WeightedSchedule
 from accredit.learned.stages import Training
 from accredit.learned.trainer import Networks, TrainedExplainer
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import transformers
 
 
-class Settings(TypedDict, total=False):
-    """Settings of `TrainedExplainer` that every recipe takes by name."""
+class RecipeSettings(TypedDict, total=False):
+    """RecipeSettings of `TrainedExplainer` that every recipe takes by name."""
 
     target: str
     price: float
@@ -48,8 +48,8 @@ class Settings(TypedDict, total=False):
     networks: Networks | None
 
 
-class Published(Settings, total=False):
-    """Settings of published experiments: those of every recipe, and those of some."""
+class Published(RecipeSettings, total=False):
+    """RecipeSettings of published experiments: those of every recipe, and those of some."""
 
     temperature: float
     draws: int
@@ -61,7 +61,7 @@ class Published(Settings, total=False):
 
 @check_arguments
 def l2x(
-    inputs: Inputs, classes: int, k: int, *, query: bool = False, temperature: float = 0.5, **settings: Unpack[Settings]
+    inputs: Inputs, classes: int, k: int, *, query: bool = False, temperature: float = 0.5, **settings: Unpack[RecipeSettings]
 ) -> TrainedExplainer:
     """Learning to explain: the k players that tell a surrogate most about the black box's answer (Chen et al., 2018).
 
@@ -70,7 +70,7 @@ def l2x(
     """
     name = "l2x+answer" if query else "l2x"
     law = RelaxedTopK(check_k(k, inputs.n), temperature)
-    return TrainedExplainer(name, inputs, classes, k, law, Joint(), query=query, **defaults(inputs, k) | settings)
+    return TrainedExplainer(name, inputs, classes, k, law, JointSchedule(), query=query, **defaults(inputs, k) | settings)
 
 
 @check_arguments
@@ -82,7 +82,7 @@ def vibi(
     beta: float = 0.1,
     temperature: float = 0.5,
     draws: int = 1,
-    **settings: Unpack[Settings],
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021).
 
@@ -93,13 +93,13 @@ def vibi(
     vibi(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
     law = RelaxedTopK(check_k(k, inputs.n), temperature, whole("draws", draws))
-    given: Settings = {**defaults(inputs, k), "target": "choices", "price": beta, **settings}
-    return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
+    given: RecipeSettings = {**defaults(inputs, k), "target": "choices", "price": beta, **settings}
+    return TrainedExplainer("vibi", inputs, classes, k, law, JointSchedule(), **given)
 
 
 @check_arguments
 def invase(
-    inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Unpack[Settings]
+    inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Unpack[RecipeSettings]
 ) -> TrainedExplainer:
     """Instance-wise selection by REINFORCE (Yoon et al., 2019): coins against a network that sees everything.
 
@@ -112,9 +112,9 @@ def invase(
     """
     if k is not None:
         law = DrawnTopK(check_k(k, inputs.n))
-        return TrainedExplainer("invase", inputs, classes, k, law, Joint(), **defaults(inputs, k) | settings)
-    given: Settings = {**defaults(inputs, None), "price": penalty, **settings}
-    return TrainedExplainer("invase", inputs, classes, None, Bernoulli("reinforce"), Reinforce(), **given)
+        return TrainedExplainer("invase", inputs, classes, k, law, JointSchedule(), **defaults(inputs, k) | settings)
+    given: RecipeSettings = {**defaults(inputs, None), "price": penalty, **settings}
+    return TrainedExplainer("invase", inputs, classes, None, Bernoulli("reinforce"), ReinforceSchedule(), **given)
 
 
 @check_arguments
@@ -126,7 +126,7 @@ def realx(
     penalty: float = 0.1,
     gradient: str = "rebar",
     random_epochs: int | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """The surrogate learns from fair coins first, so that it knows no code; then the selector (Jethani et al., 2021).
 
@@ -134,8 +134,8 @@ def realx(
     >>> realx(Tabular(10), classes=2, k=3)
     realx(Tabular, 10 players, k=3, a coin for every player, taught by rebar)
     """
-    schedule = RandomFirst(random_epochs, Bernoulli(rate=0.5))
-    given: Settings = {**defaults(inputs, None), "price": penalty, **settings}
+    schedule = RandomFirstSchedule(random_epochs, Bernoulli(rate=0.5))
+    given: RecipeSettings = {**defaults(inputs, None), "price": penalty, **settings}
     return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
 
 
@@ -149,7 +149,7 @@ def l2x_pretrained(
     temperature: float = 0.5,
     random_epochs: int | None = None,
     hard: bool = False,
-    **settings: Unpack[Settings],
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k.
 
@@ -158,7 +158,7 @@ def l2x_pretrained(
     l2x+pretraining(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
     law = RelaxedTopK(check_k(k, inputs.n), temperature)
-    schedule = RandomFirst(random_epochs, DrawnTopK(law.k) if hard else None)
+    schedule = RandomFirstSchedule(random_epochs, DrawnTopK(law.k) if hard else None)
     name = "l2x+answer+pretraining" if query else "l2x+pretraining"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
@@ -175,7 +175,7 @@ def l2x_weighted(
     cap: float | None = None,
     weigh_selector: bool = False,
     learn_first: bool = False,
-    **settings: Unpack[Settings],
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones.
 
@@ -186,7 +186,7 @@ def l2x_weighted(
     l2x+weighting(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
     pictures = isinstance(inputs, PixelGrid)
-    schedule = Weighted(
+    schedule = WeightedSchedule(
         steps=steps or (2 if pictures else 5),
         cap=cap or (10.0 if pictures else 50.0),
         weigh_selector=weigh_selector,
@@ -239,7 +239,7 @@ def recipe(
 
 
 def published(name: str, inputs: Inputs) -> Published:
-    """Settings of the published experiments, where they differ from the defaults; docs/learned.md lists the differences."""
+    """RecipeSettings of the published experiments, where they differ from the defaults; docs/learned.md lists the differences."""
     words, pictures = isinstance(inputs, Words), isinstance(inputs, PixelGrid)
     if name == "cxplain":
         return {"rate": 1e-4, "epochs": 100, "patience": 12, "batch": 64}
@@ -257,7 +257,7 @@ def published(name: str, inputs: Inputs) -> Published:
     return {"temperature": 0.1, "training": Training(epochs=1, batch=1000, rate=1e-3, optimiser="adam", weight_decay=1e-3)}
 
 
-def defaults(inputs: Inputs, k: int | None) -> Settings:
+def defaults(inputs: Inputs, k: int | None) -> RecipeSettings:
     """Optimiser, epochs and sizes for a kind of input; a bag of words is divided by k where k is fixed."""
     if isinstance(inputs, Words):
         return {"training": Training(epochs=5, batch=40, optimiser="rmsprop"), "count": None if k is None else float(k)}

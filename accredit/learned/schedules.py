@@ -2,11 +2,11 @@ r"""Schedules: in which order, and on which loss, selector and surrogate are tra
 
 With selector $s$, surrogate $q$, mask $m \sim \mathrm{law}(s(x))$ and $\ell = -\sum_y t_y \log q(y \mid x \odot m)$:
 
-- `Joint`: both down E[ℓ] (L2X; with a price on the choice, VIBI).
-- `Reinforce`: the same, the reward measured against a network that sees the whole input (INVASE).
-- `RandomFirst`: q on masks that know nothing of x, then frozen while s learns (REAL-X; random-mask pretraining). What s
+- `JointSchedule`: both down E[ℓ] (L2X; with a price on the choice, VIBI).
+- `ReinforceSchedule`: the same, the reward measured against a network that sees the whole input (INVASE).
+- `RandomFirstSchedule`: q on masks that know nothing of x, then frozen while s learns (REAL-X; random-mask pretraining). What s
   then finds is read by a q that never met s, so q cannot have agreed on a code with it.
-- `Weighted`: q down E[w ℓ] with w = P(y)/P(y|m), s down E[ℓ], through the same pass (mask-neutral learning).
+- `WeightedSchedule`: q down E[w ℓ] with w = P(y)/P(y|m), s down E[ℓ], through the same pass (mask-neutral learning).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Job:
         return losses + self.price * self.law.price(logits, batch.present) if self.price else losses
 
 
-class Schedule(Protocol):
+class TrainingSchedule(Protocol):
     """An order of training."""
 
     def stages(self, job: Job) -> list[Stage]: ...
@@ -75,7 +75,7 @@ class Schedule(Protocol):
 
 @final
 @dataclass(frozen=True)
-class Joint:
+class JointSchedule:
     """Selector and surrogate together."""
 
     def stages(self, job: Job) -> list[Stage]:
@@ -95,7 +95,7 @@ class Joint:
 
 @final
 @dataclass(frozen=True)
-class Reinforce:
+class ReinforceSchedule:
     """Selector and surrogate together; the selector is rewarded for losing less than a network that sees everything."""
 
     def stages(self, job: Job) -> list[Stage]:
@@ -117,7 +117,7 @@ class Reinforce:
 
 @final
 @dataclass(frozen=True)
-class RandomFirst:
+class RandomFirstSchedule:
     """The surrogate on random masks for `epochs` (as many as the selector's, if not given); then the selector alone.
 
     `random` is the law of those masks; left out, it is the explainer's own, drawn without looking.
@@ -157,7 +157,7 @@ class RandomFirst:
 
 @final
 @dataclass(frozen=True)
-class Weighted:
+class WeightedSchedule:
     r"""Mask-neutral learning: rows are weighted by P(y)/P(y|m), so that the mask alone tells the surrogate nothing.
 
     In every step the surrogate descends E[w ℓ] and the selector E[ℓ], through the same pass; then the classifier P(Y|M) takes
@@ -216,19 +216,19 @@ class Weighted:
         return {"kind": "weighted"} | asdict(self)
 
 
-SCHEDULES: dict[str, Callable[..., Schedule]] = {
-    "joint": Joint,
-    "reinforce": Reinforce,
-    "random first": RandomFirst,
-    "weighted": Weighted,
+SCHEDULES: dict[str, Callable[..., TrainingSchedule]] = {
+    "joint": JointSchedule,
+    "reinforce": ReinforceSchedule,
+    "random first": RandomFirstSchedule,
+    "weighted": WeightedSchedule,
 }
 
 
-def schedule_from(settings: Mapping[str, object]) -> Schedule:
-    """Inverse of `Schedule.settings`.
+def schedule_from(settings: Mapping[str, object]) -> TrainingSchedule:
+    """Inverse of `TrainingSchedule.settings`.
 
-    >>> schedule_from(RandomFirst(epochs=3).settings())
-    RandomFirst(epochs=3, random=None)
+    >>> schedule_from(RandomFirstSchedule(epochs=3).settings())
+    RandomFirstSchedule(epochs=3, random=None)
     """
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)

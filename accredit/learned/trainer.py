@@ -1,4 +1,4 @@
-"""The trained explainer: Selector × MaskLaw × Surrogate × Schedule, for any black box."""
+"""The trained explainer: Selector × MaskLaw × Surrogate × TrainingSchedule, for any black box."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from accredit.learned.inputs import SEEDS, Array, Inputs, one_input, whole
 from accredit.learned.mask_distributions import MaskLaw, law_settings
 from accredit.learned.masks import check_k, check_mask
 from accredit.learned.networks import network_for, selector_for
-from accredit.learned.schedules import Job, Schedule
+from accredit.learned.schedules import Job, TrainingSchedule
 from accredit.learned.stages import Batch, History, Training, choose_players, run, surprise
 from accredit.learned.training_checks import doubts, uneven_columns
 from accredit.values.solver import progress as progress_bar
@@ -69,7 +69,7 @@ class TrainedExplainer:
         classes: int,
         k: int | None,
         law: MaskLaw,
-        schedule: Schedule,
+        schedule: TrainingSchedule,
         *,
         query: bool = False,
         target: str = "answers",

@@ -36,7 +36,7 @@ DROPPED = 0.3  # of the hidden units of a network of pictures, in every step: it
 
 @final
 @dataclass(frozen=True, eq=False)
-class Seen:
+class NetworkInputs:
     """Inputs as a network reads them, and whose each place is.
 
     `x` is (N, d) for rows, (N, T, d) for texts, (N, C, H, W) for pictures; `owner` (N, places) is the player of each place, −1
@@ -49,8 +49,8 @@ class Seen:
     def __len__(self) -> int:
         return len(self.x)
 
-    def __getitem__(self, rows: IntArray | BoolArray | slice) -> Seen:
-        return Seen(self.x[rows], self.owner[rows])
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> NetworkInputs:
+        return NetworkInputs(self.x[rows], self.owner[rows])
 
     @property
     def players(self) -> int:
@@ -67,7 +67,7 @@ class Seen:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CoalitionTargets:
     """What was asked about some inputs: coalitions, and the sum of credits that each of them calls for."""
 
     coalitions: BoolArray  # (N, m, n)
@@ -174,8 +174,8 @@ def deal(places: Tensor, owner: Tensor, players: int) -> Tensor:
 
 def fit(
     network: nn.Module,
-    seen: Seen,
-    asked: Asked,
+    seen: NetworkInputs,
+    asked: CoalitionTargets,
     *,
     epochs: int,
     patience: int,
@@ -238,7 +238,7 @@ def fit(
     return ended, losses
 
 
-def raw_credit(network: nn.Module, seen: Seen) -> FloatArray:
+def raw_credit(network: nn.Module, seen: NetworkInputs) -> FloatArray:
     """A network's numbers before they are made efficient: (N, n, outputs)."""
     players = seen.players
     with torch.inference_mode():

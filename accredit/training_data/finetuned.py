@@ -40,7 +40,7 @@ BATCH = 16  # rows at a time
 SHOWN = 3  # names of layers in a note
 
 
-class Settings(TypedDict, total=False):
+class GradientSettings(TypedDict, total=False):
     """How gradients of a fine-tuned model are followed: settings of `value_finetuned` by name."""
 
     layers: Sequence[str] | None
@@ -83,7 +83,7 @@ def finetune(folder: str | Path) -> TextModel:
 
 
 def value_classifier(
-    folder: str | Path, table: Table, *, seed: int = 0, **settings: Unpack[Settings]
+    folder: str | Path, table: Table, *, seed: int = 0, **settings: Unpack[GradientSettings]
 ) -> tuple[Valuation, tuple[str, ...]]:
     """What the rows of a table did to a classifier that was fine-tuned on its texts."""
     if table.texts is None or table.held_texts is None:
@@ -106,7 +106,7 @@ def language_report(
     players: str = "row",
     seed: int = 0,
     split_seed: int = 0,
-    **settings: Unpack[Settings],
+    **settings: Unpack[GradientSettings],
 ) -> DataReport:
     """What the texts of a file, or with `target` the answers in that column, did to a language model fine-tuned on them."""
     frame = read_frame(file)

@@ -46,7 +46,7 @@ FEWEST = 4  # words of a sentence on which ranks are compared
 
 
 @dataclass(frozen=True)
-class Run:
+class ModelRun:
     """One model, trained from one seed, and what it says of sentences that it was not trained on."""
 
     shape: str  # of the network
@@ -80,7 +80,7 @@ def agreement(
     return report
 
 
-def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path | None) -> Run:
+def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path | None) -> ModelRun:
     """What one seed decides: the sentences held back, and where training begins and goes."""
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
@@ -104,7 +104,7 @@ def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path |
     by_attractors = [name for name in groups if name.endswith("attractors")]
     studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else STUDIED]
     compared = [_correlations(model, prefix) for prefix in studied]
-    return Run(
+    return ModelRun(
         f"{made.num_hidden_layers} layers, {made.num_attention_heads} heads and width {made.hidden_size}",
         len(set(training)),
         right,
@@ -124,7 +124,7 @@ def _more_frequent(prefixes: Sequence[Prefix]) -> float:
     return max(plural, 1 - plural)
 
 
-def _describe(report: Report, runs: Sequence[Run], start: Path | None) -> None:
+def _describe(report: Report, runs: Sequence[ModelRun], start: Path | None) -> None:
     """What was trained, on what."""
     began = "It began at random, with word vectors of GloVe."
     if start is not None:
@@ -158,7 +158,7 @@ def natural_mix(shares: Sequence[float]) -> float:
     return float(weights @ shares / weights.sum())
 
 
-def _task(report: Report, runs: Sequence[Run]) -> None:
+def _task(report: Report, runs: Sequence[ModelRun]) -> None:
     """Do the models do the task at all, and as well as the published one?"""
     rows, weak = [], []
     for name in runs[0].right:
@@ -209,7 +209,7 @@ def _attractors(prefixes: Sequence[Prefix]) -> list[int]:
     return [k for k in range(len(NATURAL)) if set(range(k + 1)) <= there]
 
 
-def _compare(report: Report, runs: Sequence[Run]) -> None:
+def _compare(report: Report, runs: Sequence[ModelRun]) -> None:
     """What is compared, on how many sentences, and what no attention at all would reach."""
     report.say(
         f"For {len(runs[0].readings):,} held-out Linzen sentences of each model with at least {FEWEST} words before the verb: "
@@ -285,7 +285,7 @@ def _input_gradient(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
     return np.asarray(vectors.grad[0, 1:].norm(dim=1).double().numpy())
 
 
-def _tables(report: Report, runs: Sequence[Run]) -> None:
+def _tables(report: Report, runs: Sequence[ModelRun]) -> None:
     means = np.array([run.readings.mean(axis=0) for run in runs])  # (runs, readings, truths, layers)
     mean, sd = means.mean(axis=0), np.mean([run.readings.var(axis=0) for run in runs], axis=0) ** 0.5
     for t, truth in enumerate(TRUTHS):

@@ -47,7 +47,7 @@ BUDGET = 300  # payoffs of the Shapley reference
 
 
 @dataclass(frozen=True)
-class Seen:
+class SentenceFlows:
     """What one sentence showed."""
 
     tokens: int
@@ -81,7 +81,7 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
     return report
 
 
-def _look(model: TextModel, example: Example, seed: int) -> Seen:
+def _look(model: TextModel, example: Example, seed: int) -> SentenceFlows:
     from accredit.attention import flow_report
     from accredit.explanation.graph import graph_of
     from accredit.explanation.stream import attribution_of
@@ -103,7 +103,7 @@ def _look(model: TextModel, example: Example, seed: int) -> Seen:
         tuple(pair)
         for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share, _renumber(r)) for r in reports), strict=True)
     )
-    return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
+    return SentenceFlows(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
 
 
 def _renumber(report: FlowReport) -> float:
@@ -124,7 +124,7 @@ def _width(report: FlowReport) -> float:
     return float(widths.mean() / (report.max_flow / len(report.players)))
 
 
-def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
+def _structure(report: Report, model: str, found: Sequence[SentenceFlows], seed: int) -> None:
     rows = []
     for k, outputs in enumerate(("all tokens", "tokens that the output is read from")):
         cells = [
@@ -152,7 +152,7 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
     )
 
 
-def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
+def _faithfulness(report: Report, model: str, found: Sequence[SentenceFlows], seed: int) -> None:
     rows: list[list[object]] = []
     best: dict[str, dict[str, Estimate]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
     for name in READINGS:
@@ -191,7 +191,7 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
     )
 
 
-def _gain(found: Sequence[Seen], first: str, second: str, way: int) -> FloatArray:
+def _gain(found: Sequence[SentenceFlows], first: str, second: str, way: int) -> FloatArray:
     """How much closer to Shapley values the first reading is, in every sentence that has both."""
     at = REFERENCES.index("shapley")
     both = [s.correlations for s in found if first in s.correlations and second in s.correlations]

@@ -21,7 +21,7 @@ SIDE = 28  # pixels
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SelectionTask:
     """Rows to learn from, rows to be judged on, and how many players may be kept."""
 
     name: str
@@ -42,7 +42,7 @@ class Source:
     title: str
     file: str
     get: str
-    read: Callable[[Path, int, int, int], Task]  # file, training rows, test rows, seed
+    read: Callable[[Path, int, int, int], SelectionTask]  # file, training rows, test rows, seed
 
 
 def kind(name: str) -> str:
@@ -50,7 +50,7 @@ def kind(name: str) -> str:
     return "pictures" if SOURCES[name].file.endswith(".npz") else "texts"
 
 
-def task(folder: str | Path, name: str, train: int, test: int, seed: int = 0) -> Task:
+def task(folder: str | Path, name: str, train: int, test: int, seed: int = 0) -> SelectionTask:
     """One data set of the folder, cut to that many rows."""
     source = SOURCES[name]
     return source.read(needed(folder, [name])[name], train, test, seed)
@@ -116,8 +116,8 @@ def _texts(file: Path, label: Callable[[dict[str, str]], int | None]) -> dict[st
 
 def _of_texts(
     name: str, title: str, label: Callable[[dict[str, str]], int | None], length: int, size: int, k: int, used: str
-) -> Callable[[Path, int, int, int], Task]:
-    def read(file: Path, train: int, test: int, seed: int) -> Task:
+) -> Callable[[Path, int, int, int], SelectionTask]:
+    def read(file: Path, train: int, test: int, seed: int) -> SelectionTask:
         splits = _texts(file, label)
         rng = np.random.default_rng(seed)
         chosen = {
@@ -128,7 +128,7 @@ def _of_texts(
         inputs = Words(length, FIRST_WORD + len(ids), PAD)
         x, x_test = (encoded([text for text, _ in chosen[split]], ids, length) for split in ("train", "test"))
         y, y_test = (np.array([kind for _, kind in chosen[split]]) for split in ("train", "test"))
-        return Task(
+        return SelectionTask(
             name,
             title,
             inputs,
@@ -159,7 +159,7 @@ def balance(labels: IntArray, count: int, rng: np.random.Generator, repeat: bool
     return rng.permutation(np.concatenate([np.resize(group, each) for group in groups]))
 
 
-def with_padding(given: Task) -> Task:
+def with_padding(given: SelectionTask) -> SelectionTask:
     """The same texts, read to their full length: padding becomes a word of its own, which may be kept like any other.
 
     A removed word still leaves nothing. So it is where texts of a fixed length are explained without a mask of what is there.
@@ -173,13 +173,15 @@ def with_padding(given: Task) -> Task:
 # Pictures
 
 
-def _of_pictures(name: str, title: str, first: int, second: int, k: int, used: str) -> Callable[[Path, int, int, int], Task]:
-    def read(file: Path, train: int, test: int, seed: int) -> Task:
+def _of_pictures(
+    name: str, title: str, first: int, second: int, k: int, used: str
+) -> Callable[[Path, int, int, int], SelectionTask]:
+    def read(file: Path, train: int, test: int, seed: int) -> SelectionTask:
         rng = np.random.default_rng(seed)
         (x, y), (x_test, y_test) = (
             _two_classes(file, split, first, second, count, rng) for split, count in (("train", train), ("test", test))
         )
-        return Task(
+        return SelectionTask(
             name,
             title,
             PixelGrid((SIDE, SIDE)),

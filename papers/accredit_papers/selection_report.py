@@ -10,7 +10,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit_papers.report import Report, mean_error
 from accredit_papers.selection_data import SOURCES, kind
-from accredit_papers.selection_runs import CHOOSING, METHODS, Outcome, Run, Sizes, read
+from accredit_papers.selection_runs import CHOOSING, METHODS, RunSizes, SelectionOutcome, SelectionRun, read
 from accredit_papers.verdicts import over_runs, standard_errors_from
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ ORDERS = (  # statements of the paper's table, first against second
 BENCHMARKS = [method for method in PUBLISHED if method not in CURES]
 NEAR = 2.0  # points
 
-Cells = dict[tuple[str, str, int], Outcome]  # (set, method, seed)
+Cells = dict[tuple[str, str, int], SelectionOutcome]  # (set, method, seed)
 
 
-def selection_report(runs: Sequence[Run], cells: Cells) -> Report:
+def selection_report(runs: Sequence[SelectionRun], cells: Cells) -> Report:
     """The report of all runs."""
     report = Report("selection", "Which k players keep a black box's answer?")
     sets = list(dict.fromkeys(run.name for run in runs))
@@ -63,7 +63,7 @@ def selection_report(runs: Sequence[Run], cells: Cells) -> Report:
     return report
 
 
-def figures(outcomes: Iterable[Outcome], what: str) -> FloatArray:
+def figures(outcomes: Iterable[SelectionOutcome], what: str) -> FloatArray:
     """One figure of a method, one number per seed, in %; empty where the method has none."""
     found = [getattr(outcome, what) for outcome in outcomes]
     return 100 * np.array([value for value in found if value is not None])
@@ -73,7 +73,7 @@ def _of(cells: Cells, name: str, method: str, what: str) -> FloatArray:
     return figures(seeds_of(cells, name, method), what)
 
 
-def seeds_of(cells: Cells, name: str, method: str) -> list[Outcome]:
+def seeds_of(cells: Cells, name: str, method: str) -> list[SelectionOutcome]:
     """The outcomes of a method, in the order of their seeds."""
     return [cell for (s, m, _), cell in sorted(cells.items(), key=lambda item: item[0]) if (s, m) == (name, method)]
 
@@ -83,7 +83,7 @@ def _gain(gap: FloatArray) -> str:
     return f"{gap.mean():+.1f}{error}"
 
 
-def _seeds(runs: Sequence[Run]) -> str:
+def _seeds(runs: Sequence[SelectionRun]) -> str:
     """How many seeds there are, for each set where they differ."""
     counts = {name: sum(run.name == name for run in runs) for name in dict.fromkeys(run.name for run in runs)}
     if len(set(counts.values())) == 1:
@@ -99,7 +99,7 @@ def apart(values: FloatArray, paper: float) -> str:
     return "no spread" if errors is None else f"{errors:+.1f}"
 
 
-def _introduce(report: Report, runs: Sequence[Run], cells: Cells) -> None:
+def _introduce(report: Report, runs: Sequence[SelectionRun], cells: Cells) -> None:
     report.say(
         "A black box is trained on a training split. A method then shows k players of each test input; the others are "
         "replaced (words by padding, pixels by 0). **Post-hoc**: share of test inputs in which the black box, given only "
@@ -126,7 +126,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells) -> None:
     )
 
 
-def _describe(what: str, sizes: Sizes) -> str:
+def _describe(what: str, sizes: RunSizes) -> str:
     black_box = (
         f"a convolution of three words, {sizes.width} filters, maximum over the text; selector {sizes.selector} filters; "
         f"EVAL-X is a bag of words, the surrogate {SURROGATES[sizes.surrogate]}"
@@ -153,7 +153,7 @@ def _describe(what: str, sizes: Sizes) -> str:
     )
 
 
-def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> None:
+def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[SelectionRun]) -> None:
     run = next(run for run in runs if run.name == name)
     report.heading(SOURCES[name].title)
     accuracy, judge = _of(cells, name, "random", "accuracy"), _of(cells, name, "random", "judge")

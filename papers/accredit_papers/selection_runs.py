@@ -14,7 +14,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array, PixelGrid
 from accredit.learned.masks import top
-from accredit_papers.selection_data import Task, task, with_padding
+from accredit_papers.selection_data import SelectionTask, task, with_padding
 
 if TYPE_CHECKING:
     from torch import nn
@@ -36,7 +36,7 @@ METHODS = ("random", "gradient", "gradient x input", "lime", "lime, supporting",
 
 
 @dataclass(frozen=True)
-class Sizes:
+class RunSizes:
     """How much of everything: what a run costs, and what its report must say."""
 
     train: int  # rows that black box and explainers learn from
@@ -54,36 +54,36 @@ class Sizes:
     surrogate: str = "auto"  # the reader of a trained explainer: a kind that `network_for` knows
     temperatures: tuple[float, ...] = (0.5,)  # of the relaxed choice; of several, rows of the training split decide
 
-    def scaled(self, factor: float) -> Sizes:
+    def scaled(self, factor: float) -> RunSizes:
         """`factor` times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
         rows = {name: round(getattr(self, name) * factor) for name in ("train", "lime_rows", "cxplain_rows")}
         return replace(self, **rows)
 
 
 FULL = {
-    "texts": Sizes(4000, 1500, 3, 40, 5, 150, 400, 300, 10, 3, 100, 50),
-    "pictures": Sizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
+    "texts": RunSizes(4000, 1500, 3, 40, 5, 150, 400, 300, 10, 3, 100, 50),
+    "pictures": RunSizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
 }
 ALL = 10**6  # more rows than any of the data sets has
 WHOLE = {  # every training row, and one network of CXPlain that is asked about all of them
-    "texts": Sizes(ALL, 5000, 2, 40, 5, 150, 400, ALL, 6, 1, 100, 50, "places", (0.5, 0.1)),
-    "pictures": Sizes(ALL, 5000, 2, 32, 6, 100, 600, ALL, 6, 1, 16, 8, "auto", (0.5, 0.1)),
+    "texts": RunSizes(ALL, 5000, 2, 40, 5, 150, 400, ALL, 6, 1, 100, 50, "places", (0.5, 0.1)),
+    "pictures": RunSizes(ALL, 5000, 2, 32, 6, 100, 600, ALL, 6, 1, 16, 8, "auto", (0.5, 0.1)),
 }
 CHOOSING = 0.125  # of the training rows that an explainer learns from while its temperature is chosen
 QUICK = {
-    "texts": Sizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
-    "pictures": Sizes(1000, 400, 2, 32, 4, 60, 400, 100, 5, 1, 8, 8),
+    "texts": RunSizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
+    "pictures": RunSizes(1000, 400, 2, 32, 4, 60, 400, 100, 5, 1, 8, 8),
 }
 
 
 @dataclass(frozen=True)
-class Run:
+class SelectionRun:
     """One black box: a data set, a seed, and the sizes."""
 
     data: str  # folder
     name: str
     seed: int
-    sizes: Sizes
+    sizes: RunSizes
     padding: bool = False  # whether the padding of a text is a word like others, that may be chosen
     settings: tuple[tuple[str, object], ...] = ()  # of the explainer, by name, instead of its recipe's
 
@@ -95,7 +95,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SelectionOutcome:
     """What became of one method's selections; shares of test rows. None: there is no such thing for this method."""
 
     post_hoc: float  # the black box on the kept players gives its own full answer
@@ -113,7 +113,7 @@ class Outcome:
 class Bench:
     """A data set with its trained black box and its judge."""
 
-    task: Task
+    task: SelectionTask
     network: nn.Module
     black_box: BlackBox
     judge: EvalX
@@ -121,12 +121,12 @@ class Bench:
     seconds: float  # CPU, that black box and judge took
 
 
-def measure(run: Run, methods: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+def measure(run: SelectionRun, methods: Sequence[str]) -> Iterator[tuple[str, SelectionOutcome]]:
     """Methods on one black box, one after another."""
     yield from ((method, outcome) for _, method, outcome in measure_together([(run, m) for m in methods]))
 
 
-def measure_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, str, Outcome]]:
+def measure_together(asked: Sequence[tuple[SelectionRun, str]]) -> Iterator[tuple[SelectionRun, str, SelectionOutcome]]:
     """Runs that differ in their explainers alone, on the black box of the first; on one thread, so that the numbers are the
     same everywhere."""
     import torch
@@ -141,14 +141,14 @@ def measure_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, st
         torch.set_num_threads(threads)
 
 
-def _measure(world: Bench, run: Run, method: str) -> Outcome:
+def _measure(world: Bench, run: SelectionRun, method: str) -> SelectionOutcome:
     began = time.process_time()
     chosen, surrogate, ended = EXPLAIN[method](world, run)
     spent = time.process_time() - began
     given, rows = world.task, len(chosen)
     x, choice = given.x_test[:rows], world.choice[:rows]
     kept = world.black_box(given.inputs.keep(x, chosen))
-    return Outcome(
+    return SelectionOutcome(
         float((kept.argmax(axis=1) == choice).mean()),
         world.judge.accuracy(x, chosen, choice),
         None if surrogate is None else float((surrogate.argmax(axis=1) == choice).mean()),
@@ -161,7 +161,7 @@ def _measure(world: Bench, run: Run, method: str) -> Outcome:
     )
 
 
-def build(run: Run) -> Bench:
+def build(run: SelectionRun) -> Bench:
     """Train the black box on true labels and EVAL-X on its answers; both stop early on rows of the training split."""
     from accredit.learned.evalx import EvalX, train_masked
     from accredit.learned.networks import as_black_box, network_for
@@ -187,14 +187,14 @@ def build(run: Run) -> Bench:
     return Bench(given, network, black_box, judge, choice, time.process_time() - began)
 
 
-def read(run: Run) -> Task:
+def read(run: SelectionRun) -> SelectionTask:
     """The data of a run."""
     found = _task(run.data, run.name, run.sizes.train, run.sizes.test)
     return with_padding(found) if run.padding else found
 
 
 @lru_cache(maxsize=1)
-def _task(data: str, name: str, train: int, test: int) -> Task:
+def _task(data: str, name: str, train: int, test: int) -> SelectionTask:
     return task(data, name, train, test)
 
 
@@ -203,14 +203,14 @@ def _task(data: str, name: str, train: int, test: int) -> Task:
 Explained = tuple[BoolArray, FloatArray | None, str]
 
 
-def _random(world: Bench, run: Run) -> Explained:
+def _random(world: Bench, run: SelectionRun) -> Explained:
     x = world.task.x_test
     drawn = np.random.default_rng(run.seed).random((len(x), world.task.inputs.n))
     return top(drawn, world.task.k, world.task.inputs.present(x)), None, "nothing is trained"
 
 
-def _gradient(times_input: bool) -> Callable[[Bench, Run], Explained]:
-    def explain(world: Bench, run: Run) -> Explained:
+def _gradient(times_input: bool) -> Callable[[Bench, SelectionRun], Explained]:
+    def explain(world: Bench, run: SelectionRun) -> Explained:
         from accredit.learned.gradient import Gradient
 
         explainer = Gradient(world.task.inputs, world.task.k, world.network, times_input)
@@ -219,8 +219,8 @@ def _gradient(times_input: bool) -> Callable[[Bench, Run], Explained]:
     return explain
 
 
-def _lime(rank: str) -> Callable[[Bench, Run], Explained]:
-    def explain(world: Bench, run: Run) -> Explained:
+def _lime(rank: str) -> Callable[[Bench, SelectionRun], Explained]:
+    def explain(world: Bench, run: SelectionRun) -> Explained:
         x = world.task.x_test[: run.sizes.lime_rows]
         slopes = _slopes(world, run)
         scores = np.abs(slopes) if rank == "magnitude" else slopes
@@ -230,7 +230,7 @@ def _lime(rank: str) -> Callable[[Bench, Run], Explained]:
 
 
 @lru_cache(maxsize=1)
-def _slopes(world: Bench, run: Run) -> FloatArray:
+def _slopes(world: Bench, run: SelectionRun) -> FloatArray:
     """LIME's slopes, which both of its rows read."""
     from accredit.learned.lime import LimeExplainer
     from accredit.values.lime import Lime
@@ -241,7 +241,7 @@ def _slopes(world: Bench, run: Run) -> FloatArray:
     return explainer.fit(x, world.black_box, seed=run.seed).lines(x)[0]
 
 
-def _cxplain(world: Bench, run: Run) -> Explained:
+def _cxplain(world: Bench, run: SelectionRun) -> Explained:
     from accredit.learned.convolution_ablation import losses_without_each
     from accredit.learned.cxplain import CXPlain, removal_losses, shares
     from accredit.learned.networks import ConvolutionOfWords
@@ -266,8 +266,8 @@ def _cxplain(world: Bench, run: Run) -> Explained:
     return explainer.select(given.x_test), None, str(explainer.history["stopped_because"])
 
 
-def _train(name: str) -> Callable[[Bench, Run], Explained]:
-    def explain(world: Bench, run: Run) -> Explained:
+def _train(name: str) -> Callable[[Bench, SelectionRun], Explained]:
+    def explain(world: Bench, run: SelectionRun) -> Explained:
         given, temperature = world.task, _temperature(world, run, name)
         explainer = _learn(world, run, name, temperature, given.x)
         ended = f"{explainer.history.stopped_because}; temperature {temperature:g}"
@@ -276,7 +276,7 @@ def _train(name: str) -> Callable[[Bench, Run], Explained]:
     return explain
 
 
-def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> TrainedExplainer:
+def _learn(world: Bench, run: SelectionRun, name: str, temperature: float, x: Array) -> TrainedExplainer:
     """A trained explainer of these rows."""
     from accredit.learned.recipes import RECIPES, defaults
 
@@ -296,7 +296,7 @@ def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> T
     return explainer.fit(x, world.black_box, seed=run.seed)
 
 
-def _temperature(world: Bench, run: Run, name: str) -> float:
+def _temperature(world: Bench, run: SelectionRun, name: str) -> float:
     """Of several temperatures the one whose choices keep most answers on training rows that it has not learned from."""
     candidates, given = run.sizes.temperatures, world.task
     if len(candidates) == 1:
@@ -313,7 +313,7 @@ def _temperature(world: Bench, run: Run, name: str) -> float:
     return max(candidates, key=kept)
 
 
-EXPLAIN: dict[str, Callable[[Bench, Run], Explained]] = {
+EXPLAIN: dict[str, Callable[[Bench, SelectionRun], Explained]] = {
     "random": _random,
     "gradient": _gradient(False),
     "gradient x input": _gradient(True),

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import leakage_report
-from accredit.audit.finding import Finding
+from accredit.audit.finding import AuditFinding
 from accredit.audit.judges import evalx as judge_alone
 from accredit.audit.judges import train_judge
 from accredit.audit.names import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
@@ -27,9 +27,9 @@ DECIDE = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
 RNG = np.random.default_rng(0)
 
 
-def finding(name: str, verdict: str, excess: float = 0.0, reach: float = 0.02) -> Finding:
+def finding(name: str, verdict: str, excess: float = 0.0, reach: float = 0.02) -> AuditFinding:
     estimate = Estimate(excess, excess - reach, excess + reach)
-    return Finding(name, "?", 0.5 + excess, 0.5, estimate, 0.05, verdict, "", "", 500)
+    return AuditFinding(name, "?", 0.5 + excess, 0.5, estimate, 0.05, verdict, "", "", 500)
 
 
 def on(**verdicts: str):

@@ -14,7 +14,7 @@ from accredit.influence.functions import Influences
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.kfac import kronecker, mean_influence, network_influence
 from accredit.influence.layers import row_gradients, track_layers
-from accredit.influence.losses import Classification, NextTokens, Regression, loss_named
+from accredit.influence.losses import Classification, NextTokens, RegressionLoss, loss_named
 from accredit.influence.network import network, weights_of
 from accredit.influence.projection import projection
 from accredit.influence.tracin import tracin
@@ -233,7 +233,7 @@ def test_losses_draw_what_the_model_believes() -> None:
     answers = torch.log(torch.tensor([[0.2, 0.8]])).expand(20_000, 2)
     drawn = Classification().drawn(answers, torch.zeros(20_000, dtype=torch.int64), generator)
     assert abs(float(drawn.float().mean()) - 0.8) < 5 * (0.16 / 20_000) ** 0.5  # fails once in two million seeds
-    noise = Regression().drawn(torch.zeros(20_000), torch.zeros(20_000), generator)
+    noise = RegressionLoss().drawn(torch.zeros(20_000), torch.zeros(20_000), generator)
     assert abs(float((noise**2).mean()) - 0.5) < 5 * 0.5 * (2 / 20_000) ** 0.5
     logits = torch.randn(2, 4, 7)
     labels = torch.tensor([[1, 2, -100, 3], [4, -100, -100, 6]])

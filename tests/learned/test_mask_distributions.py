@@ -11,7 +11,7 @@ from accredit.learned.mask_distributions import (
     Dirichlet,
     DrawnTopK,
     RelaxedTopK,
-    Softmax,
+    SoftmaxMask,
     information,
     law_from,
     law_settings,
@@ -19,7 +19,7 @@ from accredit.learned.mask_distributions import (
 from accredit.learned.networks import LOWEST
 
 LAWS = (
-    Softmax(0.5),
+    SoftmaxMask(0.5),
     RelaxedTopK(2),
     Bernoulli("reinforce"),
     Bernoulli("relaxed"),
@@ -60,7 +60,7 @@ def test_draws_follow_their_generator_and_leave_global_state_alone(law):
         return law.draw(logits, present, lambda mask: mask.sum(dim=1), generator(seed)).mask
 
     assert torch.equal(draw(5), draw(5))
-    assert isinstance(law, Softmax) or not torch.equal(draw(5), draw(6))
+    assert isinstance(law, SoftmaxMask) or not torch.equal(draw(5), draw(6))
     assert torch.equal(before, torch.random.get_rng_state())
 
 
@@ -166,10 +166,10 @@ def test_the_price_is_information_or_size():
 def test_random_laws_look_at_nothing():
     present = torch.ones(4000, 6)
     assert (DrawnTopK(2).random(present, generator()).sum(dim=1) == 2).all()
-    for law in (DrawnTopK(2), RelaxedTopK(2), Dirichlet(0.5), Softmax(), Bernoulli(rate=1 / 3)):
+    for law in (DrawnTopK(2), RelaxedTopK(2), Dirichlet(0.5), SoftmaxMask(), Bernoulli(rate=1 / 3)):
         mean = law.random(present, generator()).mean(dim=0)  # standard error at most 0.5/√4000 = 0.008; six of them
         assert (mean - mean.mean()).abs().max() < 0.05
-    sparse, flat = (Softmax(concentration=c).random(present, generator()).amax(dim=1).mean() for c in (0.1, 10.0))
+    sparse, flat = (SoftmaxMask(concentration=c).random(present, generator()).amax(dim=1).mean() for c in (0.1, 10.0))
     assert sparse > 0.7 > 0.4 > flat
 
 
