@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class RecipeSettings(TypedDict, total=False):
-    """RecipeSettings of `TrainedExplainer` that every recipe takes by name."""
+    """Settings of `TrainedExplainer` that every recipe takes by name."""
 
     target: str
     price: float
@@ -49,7 +49,7 @@ class RecipeSettings(TypedDict, total=False):
 
 
 class Published(RecipeSettings, total=False):
-    """RecipeSettings of published experiments: those of every recipe, and those of some."""
+    """Settings of published experiments: those of every recipe, and those of some."""
 
     temperature: float
     draws: int
@@ -239,7 +239,7 @@ def recipe(
 
 
 def published(name: str, inputs: Inputs) -> Published:
-    """RecipeSettings of the published experiments, where they differ from the defaults; docs/learned.md lists the differences."""
+    """Settings of the published experiments, where they differ from the defaults; docs/learned.md lists the differences."""
     words, pictures = isinstance(inputs, Words), isinstance(inputs, PixelGrid)
     if name == "cxplain":
         return {"rate": 1e-4, "epochs": 100, "patience": 12, "batch": 64}
