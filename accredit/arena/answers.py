@@ -52,7 +52,7 @@ class AnswerContest:
     budget: int = BUDGET  # payoffs that each game method may ask
     seed: int = 0
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row."""
         find_all(self.methods, "answer")
         answering(self.model)

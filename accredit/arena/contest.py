@@ -204,13 +204,13 @@ def run_row(contest: Contest, example: Example) -> RowResult:
 def _run_row(contest: Contest, example: Example) -> RowResult:
     began = time.perf_counter()
 
-    def refused(error: Exception) -> RowResult:
+    def refuse(error: Exception) -> RowResult:
         return RowResult(example.row, example.text, 0, {}, time.perf_counter() - began, _say_why(error))
 
     try:
         game = cached(contest.game(example))
     except Exception as error:  # a bad input spoils its own row, never the run
-        return refused(error)
+        return refuse(error)
     found: dict[str, MethodRun] = {}
     seconds: dict[str, float] = {}
     failed: dict[str, str] = {}
@@ -225,7 +225,7 @@ def _run_row(contest: Contest, example: Example) -> RowResult:
     try:
         entries = _measure(game, found, seconds, metrics, example.row)
     except Exception as error:  # the game itself fails, for example with a payoff that is not finite
-        return refused(error)
+        return refuse(error)
     entries |= {method: RowEntry(error=why, seconds=seconds[method]) for method, why in failed.items()}
     return RowResult(example.row, example.text, len(game.players), entries, time.perf_counter() - began)
 

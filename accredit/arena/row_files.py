@@ -47,7 +47,7 @@ class RowFileContest:
     seed: int = 0
     trusted: tuple[str, ...] = ()
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row: unknown methods, files that cannot be read, explainers of another model."""
         for name in self.methods:
             if name.partition(":")[0] not in TRAINED:

@@ -31,7 +31,7 @@ class RowContest:
     Columns that do not play take the values of `background` training rows, for the methods and for the metrics alike.
 
     >>> contest = RowContest(background=6)
-    >>> contest.checked()
+    >>> contest.check()
     >>> example = contest.examples(1)[0]
     >>> contest.explain("closed form", example).passes, len(contest.game(example).players)
     (0, 10)
@@ -43,7 +43,7 @@ class RowContest:
     budget: int = 128  # payoffs that each game method may ask
     seed: int = 0
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row."""
         for method in self.methods:
             if method != CLOSED_FORM:

@@ -22,7 +22,7 @@ class FinishedRows:
     >>> first, second = contest.examples(2)
     >>> with FinishedRows(":memory:", contest) as kept:
     ...     kept.keep(first, run_row(contest, first))
-    ...     list(kept.found([first, second]))
+    ...     list(kept.find([first, second]))
     [0]
     """
 
@@ -41,7 +41,7 @@ class FinishedRows:
         """Write one row; it survives the process from here on."""
         self._rows.keep(self._key(example), result.to_plain())
 
-    def found(self, examples: Sequence[Example]) -> dict[int, RowResult]:
+    def find(self, examples: Sequence[Example]) -> dict[int, RowResult]:
         """Results that are already there, by row number."""
         known = {example.row: self._rows.found(self._key(example)) for example in examples}
         return {row: RowResult.from_plain(plain) for row, plain in known.items() if plain is not None}

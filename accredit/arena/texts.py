@@ -33,7 +33,7 @@ class TextContest:
 
     >>> from accredit.arena import sample
     >>> contest = TextContest(("leave-one-out", "saliency"))
-    >>> contest.checked()
+    >>> contest.check()
     >>> sample()[0].text, len(contest.game(sample()[0]).players)
     ('The bakery on the corner sells the best rye bread I have ever eaten.', 15)
     """
@@ -48,7 +48,7 @@ class TextContest:
     seed: int = 0
     judge: str | None = None  # removal by which explanations are measured, if another than the methods use
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row: unknown names, a model that cannot be loaded or does not classify."""
         find_all(self.methods, "text")
         model = load(self.model)

@@ -213,10 +213,10 @@ def interval_of_pairs(excess: FloatArray, first: IntArray, second: IntArray, row
     return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), defaults.LEVEL)
 
 
-def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+def find_checks(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
     """Checks by name, whatever the case and with hyphens for spaces; all of them when none is named.
 
-    >>> named(["eval-x-gap", "Value scramble"], ["value scramble", "EVAL-X gap"])
+    >>> find_checks(["eval-x-gap", "Value scramble"], ["value scramble", "EVAL-X gap"])
     ('value scramble', 'EVAL-X gap')
     """
 

@@ -113,10 +113,10 @@ def evalx_gap(
     everything = np.ones(masks.shape) if present is None else present.astype(np.float64)
     common = float(np.bincount(labels).max() / len(labels))
 
-    def found_by(reader: Reader, shown: FloatArray) -> FloatArray:
+    def judge(reader: Reader, shown: FloatArray) -> FloatArray:
         return right(ask(reader, x, shown, labels), labels, TOSS)
 
-    ours, theirs, best = found_by(surrogate, masks), found_by(evalx, masks), found_by(evalx, everything)
+    ours, theirs, best = judge(surrogate, masks), judge(evalx, masks), judge(evalx, everything)
     found = judge_finding(
         EVALX,
         ours,
@@ -135,9 +135,9 @@ def evalx_gap(
     if found.verdict != "flagged":
         return found
     gained = max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
-    shares = [_share_read(found_by(evalx, mask), found_by(surrogate, mask), common=common) for mask in (*drawn, everything)]
+    shares = [_share_read(judge(evalx, mask), judge(surrogate, mask), common=common) for mask in (*drawn, everything)]
     better = (1 - min((share for share in shares if share is not None), default=1.0)) * gained
-    whole = found_by(black_box, everything) if black_box is not None else np.ones(len(labels))
+    whole = judge(black_box, everything) if black_box is not None else np.ones(len(labels))
     missed = (1 - (_share_read(best, whole, common=common) or 0.0)) * gained
     found = replace(found, details={**found.details, "gap without any code": max(better, missed)})
     if found.excess.ends[0] - better <= MARGIN:
@@ -146,7 +146,7 @@ def evalx_gap(
         return found
     smaller = half() if half is not None and best.mean() > common + MARGIN else None
     if smaller is not None:
-        step = interval_of(theirs - found_by(smaller, masks))
+        step = interval_of(theirs - judge(smaller, masks))
         found = replace(found, details={**found.details, "gain from twice the rows": step.value})
         if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > MARGIN:
             return found

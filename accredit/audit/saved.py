@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accredit.audit.finding import Findings, named
+from accredit.audit.finding import Findings, find_checks
 from accredit.checks import optional_whole
 from accredit.checks.arguments import check_arguments
 from accredit.checks.arrays import read_arrays as arrays_in
@@ -88,7 +88,7 @@ def _explainer(
     from accredit.learned.evalx import EvalX
     from accredit.learned.saving import load
 
-    wanted = named(tests, NAMES)
+    wanted = find_checks(tests, NAMES)
     explainer = load(place)
     x = explainer.inputs.check(_array(arrays, "x"))
     number = not isinstance(explainer, CXPlain) and explainer.classes == 1
@@ -163,7 +163,7 @@ def _attention(place: Path, arrays: dict[str, Array], tests: Sequence[str] | Non
     from accredit.audit.classifier import TESTS, audit_attention
     from accredit.shortcuts.models import load_attention_classifier
 
-    wanted = named(tests, TESTS)
+    wanted = find_checks(tests, TESTS)
     model = load_attention_classifier(place)
     return audit_attention(
         model,

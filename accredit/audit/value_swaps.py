@@ -32,8 +32,8 @@ def value_scramble(
     masked = np.tile(np.arange(rows), swaps(rows))
     valued = np.concatenate([others(rows, rng) for _ in range(swaps(rows))])
     mixed = x[valued], masks[masked], labels[masked]
-    kept, chance = _kept(surrogate, *mixed)
-    theirs = [np.subtract(*_kept(reader, *mixed)) for reader in _able(outsiders, x, masks, labels)]
+    kept, chance = _judge(surrogate, *mixed)
+    theirs = [np.subtract(*_judge(reader, *mixed)) for reader in _able(outsiders, x, masks, labels)]
     most = max(theirs, key=lambda beyond: float(beyond.mean()), default=np.zeros(1))
     details = {"kept by an outsider, beyond chance": float(most.mean())} if theirs else {}
     expected = chance + most if most.mean() > 0 else chance
@@ -55,7 +55,7 @@ def value_scramble(
     )
 
 
-def _kept(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+def _judge(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     """Whether a reader gives each label, and how common the answer is that it gives: (N,) both."""
     said = ask(reader, x, masks, labels).argmax(axis=1)
     share = np.bincount(labels, minlength=int(said.max()) + 1) / len(labels)

@@ -139,7 +139,7 @@ def compare(
             judge=judge,
         )
         subject = Path(data_file).name if data_file else f"{len(examples)} built-in sentences"
-    contest.checked()
+    contest.check()
     table = hold(contest, examples, store, executor)
     if as_json:
         click.echo(json.dumps(table.to_plain(), ensure_ascii=False))

@@ -48,11 +48,11 @@ class FittedCurvature(Protocol):
         """Gradients of the rows of a batch, one block after the other, so that only one of them is in memory."""
         ...
 
-    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+    def turn(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         """One matrix (outputs, inputs) for each layer, in the same coordinates, as a single row."""
         ...
 
-    def solved(self, right: Coordinates) -> Coordinates:
+    def solve(self, right: Coordinates) -> Coordinates:
         """(H + weight decay + damping)⁻¹ times each row."""
         ...
 
@@ -65,7 +65,7 @@ class Block:
     q_out: torch.Tensor  # (outputs, outputs)
     eigenvalues: torch.Tensor  # (outputs, inputs)
 
-    def rotated(self, seen: LayerRecord) -> torch.Tensor:
+    def rotate(self, seen: LayerRecord) -> torch.Tensor:
         """Row gradients in this basis: (rows, outputs, inputs)."""
         return self._turn(seen).gradients()
 
@@ -90,12 +90,12 @@ class Kronecker:
     facts: dict[str, object]
 
     def coordinates(self, seen: Mapping[str, LayerRecord]) -> Iterator[tuple[str, torch.Tensor]]:
-        return ((name, self.blocks[name].rotated(s).flatten(1)) for name, s in seen.items())
+        return ((name, self.blocks[name].rotate(s).flatten(1)) for name, s in seen.items())
 
-    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+    def turn(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         return {n: (b.q_out.T @ matrices[n] @ b.q_in).reshape(1, -1) for n, b in self.blocks.items()}
 
-    def solved(self, right: Coordinates) -> Coordinates:
+    def solve(self, right: Coordinates) -> Coordinates:
         return {name: v / (self.blocks[name].eigenvalues.flatten() + self.added[name]) for name, v in right.items()}
 
 
@@ -112,12 +112,12 @@ class Joint:
 
         yield "all", torch.cat([seen[name].gradients().flatten(1) for name in self.layers], dim=1)
 
-    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+    def turn(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         import torch
 
         return {"all": torch.cat([matrices[name].reshape(1, -1) for name in self.layers], dim=1)}
 
-    def solved(self, right: Coordinates) -> Coordinates:
+    def solve(self, right: Coordinates) -> Coordinates:
         import torch
 
         v = right["all"]
@@ -230,7 +230,7 @@ def network_influence(
     curved = fit(net, train, curvature, damping, seed)
     right = _solve_queries(net, curved, queries, asked if on_mean else None)
     matrix = np.zeros((count, len(usual)))
-    mean = curved.turned({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
+    mean = curved.turn({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
     squares = 0.0
     for rows, _, seen in net.passes(train):
         for name, g in curved.coordinates(seen):
@@ -251,13 +251,13 @@ def _solve_queries(net: Network, curved: FittedCurvature, queries: Batch, count:
     import torch
 
     if count is None:
-        parts = [curved.solved(dict(curved.coordinates(seen))) for _, _, seen in net.passes(queries)]
+        parts = [curved.solve(dict(curved.coordinates(seen))) for _, _, seen in net.passes(queries)]
         return {name: torch.cat([part[name] for part in parts]).T for name in parts[0]}
     mean: Coordinates = {}
     for _, _, seen in net.passes(queries):
         for name, g in curved.coordinates(seen):
             mean[name] = mean.get(name, 0) + g.sum(dim=0, keepdim=True) / count
-    return {name: solved.T for name, solved in curved.solved(mean).items()}
+    return {name: solved.T for name, solved in curved.solve(mean).items()}
 
 
 def mean_influence(several: Sequence[Influences]) -> Influences:

@@ -148,7 +148,7 @@ def row_gradients(
 
     with watch(layers, len(batch["labels"])) as calls, torch.enable_grad():
         answers = answers_of(model, batch)
-        labels = batch["labels"] if draw is None else loss.drawn(answers, batch["labels"], draw)
+        labels = batch["labels"] if draw is None else loss.draw(answers, batch["labels"], draw)
         losses = loss.rows(answers, labels)
     if losses.shape != (len(batch["labels"]),):
         raise InvalidInput(f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed")

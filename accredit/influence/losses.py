@@ -28,7 +28,7 @@ class Loss(Protocol):
         """The loss of every row: (rows,)."""
         ...
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """Labels drawn from what the model itself believes, shaped like `labels`: what the Fisher matrix averages over."""
         ...
 
@@ -46,7 +46,7 @@ class Classification:
 
         return torch.nn.functional.cross_entropy(answers, labels, reduction="none")
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         return _draw_classes(answers, generator)
 
     def outcomes(self, answers: torch.Tensor, labels: torch.Tensor) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
@@ -67,7 +67,7 @@ class RegressionLoss:
 
         return torch.as_tensor(((answers.reshape(labels.shape) - labels) ** 2).reshape(len(labels), -1).sum(dim=1))
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         import torch
 
         noise = torch.randn(labels.shape, generator=generator, dtype=torch.float32)
@@ -103,7 +103,7 @@ class NextTokens:
         ).sum(dim=1)
         return torch.as_tensor(losses / (wanted != IGNORED).sum(dim=1).clamp(min=1) if self.mean else losses)
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         drawn = labels.clone()
         drawn[:, 1:] = _draw_classes(answers[:, :-1], generator)
         drawn[labels == IGNORED] = IGNORED
@@ -138,7 +138,7 @@ def loss_named(loss: str | Loss | None, model: object) -> Loss:
     if loss not in LOSSES:
         raise InvalidInput(
             f"the loss of {type(model).__name__} is {'not known' if loss is None else f'called {loss!r}'}; "
-            f"write loss= one of {', '.join(LOSSES)}, or give an object with rows() and drawn()"
+            f"write loss= one of {', '.join(LOSSES)}, or give an object with rows() and draw()"
         )
     return LOSSES[loss]
 

@@ -39,11 +39,11 @@ def projection(net: Network, side: int, seed: int) -> Projection:
     """Gaussian sides, drawn on the CPU from the seed and the layer's name, so that they need not be stored."""
     import torch
 
-    def drawn(layer: Layer, size: int, which: str) -> torch.Tensor | None:
+    def draw(layer: Layer, size: int, which: str) -> torch.Tensor | None:
         if size <= side:
             return None
         digest = hashlib.sha256(f"{seed}/{layer.name}/{which}".encode()).digest()
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
         return torch.as_tensor(torch.randn(size, side, generator=generator) / side**0.5).to(net.device)
 
-    return Projection({one.name: (drawn(one, one.inputs, "in"), drawn(one, one.outputs, "out")) for one in net.layers})
+    return Projection({one.name: (draw(one, one.inputs, "in"), draw(one, one.outputs, "out")) for one in net.layers})

@@ -219,13 +219,13 @@ def trace(
     if train_texts is not None and not len(train_texts):
         raise InvalidInput("train_texts is empty; give one text at least")
     longest = longest or _longest(model)
-    query, pieces, first = asked(tokenizer, prompt, answer, longest)
+    query, pieces, first = encode_question(tokenizer, prompt, answer, longest)
     net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(str(folder)) as place:
         if train_texts is None:
-            store, texts, cut = _kept(folder)
+            store, texts, cut = _open_store(folder)
         else:
-            data, cut = encoded(tokenizer, train_texts, longest)
+            data, cut = encode_texts(tokenizer, train_texts, longest)
             store, texts = GradientStore.build(place, net, data, side=side, seed=seed, watch=watch), tuple(train_texts)
             _keep(store, texts, cut)
         by_token = store.search(net, query).matrix  # (N, tokens)
@@ -255,7 +255,7 @@ def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
         put(file, noted)
 
 
-def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
+def _open_store(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
     """A filled store, how its texts begin, and how many of them were cut."""
     if folder is None:
         raise InvalidInput("there are neither training texts nor a store; give train_texts=[…], or folder=…")
@@ -274,7 +274,7 @@ def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], in
     return store, texts, cut
 
 
-def encoded(
+def encode_texts(
     tokenizer: transformers.PreTrainedTokenizerBase, texts: Sequence[str], longest: int
 ) -> tuple[dict[str, torch.Tensor], int]:
     """Texts as a batch for `NextTokens`, padded at the end, and how many were cut to `longest` tokens."""
@@ -289,7 +289,7 @@ def encoded(
     return pad([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
 
 
-def asked(
+def encode_question(
     tokenizer: transformers.PreTrainedTokenizerBase, prompt: str, answer: str, longest: int
 ) -> tuple[dict[str, torch.Tensor], tuple[str, ...], bool]:
     """One row for each token of the answer, in which only that token is judged; the tokens; is the first among them?"""

@@ -16,7 +16,7 @@ from accredit.learned.stages import Batch
 ASKED = 512  # rows asked of a black box at once
 
 
-def asked(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
+def ask_black_box(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
     """What a black box says of many inputs: probabilities (N, classes), or numbers (N, 1) where there is one class."""
     ask = numbers_of if classes == 1 else answers_of
     parts = [ask(black_box, x[k : k + ASKED]) for k in range(0, len(x), ASKED)]

@@ -83,7 +83,7 @@ class Difficulty:
         return cls(np.zeros((outputs, 3)), np.ones(outputs))
 
     @classmethod
-    def learned(cls, credit: FloatArray, missed: FloatArray) -> Difficulty:
+    def learn(cls, credit: FloatArray, missed: FloatArray) -> Difficulty:
         """From predictions and how far each of them was off: (m, n, outputs) both."""
         outputs = credit.shape[2]
         typical = np.maximum(np.nanmean(np.abs(credit), axis=(0, 1)), 1e-12)
@@ -243,11 +243,11 @@ def _useful(credit: FloatArray, known: Reference, level: float, per: Per) -> tup
     halves = np.arange(len(credit)) % 2 == 0
     widths = []
     for learn, test in ((halves, ~halves), (~halves, halves)):
-        found = Difficulty.learned(credit[learn], missed[learn])
+        found = Difficulty.learn(credit[learn], missed[learn])
         widths.append([_width(credit[test], missed[test], one, level) for one in (found, even)])
     with_it, without = np.sum(widths, axis=0)
     narrower = float(with_it / without) if without > 0 else 1.0
-    return (Difficulty.learned(credit, missed) if narrower < WORTH else even), narrower
+    return (Difficulty.learn(credit, missed) if narrower < WORTH else even), narrower
 
 
 def _width(credit: FloatArray, missed: FloatArray, difficulty: Difficulty, level: float) -> float:

@@ -129,7 +129,7 @@ class FastShapley:
         """
         self.check(family)
         real_number(tolerance, "tolerance", LEAST_TOLERANCE)
-        seen = family.seen(self.columns)
+        seen = family.network_inputs(self.columns)
         nobody, everybody = family.ends()
         credit = efficient(raw_credit(self.network, seen), seen.present, everybody - nobody)
         half = self.calibration.half_widths(credit)
@@ -279,7 +279,7 @@ def fit_fast(
     order = rng.permutation(len(family))
     known, learn = order[:calibration], order[calibration:]
     columns = family.columns(learn)
-    seen = family.seen(columns)
+    seen = family.network_inputs(columns)
     if seen.players < 2:
         raise InvalidInput("there is one player, which earns everything; there is nothing to learn")
     nobody, everybody = family.ends()
@@ -305,7 +305,7 @@ def fit_fast(
     credit = efficient(raw_credit(network, seen), seen.present, total)[known]
     statement: Per = per or ("rank" if family.kind == "texts" else "player")
     intervals = calibrate(credit, reference, level, statement, seed)
-    near = Nearness.learned(seen[learn], seen[known])
+    near = Nearness.learn(seen[learn], seen[known])
     typical = np.maximum(np.nanmax(np.abs(reference.values), axis=1).mean(axis=0), 1e-12)
     report = _report(credit, reference) | {
         "trained on": len(learn),

@@ -56,7 +56,7 @@ class Family(Protocol):
         """How columns are read, as some of the rows show them; None where there are no columns."""
         ...
 
-    def seen(self, columns: Columns | None) -> NetworkInputs:
+    def network_inputs(self, columns: Columns | None) -> NetworkInputs:
         """The inputs as a network reads them."""
         ...
 
@@ -167,7 +167,7 @@ class RowFamily:
         rows = self.asked.rows
         return Columns.of(replace(rows, table=rows.take(at), names=tuple(rows.names[k] for k in at.tolist())))
 
-    def seen(self, columns: Columns | None) -> NetworkInputs:
+    def network_inputs(self, columns: Columns | None) -> NetworkInputs:
         assert columns is not None
         players = len(self.asked.partition.players)
         return NetworkInputs(columns.read(self.asked.rows), np.tile(np.arange(players), (len(self), 1)))
@@ -256,7 +256,7 @@ class InputFamily:
     def columns(self, at: IntArray) -> Columns | None:
         return None
 
-    def seen(self, columns: Columns | None) -> NetworkInputs:
+    def network_inputs(self, columns: Columns | None) -> NetworkInputs:
         if self.kind == "pictures":
             shapes = {one.seen.values.shape for one in self.subjects}
             if len(shapes) > 1 or len({one.partition.players for one in self.subjects}) > 1:

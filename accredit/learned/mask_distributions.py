@@ -51,7 +51,7 @@ class MaskLaw(Protocol):
         """The logits made comparable between inputs, (N, n)."""
         ...
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         """The mask that is shown once training is over: the chosen set (N, n), or the law's own soft mask."""
         ...
 
@@ -89,7 +89,7 @@ class SoftmaxMask:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return log_chances(logits / self.temperature, present)
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return self.mean(logits, present)
 
     def describe(self) -> str:
@@ -108,7 +108,7 @@ class _SetsOfK:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return log_chances(logits, present)
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return chosen
 
 
@@ -127,7 +127,7 @@ class RelaxedTopK(_SetsOfK):
     def __post_init__(self) -> None:
         _positive(self, "k", "temperature", "draws")
 
-    def relaxed(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
+    def relax(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
         """One soft set per row: (N, n) -> (N, n)."""
         rows, n = logits.shape
         noise = _minus_gumbel((rows, self.k, n), generator, logits)
@@ -136,12 +136,12 @@ class RelaxedTopK(_SetsOfK):
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
-        masks = [self.relaxed(logits, present, generator) for _ in range(self.draws)]
+        masks = [self.relax(logits, present, generator) for _ in range(self.draws)]
         losses = torch.stack([loss(mask) for mask in masks]).mean(dim=0)
         return Draw(masks[0], losses, losses)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        return self.relaxed(indifferent(present), present, generator)
+        return self.relax(indifferent(present), present, generator)
 
     def describe(self) -> str:
         many = f", {self.draws} masks per row" if self.draws > 1 else ""
@@ -161,7 +161,7 @@ class DrawnTopK(_SetsOfK):
     def __post_init__(self) -> None:
         _positive(self, "k")
 
-    def drawn(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def draw_set(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """One set per row (N, n), and the logarithm of the chance of its order (N,)."""
         noisy = logits.detach() - _minus_gumbel(logits.shape, generator, logits)
         order = noisy.masked_fill(present == 0, LOWEST).topk(min(self.k, logits.shape[1]), dim=1).indices
@@ -175,14 +175,14 @@ class DrawnTopK(_SetsOfK):
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
-        (mask, chance), (other, its) = (self.drawn(logits, present, generator) for _ in range(2))
+        (mask, chance), (other, its) = (self.draw_set(logits, present, generator) for _ in range(2))
         losses = loss(mask)
         with torch.no_grad():
             apart = losses - loss(other)
         return Draw(mask, losses, losses + apart * (chance - its) / 2)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        return self.drawn(indifferent(present), present, generator)[0]
+        return self.draw_set(indifferent(present), present, generator)[0]
 
     def describe(self) -> str:
         return f"drawn sets of {self.k}, taught by reinforce"
@@ -243,7 +243,7 @@ class Bernoulli:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return logits
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return chosen
 
     def describe(self) -> str:
@@ -285,7 +285,7 @@ class Dirichlet:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return log_chances(logits, present)
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return self.mean(logits, present)
 
     def describe(self) -> str:

@@ -28,7 +28,7 @@ class Nearness:
     limit: float
 
     @classmethod
-    def learned(cls, trained: NetworkInputs, others: NetworkInputs) -> Nearness:
+    def learn(cls, trained: NetworkInputs, others: NetworkInputs) -> Nearness:
         """From training inputs; the limit is a quantile of other inputs, so that about 1 in 100 alike is called far."""
         points = summary(trained)
         centre = points.mean(axis=0)

@@ -230,7 +230,7 @@ def recipe(
         raise InvalidInput(f"preset is {preset!r}; write 'paper', or leave it out")
     if k is None and name not in COINS:
         raise InvalidInput(f"k is missing; {name} chooses a fixed number of players: recipe({name!r}, inputs, {classes}, k)")
-    given = {**(published(name, inputs) if preset else {}), **settings}
+    given = {**(paper_settings(name, inputs) if preset else {}), **settings}
     if name == "cxplain":
         assert k is not None
         made: Callable[..., CXPlain] = CXPlain
@@ -238,7 +238,7 @@ def recipe(
     return RECIPES[name](inputs, classes, k, **given)
 
 
-def published(name: str, inputs: Inputs) -> Published:
+def paper_settings(name: str, inputs: Inputs) -> Published:
     """Settings of the published experiments, where they differ from the defaults; docs/learned.md lists the differences."""
     words, pictures = isinstance(inputs, Words), isinstance(inputs, PixelGrid)
     if name == "cxplain":

@@ -61,7 +61,7 @@ class Job:
         if not torch.isfinite(logits).all():
             return torch.full((len(batch),), torch.nan)  # which ends training
         chosen = choose_players(logits, batch.present, self.k)
-        losses = self.losses(batch, self.law.shown(logits, batch.present, chosen))
+        losses = self.losses(batch, self.law.final_mask(logits, batch.present, chosen))
         return losses + self.price * self.law.price(logits, batch.present) if self.price else losses
 
 

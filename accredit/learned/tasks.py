@@ -47,7 +47,7 @@ class Task:
     network: transformers.PreTrainedModel | None = None  # the model itself, where it is a Hugging Face one
     regresses: bool = False  # the black box gives one number per input, not probabilities
 
-    def asked(self) -> FloatArray:
+    def answers(self) -> FloatArray:
         """What the black box says of the inputs: (N, classes), or (N, 1) numbers of a regression."""
         return (numbers_of if self.regresses else answers_of)(self.black_box, self.x)
 
@@ -198,7 +198,7 @@ def fit_selector(
     **settings: object,
 ) -> Selector:
     """Train the selector of that recipe on a task; CXPlain takes the model's own answers for the true labels."""
-    answers = task.asked()
+    answers = task.answers()
     made = recipe(name, task.inputs, answers.shape[1], k, preset=preset, **settings)
     if isinstance(made, CXPlain):
         if task.regresses:

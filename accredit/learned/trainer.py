@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from accredit.core import BoolArray, FloatArray, Selection
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
-from accredit.learned.batches import asked, rows_of
+from accredit.learned.batches import ask_black_box, rows_of
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
@@ -121,7 +121,7 @@ class TrainedExplainer:
         """
         began = time.perf_counter()
         given = self.inputs.check(x)
-        answers = asked(black_box, given, self.classes)
+        answers = ask_black_box(black_box, given, self.classes)
         scale = (float(answers.mean()), float(units(answers)[0])) if self.classes == 1 else (0.0, 1.0)
         rows = rows_of(self.inputs, given, (answers - scale[0]) / scale[1], labels, self.target, self.query)
         rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
@@ -168,7 +168,7 @@ class TrainedExplainer:
         with torch.no_grad():
             logits = selector(watched.x, watched.answer)
             chosen = choose_players(logits, watched.present, self.k)
-            shown = self.law.shown(logits, watched.present, chosen)
+            shown = self.law.final_mask(logits, watched.present, chosen)
 
             def loss(mask: Tensor) -> Tensor:
                 return surprise(surrogate(watched.x, mask), watched.target)
@@ -208,7 +208,7 @@ class TrainedExplainer:
     def masks(self, x: npt.ArrayLike) -> FloatArray:
         """What the surrogate is shown of each row: the chosen set, or the law's own soft mask, (N, n)."""
         logits, present = self._logits(self.inputs.check(x))
-        shown = self.law.shown(logits, present, choose_players(logits, present, self.k))
+        shown = self.law.final_mask(logits, present, choose_players(logits, present, self.k))
         return shown.double().numpy()
 
     def answer(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
@@ -216,7 +216,7 @@ class TrainedExplainer:
         number in the units of the black box."""
         given = self.inputs.check(x)
         shown = torch.from_numpy(check_mask(mask, len(given), self.inputs.n)).float()
-        surrogate = self._fitted()[1]
+        surrogate = self._get_networks()[1]
         logits = _in_parts(lambda part: surrogate(torch.tensor(given[part]), shown[part]), len(given))
         if self.classes == 1:
             return logits.double().numpy() * self.spread + self.centre
@@ -282,7 +282,7 @@ class TrainedExplainer:
 
     def save(self, folder: str | Path) -> None:
         """Settings and history as JSON, weights as safetensors, into `folder`; read them with `accredit.learned.load`."""
-        selector, surrogate = self._fitted()
+        selector, surrogate = self._get_networks()
         state = {f"selector.{name}": value for name, value in selector.state_dict().items()}
         state |= {f"surrogate.{name}": value for name, value in surrogate.state_dict().items()}
         about = {
@@ -318,21 +318,21 @@ class TrainedExplainer:
         )
         return selector, surrogate
 
-    def _fitted(self) -> tuple[nn.Module, nn.Module]:
+    def _get_networks(self) -> tuple[nn.Module, nn.Module]:
         if self._networks is None:
             raise InvalidInput(f"{self.method} is not trained yet; call explainer.fit(x, black_box) first")
         return self._networks
 
     def _logits(self, x: Array) -> tuple[Tensor, Tensor]:
         """The selector's logits and the present players, both (N, n)."""
-        selector = self._fitted()[0]
+        selector = self._get_networks()[0]
         answer: Tensor | None = None
         if self.query:
             if self.black_box is None:
                 raise InvalidInput(
                     f"{self.method} asks for the black box's answer; write accredit.learned.load(folder, black_box)"
                 )
-            answer = torch.from_numpy((asked(self.black_box, x, self.classes) - self.centre) / self.spread).float()
+            answer = torch.from_numpy((ask_black_box(self.black_box, x, self.classes) - self.centre) / self.spread).float()
         rows = torch.tensor(x)
         logits = _in_parts(lambda part: selector(rows[part], None if answer is None else answer[part]), len(x))
         if not torch.isfinite(logits).all():

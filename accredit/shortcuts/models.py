@@ -102,7 +102,7 @@ class Pooling(nn.Module):
         """(N, T, width), (N, T) -> (N, width)."""
         return torch.bmm(mask[:, None], tokens).squeeze(1)
 
-    def unselected(self, present: Tensor) -> Tensor:
+    def mean_mask(self, present: Tensor) -> Tensor:
         """The mask that selects nothing: the mean of the tokens that are there."""
         return present / present.sum(dim=1, keepdim=True)
 
@@ -136,7 +136,7 @@ class RCNN(nn.Module):
             features = features.masked_fill(~present[:, :, None], -1.0)  # no tanh is lower
         return features.max(dim=1).values
 
-    def unselected(self, present: Tensor) -> Tensor:
+    def mean_mask(self, present: Tensor) -> Tensor:
         """The mask that selects nothing: every token as it is."""
         return present.float()
 
@@ -193,7 +193,7 @@ class AttentionClassifier(nn.Module):
         """The mask (N, T)."""
         if self.shape.attention == "uniform":
             there = torch.ones(tokens.shape[:2], dtype=torch.bool) if present is None else present
-            return self.encoder.unselected(there)
+            return self.encoder.mean_mask(there)
         mask: Tensor = self.attention(tokens, self.query(query), present)
         return mask
 

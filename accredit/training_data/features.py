@@ -84,10 +84,10 @@ def glove(file: str | Path, texts: Sequence[str]) -> tuple[FloatArray, tuple[str
     silent = sum(not words for words in rows)
     notes = (f"{silent} of {len(rows)} texts have no word in {file}; they are seen as the mean word",) if silent else ()
 
-    def weighed(words: list[str]) -> FloatArray:
+    def weigh(words: list[str]) -> FloatArray:
         return np.asarray(np.average([known[w] for w in words], axis=0, weights=[rare[w] for w in words]))
 
-    return np.array([weighed(words) if words else middle for words in rows]), notes
+    return np.array([weigh(words) if words else middle for words in rows]), notes
 
 
 OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], tuple[FloatArray, tuple[str, ...]]]] = {

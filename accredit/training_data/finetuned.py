@@ -21,7 +21,7 @@ from accredit.influence.functions import moving
 from accredit.influence.kfac import JOINT, network_influence
 from accredit.influence.losses import IGNORED, Batch, Classification, answers_of, check_rows, pick
 from accredit.influence.network import MEMORY, Network, evaluating, network
-from accredit.influence.trace import answer_places, encoded, pad
+from accredit.influence.trace import answer_places, encode_texts, pad
 from accredit.labels.predictability import Foretold
 from accredit.store.frames import read_frame
 from accredit.training_data.report import DataReport, Valuation
@@ -196,7 +196,7 @@ def _batch(loaded: TextModel, rows: Taught) -> tuple[Batch, int]:
 
     tokenizer, config, longest = loaded.tokenizer, loaded.model.config, _longest(loaded)
     if loaded.task == "continue":
-        return encoded(tokenizer, rows.texts, longest) if rows.targets is None else _answer(tokenizer, rows, longest)
+        return encode_texts(tokenizer, rows.texts, longest) if rows.targets is None else _answer(tokenizer, rows, longest)
     if rows.targets is None:
         raise InvalidInput("a classifier is judged by classes; name their column with --target COLUMN")
     ids = tokenizer(list(rows.texts), truncation=True, max_length=longest)["input_ids"]

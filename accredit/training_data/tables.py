@@ -21,7 +21,7 @@ from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import MANY_KINDS, table_notes
 from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
-from accredit.valuation.targets import EMPTY, capitals, check_target, classes, named, numbers, predicts_number, rows
+from accredit.valuation.targets import EMPTY, capitals, check_target, classes, name_rows, numbers, predicts_number, rows
 
 if TYPE_CHECKING:
     import pandas
@@ -219,7 +219,7 @@ def texts_in(frame: pandas.DataFrame, column: str, file: str, option: str = "--t
     """A column of texts, none of them empty."""
     blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
     if blank.any():
-        where = named(frame.index[blank])
+        where = name_rows(frame.index[blank])
         raise InvalidInput(
             f"{option} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first"
         )
@@ -239,7 +239,7 @@ def _features(
             unknown = part.index[part[column].isna()]
             if len(unknown):
                 raise InvalidInput(
-                    f"column {column!r} is missing in {rows(len(unknown))}, {named(unknown)} ({EMPTY}); fill or drop them"
+                    f"column {column!r} is missing in {rows(len(unknown))}, {name_rows(unknown)} ({EMPTY}); fill or drop them"
                 )
         numeric = train[column].dtype.kind in "iufb"
         blocks.append([_number_column(p[column]) for p in (train, held)] if numeric else _categories(train, held, column))

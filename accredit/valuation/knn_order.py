@@ -25,10 +25,10 @@ class Distances:
     def __init__(self, data: Split) -> None:
         self.data = data
         self._centre = data.x.mean(axis=0)  # subtracting it changes no distance but keeps rounding small
-        self._squares = np.concatenate([(part**2).sum(axis=1) for _, part in self._centred()])
+        self._squares = np.concatenate([(part**2).sum(axis=1) for _, part in self._shift()])
         self.digits = 4 * (data.x.shape[1] + 2) * np.finfo(float).eps
 
-    def _centred(self) -> Iterator[tuple[slice, FloatArray]]:
+    def _shift(self) -> Iterator[tuple[slice, FloatArray]]:
         """The training rows about their mean, some at a time: no second copy of a million rows is held."""
         for start in range(0, len(self.data), PASS):
             rows = slice(start, start + PASS)
@@ -40,7 +40,7 @@ class Distances:
         for first in range(0, len(tests), rows):
             asked = self.data.test_x[tests[first : first + rows]] - self._centre
             found = np.empty((len(asked), len(self.data)))
-            for part, near in self._centred():
+            for part, near in self._shift():
                 found[:, part] = self._squares[part] - 2 * asked @ near.T  # ‖z‖² is the same for all
             yield first, found, self.digits * (self._squares.max() + (asked**2).sum(axis=1))
 

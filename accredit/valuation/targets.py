@@ -33,7 +33,7 @@ def check_target(part: pandas.DataFrame, target: str, file: str) -> None:
     unknown = part.index[part[target].isna()]
     if len(unknown):
         raise InvalidInput(
-            f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {named(unknown)} ({EMPTY}); fill, rename or "
+            f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {name_rows(unknown)} ({EMPTY}); fill, rename or "
             "drop them"
         )
 
@@ -60,7 +60,7 @@ def _numbers(column: pandas.Series) -> FloatArray:
     bad = column.index[~(np.abs(found) < LARGEST)]
     if len(bad):
         raise InvalidInput(
-            f"target {column.name!r} is {column[bad[0]]} in {named(bad)}; fill, scale or drop them", argument="target"
+            f"target {column.name!r} is {column[bad[0]]} in {name_rows(bad)}; fill, scale or drop them", argument="target"
         )
     return np.asarray(found)
 
@@ -94,7 +94,7 @@ def _check_taught(held: pandas.DataFrame, y: list[str], test_y: list[str], targe
         places = [i for i, label in enumerate(test_y) if label == unknown]
         if within and len(places) == 1:
             raise InvalidInput(
-                f"target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that "
+                f"target {target!r} is {unknown!r} in {name_rows(held.index[places])} alone, so no other row can teach that "
                 "class or vouch for its label; drop or merge it, or write task='number' if the target is one",
                 argument="target",
             )
@@ -151,10 +151,10 @@ def rows(count: int, kind: str = "", all_of: str = "") -> str:
     return f"{all_of}{count} {kind}row{'s' * (count != 1)}"
 
 
-def named(index: Sequence[int] | pandas.Index) -> str:
+def name_rows(index: Sequence[int] | pandas.Index) -> str:
     """Rows by their numbers in the file, the first few of them.
 
-    >>> named([3, 16])
+    >>> name_rows([3, 16])
     'row 4, row 17'
     """
     some = ", ".join(f"row {i + 1}" for i in list(index)[:NAMED])

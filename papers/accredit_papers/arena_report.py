@@ -95,7 +95,7 @@ def arena_report(
 
 
 def _of_rows(report: Report, contest: RowContest, rows: int, store: str | None, executor: str) -> Standings:
-    contest.checked()
+    contest.check()
     table = hold(contest, contest.examples(rows), store, executor)
     report.heading("Rows of a table")
     report.say(

@@ -13,7 +13,7 @@ from accredit.store.executors import fresh_processes
 from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 from accredit_papers.report import Report
-from accredit_papers.selection_data import SOURCES, kind, needed
+from accredit_papers.selection_data import SOURCES, find_files, kind
 from accredit_papers.selection_further import WHERE, tell_further, try_further
 from accredit_papers.selection_report import Cells, selection_report
 from accredit_papers.selection_runs import FULL, METHODS, QUICK, RunSizes, SelectionOutcome, SelectionRun, measure
@@ -38,11 +38,11 @@ def selection(
     is run: the report is about the black boxes whose methods are all in the store. `further` tries other settings of the
     explainers of one set; they are shown, and nothing is chosen among them.
     """
-    needed(data, list(sets))
+    find_files(data, list(sets))
     if seeds < 1 or workers < 1:
         raise InvalidInput(f"seeds and workers must be at least 1, got {seeds} and {workers}")
     chosen = sizes or (QUICK if quick else FULL)
-    runs = [SelectionRun(str(data), name, seed + s, chosen[kind(name)].scaled(scale)) for s in range(seeds) for name in sets]
+    runs = [SelectionRun(str(data), name, seed + s, chosen[kind(name)].scale(scale)) for s in range(seeds) for name in sets]
     if further and WHERE not in sets:
         raise InvalidInput(f"--further tries settings on {WHERE}; name it in --sets")
     if only_finished and store is None:

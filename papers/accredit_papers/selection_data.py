@@ -53,10 +53,10 @@ def kind(name: str) -> str:
 def task(folder: str | Path, name: str, train: int, test: int, seed: int = 0) -> SelectionTask:
     """One data set of the folder, cut to that many rows."""
     source = SOURCES[name]
-    return source.read(needed(folder, [name])[name], train, test, seed)
+    return source.read(find_files(folder, [name])[name], train, test, seed)
 
 
-def needed(folder: str | Path, names: list[str]) -> dict[str, Path]:
+def find_files(folder: str | Path, names: list[str]) -> dict[str, Path]:
     """The files of the data sets asked for; all that are missing are named at once, with how to get them."""
     unknown = [name for name in names if name not in SOURCES]
     if unknown or not names:
@@ -90,7 +90,7 @@ def vocabulary(texts: list[str], size: int) -> dict[str, int]:
     return {word: FIRST_WORD + i for i, (word, _) in enumerate(counts.most_common(size - FIRST_WORD))}
 
 
-def encoded(texts: list[str], ids: dict[str, int], length: int) -> Array:
+def encode(texts: list[str], ids: dict[str, int], length: int) -> Array:
     """The first `length` words of every text as ids, padded: (N, length)."""
     rows = np.full((len(texts), length), PAD, dtype=np.int64)
     for row, text in zip(rows, texts, strict=True):
@@ -126,7 +126,7 @@ def _of_texts(
         }
         ids = vocabulary([text for text, _ in chosen["train"]], size)
         inputs = Words(length, FIRST_WORD + len(ids), PAD)
-        x, x_test = (encoded([text for text, _ in chosen[split]], ids, length) for split in ("train", "test"))
+        x, x_test = (encode([text for text, _ in chosen[split]], ids, length) for split in ("train", "test"))
         y, y_test = (np.array([kind for _, kind in chosen[split]]) for split in ("train", "test"))
         return SelectionTask(
             name,

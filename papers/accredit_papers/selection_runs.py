@@ -54,7 +54,7 @@ class RunSizes:
     surrogate: str = "auto"  # the reader of a trained explainer: a kind that `network_for` knows
     temperatures: tuple[float, ...] = (0.5,)  # of the relaxed choice; of several, rows of the training split decide
 
-    def scaled(self, factor: float) -> RunSizes:
+    def scale(self, factor: float) -> RunSizes:
         """`factor` times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
         rows = {name: round(getattr(self, name) * factor) for name in ("train", "lime_rows", "cxplain_rows")}
         return replace(self, **rows)
@@ -305,12 +305,12 @@ def _temperature(world: Bench, run: SelectionRun, name: str) -> float:
     learned, held = given.x[:cut], given.x[cut : 2 * cut]
     choice = world.black_box(held).argmax(axis=1)
 
-    def kept(temperature: float) -> float:
+    def keep(temperature: float) -> float:
         chosen = _learn(world, run, name, temperature, learned).select(held)
         answers = world.black_box(given.inputs.keep(held, chosen)).argmax(axis=1)
         return float((answers == choice).mean())
 
-    return max(candidates, key=kept)
+    return max(candidates, key=keep)
 
 
 EXPLAIN: dict[str, Callable[[Bench, SelectionRun], Explained]] = {

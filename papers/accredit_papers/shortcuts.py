@@ -121,7 +121,7 @@ def shortcuts(
         tried = outcomes(steady, CHOOSING_SEEDS[:1], "choose") + outcomes(unstable, CHOOSING_SEEDS, "choose")
     settings = [*BASELINES, *PLAIN, *(choose_shortcut(tried) if tried else firsts(CANDIDATES))]
     if quick:
-        settings = [s.shortened(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
+        settings = [s.shorten(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
     found = outcomes(settings, numbers, "report")
     report = _report(found, tried, texts, quick, numbers)
     if further:

@@ -64,7 +64,7 @@ class Setting:
                 attention = f"T {self.temperature:g}, " if self.attention == "additive" else ""
                 return f"{attention}{head}{units * (self.encoder == 'rcnn')}, batches of {self.batch}, {epochs} epochs"
 
-    def shortened(self, epochs: int, batch: int) -> Setting:
+    def shorten(self, epochs: int, batch: int) -> Setting:
         """The same with few epochs and small batches, for a quick look."""
         cure = self.cure
         few = replace(cure, random_epochs=epochs, epochs=epochs) if isinstance(cure, RandomPretraining) else None

@@ -233,7 +233,7 @@ def test_rows_come_back_from_the_store_to_the_last_bit(tmp_path):
     with FinishedRows(tmp_path / "rows.db", contest) as kept:
         result = run_row(contest, TEXTS[0])
         kept.keep(TEXTS[0], result)
-        again = kept.found(TEXTS)
+        again = kept.find(TEXTS)
     assert set(again) == {0}
     assert again[0].to_plain() == json.loads(json.dumps(result.to_plain()))
     assert isinstance(again[0], RowResult)
@@ -243,9 +243,9 @@ def test_other_settings_or_another_text_are_other_rows(tmp_path):
     store = tmp_path / "rows.db"
     hold(ToyContest(), TEXTS[:2], str(store))
     with FinishedRows(store, ToyContest(seed=1)) as kept:
-        assert kept.found(TEXTS) == {}
+        assert kept.find(TEXTS) == {}
     with FinishedRows(store, ToyContest()) as kept:
-        assert set(kept.found([TEXTS[0], Example(1, "another text")])) == {0}
+        assert set(kept.find([TEXTS[0], Example(1, "another text")])) == {0}
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
@@ -276,7 +276,7 @@ def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(
     with pytest.raises(WorkerLost, match="With --store the finished rows are kept"):
         hold(Deadly(), TEXTS[:3], str(store), "processes:1")
     with FinishedRows(store, Deadly()) as kept:
-        assert set(kept.found(TEXTS)) == {0, 1}
+        assert set(kept.find(TEXTS)) == {0, 1}
 
 
 def test_a_cluster_that_does_not_answer_is_refused():
@@ -320,7 +320,7 @@ def _rows(store: Path) -> int:
     if not store.exists():
         return 0
     with FinishedRows(store, ToyContest()) as kept:
-        return len(kept.found(TEXTS))
+        return len(kept.find(TEXTS))
 
 
 def test_the_page_is_one_safe_file(table):

@@ -231,13 +231,13 @@ def test_layers_can_be_chosen_and_what_is_left_out_is_named() -> None:
 def test_losses_draw_what_the_model_believes() -> None:
     generator = torch.Generator().manual_seed(0)
     answers = torch.log(torch.tensor([[0.2, 0.8]])).expand(20_000, 2)
-    drawn = Classification().drawn(answers, torch.zeros(20_000, dtype=torch.int64), generator)
+    drawn = Classification().draw(answers, torch.zeros(20_000, dtype=torch.int64), generator)
     assert abs(float(drawn.float().mean()) - 0.8) < 5 * (0.16 / 20_000) ** 0.5  # fails once in two million seeds
-    noise = RegressionLoss().drawn(torch.zeros(20_000), torch.zeros(20_000), generator)
+    noise = RegressionLoss().draw(torch.zeros(20_000), torch.zeros(20_000), generator)
     assert abs(float((noise**2).mean()) - 0.5) < 5 * 0.5 * (2 / 20_000) ** 0.5
     logits = torch.randn(2, 4, 7)
     labels = torch.tensor([[1, 2, -100, 3], [4, -100, -100, 6]])
-    drawn = NextTokens().drawn(logits, labels, generator)
+    drawn = NextTokens().draw(logits, labels, generator)
     assert ((drawn == -100) == (labels == -100)).all()
     logs = torch.log_softmax(logits, dim=2)
     wanted = -(logs[0, 0, 2] + logs[0, 2, 3])

@@ -275,7 +275,7 @@ def test_segments_have_no_common_players():
     family = InputFamily.of([pictures[0]], vit, players=(2, 2))
     family.subjects += InputFamily.of([pictures[1]], vit, players=(3, 3)).subjects
     with pytest.raises(InvalidInput, match="same patches"):
-        family.seen(None)
+        family.network_inputs(None)
 
 
 def test_a_constant_model_is_refused_and_a_constant_output_is_learned_to_be_nothing():

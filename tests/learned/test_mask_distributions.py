@@ -82,7 +82,7 @@ def test_relaxed_top_1_draws_each_player_by_its_chance():
     """The largest entry is player i with chance softmax(logits)_i: the Gumbel trick. 40,000 draws, a standard error of at
     most 0.0025; 0.0125 is five of them, four players: false alarm < 3e-6 by the normal law, so six (0.015): < 1e-8."""
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]]).repeat(40_000, 1)
-    drawn = RelaxedTopK(1, temperature=0.3).relaxed(logits, torch.ones(logits.shape), generator())
+    drawn = RelaxedTopK(1, temperature=0.3).relax(logits, torch.ones(logits.shape), generator())
     shares = torch.bincount(drawn.argmax(dim=1), minlength=4) / len(drawn)
     assert (shares - logits[0].softmax(dim=0)).abs().max() < 0.015
 

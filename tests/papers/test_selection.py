@@ -111,7 +111,7 @@ def test_damaged_data_are_refused(folder, tmp_path):
     with pytest.raises(InvalidInput, match="one of the two classes"):
         selection_data.task(tmp_path, "yelp", 4, 4)
     with pytest.raises(InvalidInput, match="imdb,yelp,mnist,fashion"):
-        selection_data.needed(folder, ["cifar"])
+        selection_data.find_files(folder, ["cifar"])
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_a_run_takes_up_where_it_was_left_and_finds_the_same_numbers_in_another_
 
 def test_a_scaled_run_learns_from_more_rows_and_is_judged_on_the_same():
     usual = TINY["texts"]
-    larger = usual.scaled(2.5)
+    larger = usual.scale(2.5)
     assert (larger.train, larger.lime_rows, larger.cxplain_rows) == (400, 15, 50)
     assert replace(larger, train=160, lime_rows=6, cxplain_rows=20) == usual
 

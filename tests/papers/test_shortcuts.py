@@ -283,7 +283,7 @@ def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
 @pytest.mark.slow
 def test_further_settings_are_run_on_the_same_reviews(folder, tmp_path, monkeypatch):
     for name in ("BASELINES", "PLAIN", "CANDIDATES", "FURTHER"):
-        few = tuple(s.shortened(1, 30) for s in getattr(shortcuts_runs, name))
+        few = tuple(s.shorten(1, 30) for s in getattr(shortcuts_runs, name))
         monkeypatch.setattr(shortcuts, name, few)
     store = tmp_path / "store"
     told = shortcuts.shortcuts(folder, seeds=1, store=store, workers=1, choose=False, further=True).markdown()
@@ -327,7 +327,7 @@ def test_runs_on_record_are_those_of_todays_settings():
 @pytest.mark.processes
 @pytest.mark.slow
 def test_worker_processes_give_the_same_numbers(folder, tmp_path):
-    settings = [s.shortened(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
+    settings = [s.shorten(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
     tasks = [ShortcutTask(s, 0, "report", str(folder), str(tmp_path / "cache")) for s in settings]
     with Finished(":memory:") as two, Finished(":memory:") as one:
         apart = read_finished(tasks, two, "d", 2, lambda _line: None)
