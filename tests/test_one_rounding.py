@@ -36,7 +36,7 @@ from accredit.training_data.features import features
 from accredit.training_data.suspects import RowFacts, harmful
 from accredit.training_data.tables import _standardise
 from accredit.valuation.datamodels import fit_datamodels
-from accredit.valuation.harmonics import LEAST, harmonic_facts, read
+from accredit.valuation.harmonics import SUBSETS_NEEDED, harmonic_facts, read
 from accredit.valuation.resolution import resolution
 from accredit.valuation.scores import accuracy
 from accredit.values.leaving_out import leaving_out
@@ -168,7 +168,7 @@ def test_ranks_of_what_is_equal_but_for_rounding_are_not_compared():
 
 
 def test_subsets_that_all_earn_the_same_are_not_read():
-    subsets = np.random.default_rng(0).random((4 * LEAST, 8)) < 0.5
+    subsets = np.random.default_rng(0).random((4 * SUBSETS_NEEDED, 8)) < 0.5
     same = np.where(subsets[:, 0], 0.3, THIRTY)
     assert harmonic_facts(subsets, same, 0.5) == {}
     with pytest.raises(InvalidInput, match="no variance to divide"):

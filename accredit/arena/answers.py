@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from accredit.answers.model import AnsweringModel
     from accredit.explanation.answers import AnswerSubject
 
-BUDGET = 64  # ablations, as in ContextCite
-ROWS = 1_000_003  # contexts of one seed, at most
+ABLATIONS = 64  # ablations, as in ContextCite
+CONTEXTS_PER_SEED = 1_000_003  # contexts of one seed, at most
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class AnswerContest:
     model: str = BUILTIN  # or a folder
     metrics: tuple[str, ...] = ANSWER_METRICS
     removal: str = "rebuild"
-    budget: int = BUDGET  # payoffs that each game method may ask
+    budget: int = ABLATIONS  # payoffs that each game method may ask
     seed: int = 0
 
     def check(self) -> None:
@@ -76,11 +76,11 @@ class AnswerContest:
         return [Example(row, "\n".join((*each.context, each.query)), each.answer) for row, each in enumerate(made)]
 
     def _facts(self, row: int) -> Facts:
-        return facts(self.kind, self.passages, ROWS * self.seed + row)
+        return facts(self.kind, self.passages, CONTEXTS_PER_SEED * self.seed + row)
 
     def _draw(self, row: int) -> int:
         """The seed of what is drawn to explain a row: another one for each, so that intervals over rows cover the draw."""
-        return ROWS * (self.seed + 1) + row
+        return CONTEXTS_PER_SEED * (self.seed + 1) + row
 
     def game(self, example: Example) -> Game:
         game: Game = self._subject(example).game.whole()
@@ -128,7 +128,7 @@ def _as_contextcite(subject: AnswerSubject, alpha: float) -> MethodRun:
     """The lasso of ContextCite: on the logit of the answer's probability, `alpha` for each token."""
     from accredit.values.ablations import Lasso
 
-    solver = Lasso(subject.budget or BUDGET, alpha * len(subject.game.outputs), seed=subject.seed)
+    solver = Lasso(subject.budget or ABLATIONS, alpha * len(subject.game.outputs), seed=subject.seed)
     return MethodRun(solver.solve(subject.game.whole("logit")), subject.game.passes)
 
 

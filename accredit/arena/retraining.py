@@ -26,7 +26,7 @@ from accredit.errors import InvalidInput
 Fit = Callable[[FloatArray, npt.NDArray[np.generic], int], Callable[[FloatArray], npt.ArrayLike]]
 Impute = Literal["mean", "noisy"]
 RANDOM = "random"  # always in the table
-RIDGE = 1e-3  # of the mean variance, where gaps are guessed from what is left
+VARIANCE_ADDED = 1e-3  # of the mean variance, where gaps are guessed from what is left
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _fill(rows: FloatArray, gone: BoolArray, train: FloatArray, impute: Impute, 
         return np.where(gone, centre, rows)
     rng, filled = np.random.default_rng(seed), rows.copy()
     covariance = np.atleast_2d(np.cov(train, rowvar=False))
-    ridge = RIDGE * max(float(np.trace(covariance)) / len(centre), 1e-12)
+    ridge = VARIANCE_ADDED * max(float(np.trace(covariance)) / len(centre), 1e-12)
     patterns, of = np.unique(gone, axis=0, return_inverse=True)
     for k, out in enumerate(patterns):
         mine = of.ravel() == k

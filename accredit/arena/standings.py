@@ -28,7 +28,7 @@ from accredit.evaluate.agreement import spearman_square
 from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 
 UNITS_ONLY = frozenset({"infidelity"})  # shown, not ranked by: it does not apply to scores
-RESAMPLES = 2000
+STANDING_RESAMPLES = 2000
 NO_SCALE = 1e-12  # an oracle above random by no more than this gives no scale to measure with
 FLIPS = 100_000  # random signs per test; before correction the smallest p-value is one over this
 
@@ -206,7 +206,9 @@ def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: floa
     for metric in scores.metrics:
         values = np.array([e.scores[metric] for e in worked if e.scores.get(metric) is not None], dtype=np.float64)
         if len(values):
-            measured[metric] = bootstrap(values, level=level, count=RESAMPLES, seed=seed, within=METRICS[metric].within)
+            measured[metric] = bootstrap(
+                values, level=level, count=STANDING_RESAMPLES, seed=seed, within=METRICS[metric].within
+            )
             measured_on[metric] = len(values)
         reasons = [e.because[metric] for e in worked if metric in e.because]
         if reasons:
@@ -233,7 +235,7 @@ def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Esti
     estimate = float(scores.share(name, np.arange(scores.rows)[None])[0])
     if not np.isfinite(estimate):
         return None
-    drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
+    drawn = scores.share(name, resamples(scores.rows, STANDING_RESAMPLES, seed))
     drawn = drawn[np.isfinite(drawn)]
     if alike(drawn, size=1.0):
         if name in (ORACLE, RANDOM):

@@ -11,7 +11,7 @@ from types import TracebackType
 from accredit.arena.contest import Contest, Example, RowResult
 from accredit.store.results_cache import Finished
 
-FORMAT = 1
+CONTEST_FORMAT = 1
 
 
 class FinishedRows:
@@ -27,7 +27,7 @@ class FinishedRows:
     """
 
     def __init__(self, path: str | Path, contest: Contest) -> None:
-        settings = json.dumps([FORMAT, contest.settings()], sort_keys=True, ensure_ascii=True)
+        settings = json.dumps([CONTEST_FORMAT, contest.settings()], sort_keys=True, ensure_ascii=True)
         self._contest = sha256(settings.encode()).hexdigest()
         self._rows = Finished(path)
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)
 LEAKS = (PROBE, INERT, SCRAMBLE, TRANSPLANT)
 TESTS = (*JAIN_WALLACE, *COUNTERCHECKS, *LEAKS)
-MOST_ROWS = 200  # rows on which attention is permuted and attacked; more change little and cost much
+ROWS_ATTACKED = 200  # rows on which attention is permuted and attacked; more change little and cost much
 
 
 @check_arguments
@@ -119,7 +119,7 @@ def _jain_wallace(
     not_run: dict[str, str],
 ) -> list[AuditFinding]:
     """The findings; a test that these rows cannot answer is put into `not_run` instead."""
-    chosen = torch.from_numpy(np.random.default_rng(seed).permutation(len(everything))[:MOST_ROWS])
+    chosen = torch.from_numpy(np.random.default_rng(seed).permutation(len(everything))[:ROWS_ATTACKED])
     data = everything.take(chosen)
     with torch.no_grad():
         attention = model.select(*data.given)

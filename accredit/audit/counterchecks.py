@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.audit.attention import FAR, SAME, jensen_shannon, total_variation
+from accredit.audit.attention import FAR, SAME_PREDICTION, jensen_shannon, total_variation
 from accredit.audit.finding import AuditFinding, judge_finding
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
@@ -31,7 +31,7 @@ _AGAIN = "needs the classifier trained again, with its training data; not done f
 RETRAINED: Mapping[str, str] = dict.fromkeys(COUNTERCHECKS, _AGAIN)  # what an audit of a finished model cannot do
 USEFUL = 0.02  # accuracy that attention must be worth
 BEYOND_SEEDS = 0.1  # nats by which an adversary must differ more than another seed does
-WIDTH = 128  # of the diagnostic network
+DIAGNOSTIC_WIDTH = 128  # of the diagnostic network
 PLAIN = Plain(epochs=15)
 
 
@@ -144,7 +144,7 @@ class Diagnostic(nn.Module):
 
     def __init__(self, width: int, classes: int) -> None:
         super().__init__()
-        self.token, self.head = nn.Linear(width, WIDTH), nn.Linear(WIDTH, classes)
+        self.token, self.head = nn.Linear(width, DIAGNOSTIC_WIDTH), nn.Linear(DIAGNOSTIC_WIDTH, classes)
 
     def forward(self, tokens: Tensor, attention: Tensor) -> Tensor:
         logits: Tensor = self.head((attention[:, :, None] * torch.tanh(self.token(tokens))).sum(dim=1))
@@ -208,7 +208,7 @@ def model_adversary(
         moved = float(total_variation(_answers(other, test), wanted).mean())
         away = _apart(_attention(other, test), own)
         curve |= {f"λ={strength:g}: TVD": moved, f"λ={strength:g}: divergence": float(away.mean())}
-        if moved <= SAME and away.mean() > far.mean():
+        if moved <= SAME_PREDICTION and away.mean() > far.mean():
             far = away
     return judge_finding(
         MODEL_ADVERSARY,

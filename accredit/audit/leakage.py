@@ -53,7 +53,7 @@ from accredit.values.solver import progress as progress_bar
 if TYPE_CHECKING:
     from accredit.learned.inputs import Numbers  # unseen by `check_arguments`: `_check` says more
 
-MOST_ROWS = 20_000  # scored
+ROWS_SCORED = 20_000  # scored
 
 
 @check_arguments
@@ -99,7 +99,7 @@ def leakage_report(
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}")
     fit, score = halves(len(rows), seed)
-    score = score[:MOST_ROWS]
+    score = score[:ROWS_SCORED]
     if surrogate is not None:
         ask(surrogate, rows[score[:9]], chosen[score[:9]], answer)  # what every detector would refuse
     with progress_bar("audit", 2 * len(tests) if progress else 0) as bar:

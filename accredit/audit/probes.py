@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.finding import AuditFinding, judge_finding, right
-from accredit.audit.names import INERT, MARGIN, PROBE, SCORES
+from accredit.audit.names import EXCESS_MARGIN, INERT, PROBE, SCORES
 from accredit.checks import needs, real_numbers
 from accredit.checks.numbers import truths
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -53,7 +53,7 @@ def mask_only_probe(
         },
         blind="overstates on images, where a mask of inked pixels is a partial picture; misses codes that need the values, "
         "and codes in fine digits of soft masks, which are rounded",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details={"bits at least": max(0.0, entropy + float(bits.mean())), "bits of the answer": entropy},
     )
 
@@ -117,7 +117,7 @@ def score_code(
             "unclear": "the scores may say a little; more rows would show",
         },
         blind="scores of honest explainers depend on what they hide, too; codes finer than trees can split",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
     )
 
 
@@ -169,7 +169,7 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
             "unclear": "no clear preference for players that cannot inform",
         },
         blind="erratic from seed to seed: a code may use informative players as well; a low share proves nothing",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from accredit.audit.finding import AuditFinding, interval_of, judge_finding, right
-from accredit.audit.names import EVALX, MARGIN, RANDOM, READ, SURENESS, SURROGATE
+from accredit.audit.names import EVALX, EXCESS_MARGIN, RANDOM, READ, SURENESS, SURROGATE
 from accredit.audit.readers import TOSS, Reader, ask, surprise
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.inputs import Array
@@ -57,7 +57,7 @@ def surrogate_gap(
             "unclear": "the gap is within what these rows can tell",
         },
         blind="a black box that is fooled by the same holes narrows the gap",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details=details,
     )
     found = _beyond_the_commonest(found, ours, float(common))
@@ -85,7 +85,7 @@ def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float
     """The share of what the best of all gets beyond the commonest answer that `reader` surely gets; None: of nothing."""
     best = max((reader, *others), key=lambda found: float(found.mean()))
     beyond = float(best.mean()) - common
-    if beyond <= 2 * MARGIN:  # too little to tell good readers from bad ones
+    if beyond <= 2 * EXCESS_MARGIN:  # too little to tell good readers from bad ones
         return None
     behind = interval_of(reader - best).ends[0] if best is not reader else 0.0
     return float(np.clip(1 + behind / beyond, 0.0, 1.0))
@@ -128,7 +128,7 @@ def evalx_gap(
             "unclear": "the gap is within what these rows can tell",
         },
         blind="EVAL-X may be weaker on masks unlike its own, which widens the gap; it need not rank honest above encoding",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details={"EVAL-X on whole inputs": float(best.mean())},
     )
     found = _beyond_the_commonest(found, ours, common)
@@ -140,15 +140,15 @@ def evalx_gap(
     whole = judge(black_box, everything) if black_box is not None else np.ones(len(labels))
     missed = (1 - (_share_read(best, whole, common=common) or 0.0)) * gained
     found = replace(found, details={**found.details, "gap without any code": max(better, missed)})
-    if found.excess.ends[0] - better <= MARGIN:
+    if found.excess.ends[0] - better <= EXCESS_MARGIN:
         return replace(found, verdict="unclear", reading="the surrogate reads inputs without any code better than EVAL-X, too")
-    if found.excess.ends[0] - missed > MARGIN:
+    if found.excess.ends[0] - missed > EXCESS_MARGIN:
         return found
-    smaller = half() if half is not None and best.mean() > common + MARGIN else None
+    smaller = half() if half is not None and best.mean() > common + EXCESS_MARGIN else None
     if smaller is not None:
         step = interval_of(theirs - judge(smaller, masks))
         found = replace(found, details={**found.details, "gain from twice the rows": step.value})
-        if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > MARGIN:
+        if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > EXCESS_MARGIN:
             return found
     return replace(found, verdict="unclear", reading="EVAL-X misreads whole inputs as much; give it training rows")
 
@@ -171,7 +171,7 @@ def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reade
             "unclear": "the surrogate may be a little surer; more rows would show",
         },
         blind="a surrogate that uses no code; a sharp reader is surer without any",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         unit="nats",
     )
 
@@ -192,6 +192,6 @@ def random_selector(
             "unclear": "not clearly better than a random choice",
         },
         blind="says whether the choice is useful, not whether it is honest: cherry-picked values are useful too",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         wanted=True,
     )

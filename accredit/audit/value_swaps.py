@@ -9,14 +9,14 @@ from contextlib import suppress
 import numpy as np
 
 from accredit.audit.finding import AuditFinding, interval_of_pairs, judge_finding
-from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
+from accredit.audit.names import EXCESS_MARGIN, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import NothingToJudge
 from accredit.audit.readers import Reader, ask
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array
 
-PAIRS = 2000  # of rows in a swap, at least if there are as many
+PAIRS_SWAPPED = 2000  # of rows in a swap, at least if there are as many
 MOST_SWAPS = 16
 
 
@@ -49,7 +49,7 @@ def value_scramble(
             "unclear": "a few answers may come from the mask; more rows would show",
         },
         blind="blind to codes that need the values; without outsiders it accuses masks that are a partial picture",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details=details,
         excess=interval_of_pairs(kept - expected, masked, valued, rows),
     )
@@ -98,7 +98,7 @@ def mask_transplant(
             "unclear": "mask and values pull about equally",
         },
         blind="a code that yields to strong values stays below one half and is not seen",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details=details | ({"followed by an outsider": float(most.mean())} if theirs else {}),
         excess=interval_of_pairs(followed[counted] - expected, valued[counted], donor[counted], rows),
     )
@@ -126,7 +126,7 @@ def swaps(rows: int) -> int:
     >>> swaps(20), swaps(300), swaps(5000)
     (16, 7, 2)
     """
-    return min(MOST_SWAPS, max(2, math.ceil(PAIRS / rows)))
+    return min(MOST_SWAPS, max(2, math.ceil(PAIRS_SWAPPED / rows)))
 
 
 def others(rows: int, rng: np.random.Generator) -> IntArray:

@@ -25,7 +25,7 @@ OWN = (
 )  # they ask the explainer's own surrogate; without one, scores convict nobody
 NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
 ABLE = 0.9  # share of what the best reader finds through random holes, from which a black box counts as a judge
-MOST = 1_000_000  # rows beyond which a question is not worth asking
+ROWS_WORTH_ASKING = 1_000_000  # rows beyond which a question is not worth asking
 SURELY = 2.8  # standard errors off the margin (1.96 + 0.84): four intervals in five then lie off it
 BLURRED = 0.5  # standard errors by which the middle is taken to be nearer to the margin than it was seen
 
@@ -83,7 +83,7 @@ def rows_to_decide(unclear: Sequence[AuditFinding], total: int) -> int | None:
         gap = abs(finding.excess.value - finding.margin) - BLURRED * error
         most = max(most, (SURELY * error / gap) ** 2 if gap > 0 else math.inf)
     rows = most * total
-    return None if not rows <= MOST else int(math.ceil(rows / 100) * 100)
+    return None if not rows <= ROWS_WORTH_ASKING else int(math.ceil(rows / 100) * 100)
 
 
 def _is_decided(finding: AuditFinding) -> bool:

@@ -170,13 +170,13 @@ def _on_answers(
     budget: int | None,
     seed: int,
 ) -> AnswerContest:
-    from accredit.arena.answers import BUDGET, AnswerContest
+    from accredit.arena.answers import ABLATIONS, AnswerContest
     from accredit.arena.contest import ANSWER_METRICS, metrics_named
     from accredit.methods import COMPARED_ANSWERS
 
     named = tuple(m.name for m in metrics_named(_read_list(metrics) or ANSWER_METRICS))
     return AnswerContest(
-        methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or BUDGET, seed
+        methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or ABLATIONS, seed
     )
 
 

@@ -29,7 +29,7 @@ from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.curvature import Curvature, ExactHessian
 from accredit.influence.objectives import Objective
 
-STATIONARY = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
+STATIONARY_SHARE = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def stationarity(gradient: float, typical: float) -> Stationarity:
     return {
         "gradient norm": gradient,
         "gradient norm of a row": typical,
-        "stationary": gradient <= STATIONARY * typical,
+        "stationary": gradient <= STATIONARY_SHARE * typical,
     }
 
 
@@ -130,6 +130,6 @@ def moving(certificate: Mapping[str, object]) -> str:
     norm, typical = (real_number(certificate[name], name) for name in ("gradient norm", "gradient norm of a row"))
     share = norm / (typical or 1.0)
     return (
-        f"the model is not at a minimum: ‖∇J‖ is {share:.2g} of a typical row's gradient, where {STATIONARY:g} would be small; "
-        "the scores are about a model that was still moving. Train on, or follow its checkpoints (tracin)"
+        f"the model is not at a minimum: ‖∇J‖ is {share:.2g} of a typical row's gradient, where {STATIONARY_SHARE:g} would be "
+        "small; the scores are about a model that was still moving. Train on, or follow its checkpoints (tracin)"
     )

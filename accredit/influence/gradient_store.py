@@ -32,10 +32,10 @@ from accredit.influence.projection import projection
 if TYPE_CHECKING:
     import torch
 
-SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
-BLOCK, BLOCK_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
+PROJECTED_SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
+BLOCK_ROWS, FILE_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
 DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
-FORMAT = 2
+STORE_FORMAT = 2
 MEAN = "mean of "  # before the name of a layer: its mean gradient
 AGAIN = "give the training rows again: GradientStore.build, or accredit trace … --train FILE"
 
@@ -79,9 +79,10 @@ class GradientStore:
                 f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
                 "FILE --store FOLDER, or GradientStore.build"
             ) from None
-        if self.about.get("format") != FORMAT:
+        if self.about.get("format") != STORE_FORMAT:
             raise InvalidInput(
-                f"{self.folder} has format {self.about.get('format')!r}, this version reads {FORMAT}; delete it, and {AGAIN}"
+                f"{self.folder} has format {self.about.get('format')!r}, this version reads {STORE_FORMAT}; delete it, and "
+                f"{AGAIN}"
             )
 
     def __len__(self) -> int:
@@ -99,7 +100,7 @@ class GradientStore:
         train: Batch,
         *,
         names: Sequence[str] | None = None,
-        side: int = SIDE,
+        side: int = PROJECTED_SIDE,
         seed: int = 0,
         watch: Callable[[int], None] | None = None,
     ) -> GradientStore:
@@ -109,18 +110,18 @@ class GradientStore:
         """
         check_text(str(folder), "folder")  # safetensors opens no other
         rows = check_rows(train, "train")
-        whole_number(side, "side", example=SIDE)
+        whole_number(side, "side", example=PROJECTED_SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
             raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
         about: StoreFacts = {
-            "format": FORMAT,
+            "format": STORE_FORMAT,
             "rows": rows,
             "names": None if names is None else list(names),
             "side": side,
             "seed": seed,
             "widths": widths,
-            "block": max(1, min(BLOCK, BLOCK_BYTES // (4 * sum(widths.values())))),
+            "block": max(1, min(BLOCK_ROWS, FILE_BYTES // (4 * sum(widths.values())))),
             "model": model_digest(net),
             "data": data_digest(train),
             "facts": facts_of(net),
@@ -259,7 +260,7 @@ class GradientStore:
 def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int]) -> None:
     """Refuse, before anything is written or held, what does not fit."""
     numbers, squares = sum(widths.values()), sum(width**2 for width in widths.values())
-    held = 4 * min(rows * numbers, BLOCK_BYTES // 4) + 8 * squares
+    held = 4 * min(rows * numbers, FILE_BYTES // 4) + 8 * squares
     if held > net.memory:
         raise InvalidInput(
             f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory "

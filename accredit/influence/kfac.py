@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 JOINT = 4_000  # parameters up to which the whole Gauss–Newton matrix is formed
 JOINT_DAMPING = 1.0  # of its mean eigenvalue: the best of five factors on two digit networks
 LAYER_DAMPING = 0.1  # of a layer's mean eigenvalue: the usual factor, and the best of five on the same networks
-DRAWS = 10  # of labels for every row, where they are too many to list
+LABEL_DRAWS = 10  # of labels for every row, where they are too many to list
 
 Coordinates = dict[str, "torch.Tensor"]  # block -> (rows, parameters of the block)
 
@@ -162,7 +162,7 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
     total = torch.zeros((net.parameters, net.parameters), dtype=torch.float64, device=net.device)
     shape = Joint(total, tuple(layer.name for layer in net.layers), {})
     rows = check_rows(train)
-    for seen in net.fisher(train, seed, DRAWS):
+    for seen in net.fisher(train, seed, LABEL_DRAWS):
         g = dict(shape.coordinates(seen))["all"]
         total += (g.T @ g).double() / rows
     added = JOINT_DAMPING * float(total.trace()) / net.parameters if damping is None else damping

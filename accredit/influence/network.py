@@ -16,8 +16,8 @@ from accredit.models.precision import check_precision
 if TYPE_CHECKING:
     import torch
 
-MEMORY = 2e9  # bytes
-WIDEST = 8192  # inputs or outputs of a layer, whose square is an eigenproblem
+MEMORY_BYTES = 2e9  # bytes
+WIDEST_LAYER = 8192  # inputs or outputs of a layer, whose square is an eigenproblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Network:
     left_out: tuple[str, ...]  # trained parameters that are not looked at
     weight_decay: float = 0.0
     batch_size: int = 32
-    memory: float = MEMORY
+    memory: float = MEMORY_BYTES
     watch: Callable[[int], None] | None = None  # called with the number of rows of every batch that was passed
 
     @property
@@ -115,7 +115,7 @@ def network(
     layers: Sequence[str] | None = None,
     weight_decay: float = 0.0,
     batch_size: int = 32,
-    memory: float = MEMORY,
+    memory: float = MEMORY_BYTES,
     embeddings: bool = False,
 ) -> Network:
     """Bundle a torch module, or a Hugging Face model, for questions about its training rows.
@@ -128,7 +128,7 @@ def network(
         import torch  # noqa: F401
     if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidInput(f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1")
-    kept, left = track_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
+    kept, left = track_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST_LAYER)
     check_precision(model.parameters())
     return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)
 

@@ -23,10 +23,10 @@ from accredit.valuation.torch_training import row_losses
 if TYPE_CHECKING:
     import torch
 
-STEPS = 100  # of Newton, at most
-STATIONARY = 1e-10  # the largest gradient entry at a minimum
+NEWTON_STEPS = 100  # of Newton, at most
+LARGEST_GRADIENT = 1e-10  # the largest gradient entry at a minimum
 FEW_PARAMETERS = 500  # up to which a Newton step forms the Hessian
-CHUNK = 1 << 23  # numbers held by one chunk of directions
+NUMBERS_PER_CHUNK = 1 << 23  # numbers held by one chunk of directions
 
 
 @runtime_checkable
@@ -130,7 +130,7 @@ class Softmax:
         """Xᵀ diag(share)·(diag(p_n) − p_n p_nᵀ)·X D + α D for probabilities (N, C), some columns of D at a time."""
         p = p[:, :, None]
         products = np.empty_like(directions)
-        columns = max(1, CHUNK // p.size)
+        columns = max(1, NUMBERS_PER_CHUNK // p.size)
         for start in range(0, directions.shape[1], columns):
             part = directions[:, start : start + columns]
             moved = (self._x @ part.reshape(self._x.shape[1], -1)).reshape(*p.shape[:2], -1)  # (N, C, k)
@@ -140,18 +140,18 @@ class Softmax:
 
     def _minimise(self, theta: FloatArray) -> FloatArray:
         """Newton's method with halved steps; refuses to return anything but the minimum."""
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             gradient = self._gradient(theta)
-            if np.abs(gradient).max() < STATIONARY:
+            if np.abs(gradient).max() < LARGEST_GRADIENT:
                 return theta
             step = self._newton_step(theta, gradient)
             scale, value = 1.0, self._value(theta)
             while self._value(theta - scale * step) > value - 1e-4 * scale * (gradient * step).sum() and scale > 1e-8:
                 scale /= 2
             theta = theta - scale * step
-        if np.abs(self._gradient(theta)).max() < 1e3 * STATIONARY:
+        if np.abs(self._gradient(theta)).max() < 1e3 * LARGEST_GRADIENT:
             return theta
-        raise NotConverged(f"Newton's method did not reach a minimum in {STEPS} steps; scale the features first")
+        raise NotConverged(f"Newton's method did not reach a minimum in {NEWTON_STEPS} steps; scale the features first")
 
     def _newton_step(self, theta: FloatArray, gradient: FloatArray) -> FloatArray:
         """H⁻¹∇J, exactly, or for many parameters by conjugate gradients, more exactly the nearer the minimum."""

@@ -19,9 +19,9 @@ from accredit.checks.numbers import shown
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
 from accredit.errors import InvalidInput
 from accredit.influence.functions import Stationarity, moving
-from accredit.influence.gradient_store import SIDE, GradientStore
+from accredit.influence.gradient_store import PROJECTED_SIDE, GradientStore
 from accredit.influence.losses import IGNORED, NextTokens
-from accredit.influence.network import MEMORY, NetworkFacts, network
+from accredit.influence.network import MEMORY_BYTES, NetworkFacts, network
 
 if TYPE_CHECKING:
     import torch
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
 UNSAID = 0.001  # probability of the answer, below which the model cannot be said to say it
-BEGINNING = 400  # characters of a text that are kept beside its gradient
-KIND, FORMAT = "trace", 1  # of the JSON
-LONGEST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
+CHARACTERS_KEPT = 400  # characters of a text that are kept beside its gradient
+KIND, TRACE_FORMAT = "trace", 1  # of the JSON
+TOKENS_AT_MOST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
 
 
 QuestionFacts = TypedDict(
@@ -139,7 +139,7 @@ class Trace:
         ]
         data = {
             "kind": KIND,
-            "format": FORMAT,
+            "format": TRACE_FORMAT,
             "prompt": self.prompt,
             "answer": self.answer,
             "tokens": self.tokens,
@@ -153,10 +153,10 @@ class Trace:
     @classmethod
     def from_plain(cls, data: Mapping[str, object]) -> Trace:
         """What `to_json` wrote."""
-        if data.get("kind") != KIND or data.get("format") != FORMAT:
+        if data.get("kind") != KIND or data.get("format") != TRACE_FORMAT:
             raise InvalidInput(
-                f"expected a {KIND} of format {FORMAT}, got {shown(data.get('kind'))} of format {shown(data.get('format'))}; "
-                "write one with accredit trace … --json > trace.json"
+                f"expected a {KIND} of format {TRACE_FORMAT}, got {shown(data.get('kind'))} of format "
+                f"{shown(data.get('format'))}; write one with accredit trace … --json > trace.json"
             )
         try:
             written = cast(WrittenTrace, data)
@@ -193,10 +193,10 @@ def trace(
     folder: str | Path | None = None,
     layers: Sequence[str] | None = None,
     longest: int | None = None,
-    side: int = SIDE,
+    side: int = PROJECTED_SIDE,
     relative: bool = True,
     batch_size: int = 16,
-    memory: float = MEMORY,
+    memory: float = MEMORY_BYTES,
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
 ) -> Trace:
@@ -250,7 +250,7 @@ def trace(
 def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
     """Note beside the gradients how the texts begin, so that a later question needs the store alone."""
     file = store.folder / "texts.json"
-    noted = json.dumps({"cut": cut, "texts": [text[:BEGINNING] for text in texts]}, ensure_ascii=False).encode()
+    noted = json.dumps({"cut": cut, "texts": [text[:CHARACTERS_KEPT] for text in texts]}, ensure_ascii=False).encode()
     if not file.exists() or file.read_bytes() != noted:  # a store that nobody may write to is only read
         put(file, noted)
 
@@ -347,4 +347,4 @@ def pad(ids: Sequence[Sequence[int]], fill: int = 0) -> dict[str, torch.Tensor]:
 
 def _longest(model: object) -> int:
     config = getattr(model, "config", None)
-    return int(getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or LONGEST)
+    return int(getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or TOKENS_AT_MOST)

@@ -30,14 +30,14 @@ from accredit.labels.result import Evidence, WrongLabels, with_excerpts
 from accredit.labels.scores import View
 from accredit.valuation.split import missing
 
-TRIALS = 3  # plantings
+PLANTINGS = 3  # plantings
 WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
 COMBINED, CLEARLY = "out-of-fold models together", 0.02  # the score to beat, and by how much area
 UNSURE = 0.5  # width of the interval of a precision above which nothing is known of it
 CANNOT_TELL = ", but these features cannot tell how many: look at the first rows before you trust the list"
 FINDS = 0.6  # the least area that planted flips must be found with
-FEWEST = 20  # rows
-MANY = 20_000  # rows, above which the dearer scores are left out, and said so
+ROWS_NEEDED = 20  # rows
+ROWS_FOR_ALL_SCORES = 20_000  # rows, above which the dearer scores are left out, and said so
 
 
 @check_arguments
@@ -81,7 +81,7 @@ def wrong_labels(
         penalties = {name: likeliest_penalty(view, y, seed, copies) for name, view in views.items()}
         rows_seen = _Seen(views, near, penalties, copies)
         seen = _score(rows_seen, y, seed)
-        trials = [_trial(rows_seen, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+        trials = [_trial(rows_seen, y, len(classes), seed + 1 + i) for i in range(PLANTINGS)]
     if not all(flips.any() for _, flips in trials):
         raise InvalidInput(
             f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
@@ -203,7 +203,7 @@ def _score(rows: _Seen, y: IntArray, seed: int) -> _Scored:
         said[name] = list(predicted.values())
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
         found[f"neighbours, {name}"] = scores.neighbour_agreement(near.rows, y)
-        if len(y) <= MANY:
+        if len(y) <= ROWS_FOR_ALL_SCORES:
             found[f"margin over training, {name}"] = scores.margin_over_training(near.points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near.points, y, seed)
     heard = _hear(said, y)
@@ -262,9 +262,9 @@ def _length(curve: FloatArray, wanted: float) -> int:
 
 
 def _not_tried(rows: int) -> tuple[str, ...]:
-    if rows <= MANY:
+    if rows <= ROWS_FOR_ALL_SCORES:
         return ()
-    return (f"margin over training and KNN-Shapley: not tried above {MANY:,} rows",)
+    return (f"margin over training and KNN-Shapley: not tried above {ROWS_FOR_ALL_SCORES:,} rows",)
 
 
 def _views(texts: Sequence[str] | None, features: View | Mapping[str, View] | None, rows: int) -> dict[str, View]:
@@ -300,8 +300,10 @@ def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray
         raise InvalidInput(f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first")
     words = [str(label) for label in given]
     classes, y = np.unique(words, return_inverse=True)
-    if len(words) < FEWEST or len(classes) < 2:
-        raise InvalidInput(f"{len(words)} labels of {len(classes)} classes; at least {FEWEST} rows of two classes are needed")
+    if len(words) < ROWS_NEEDED or len(classes) < 2:
+        raise InvalidInput(
+            f"{len(words)} labels of {len(classes)} classes; at least {ROWS_NEEDED} rows of two classes are needed"
+        )
     rare = classes[np.bincount(y) < 2]
     if len(rare):
         raise InvalidInput(

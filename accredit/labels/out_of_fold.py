@@ -11,11 +11,11 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.labels.scores import View, is_sparse, unit
 
-FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # more folds where rows are few
+FOLDS, MANY_FOLDS, ROWS_FOR_MANY_FOLDS = 5, 10, 5_000  # more folds where rows are few
 SPARSE_C = 3.0  # inverse penalty of logistic regression
 DENSE_C = (0.001, 0.01, 0.1, 1.0)  # of which dense views choose by likelihood
 SMOOTHING = 0.1  # of naive Bayes
-BUMPS, WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
+BUMPS, BUMP_WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
 SUREST = 4.0  # the most that one model may have to say
 NEAREST, DOUBT = 15, 0.02  # neighbours that vote by their angle, and what they leave to all classes alike
 
@@ -127,7 +127,7 @@ def _folds(y: IntArray, seed: int, copies: IntArray | None) -> Iterator[BoolArra
     given = np.arange(len(y)) if copies is None else copies
     _, first, number = np.unique(given, return_index=True, return_inverse=True)
     labels = y[first]
-    count = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(labels).min()))
+    count = min(MANY_FOLDS if len(y) <= ROWS_FOR_MANY_FOLDS else FOLDS, int(np.bincount(labels).min()))
     for _, held in StratifiedKFold(count, shuffle=True, random_state=seed).split(labels, labels):
         yield np.isin(number, held)
 
@@ -164,7 +164,7 @@ def _kernel(seed: int) -> Model:
     def model(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
         from sklearn.kernel_approximation import Nystroem
 
-        bumps = Nystroem(gamma=WIDTH / x.shape[1], n_components=min(BUMPS, max(2, len(y) // 2)), random_state=seed)
+        bumps = Nystroem(gamma=BUMP_WIDTH / x.shape[1], n_components=min(BUMPS, max(2, len(y) // 2)), random_state=seed)
         return _softmax(KERNEL_C, 500)(bumps.fit_transform(x), y, weights, bumps.transform(others))
 
     return model

@@ -15,7 +15,7 @@ from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import Oddities
 
 EXCERPT = 200  # characters
-KIND, FORMAT = "wrong labels", 2  # of the JSON
+KIND, LABELS_FORMAT = "wrong labels", 2  # of the JSON
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class WrongLabels:
         """Everything, as JSON types."""
         data = dict(vars(self)) | {
             "kind": KIND,
-            "format": FORMAT,
+            "format": LABELS_FORMAT,
             "evidence": [vars(e) for e in self.evidence],
             "oddities": vars(self.oddities),
         }
@@ -78,7 +78,7 @@ class WrongLabels:
         """What `to_plain` gave."""
         if data.get("kind") != KIND:
             raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()")
-        known = fields_of(cls, data, KIND, FORMAT)
+        known = fields_of(cls, data, KIND, LABELS_FORMAT)
         known |= {name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "left_out", "seen_as")}
         known["evidence"] = tuple(Evidence(**one) for one in known["evidence"])
         known["oddities"] = Oddities(**{name: _tuples(rows) for name, rows in known["oddities"].items()})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
 COMPONENTS = 100  # that a sparse view is reduced to where distances or a network are asked
-NEIGHBOURS = 10
+NEAREST_ROWS = 10
 
 View: TypeAlias = "FloatArray | csr_matrix"  # (N, d) of finite numbers
 Views = Mapping[str, View]

@@ -13,7 +13,7 @@ from accredit.core import FloatArray
 from accredit.core.statistics import units
 from accredit.rows.frames import Rows, numbers_or_words
 
-WORDS = 50  # different words of a column that are told apart; the others count as one
+WORDS_PER_COLUMN = 50  # different words of a column that are told apart; the others count as one
 FARTHEST = 1e6  # standard deviations beyond which a number is read as this far
 
 
@@ -87,4 +87,4 @@ def _column(values: npt.NDArray[np.generic]) -> Column:
         known = values[np.isfinite(values)]
         return Column(float(known.mean()), float(units(known[:, None])[0])) if len(known) else Column(0.0, 1.0)
     words, count = np.unique(values, return_counts=True)
-    return Column(words=tuple(words[np.argsort(-count, kind="stable")[:WORDS]].tolist()))
+    return Column(words=tuple(words[np.argsort(-count, kind="stable")[:WORDS_PER_COLUMN]].tolist()))

@@ -38,11 +38,11 @@ from accredit.errors import InvalidInput
 Per = Literal["player", "rank", "drawn player", "row"]
 PER: tuple[Per, ...] = ("player", "rank", "drawn player", "row")
 SPENT = 0.2  # of 1 − level that goes to the error of estimated calibration values
-REPORTED = 0.95  # the level of the intervals that estimators report
+REPORTED_LEVEL = 0.95  # the level of the intervals that estimators report
 WORTH = 0.95  # a difficulty is used if it makes intervals narrower than this share
 TUNED = 60  # calibration rows from which a third is set aside to learn the difficulty
 ASIDE = 100  # at most: more rows would not learn three numbers much better, and every row set aside blurs the quantile
-FINEST = 0.1  # of a typical credit: no row is predicted to be easier than a credit of this size
+FINEST_CREDIT = 0.1  # of a typical credit: no row is predicted to be easier than a credit of this size
 
 
 @final
@@ -101,8 +101,8 @@ class Difficulty:
 
     def _terms(self, credit: FloatArray) -> FloatArray:
         size = np.abs(credit) / self.typical
-        own = np.log(size + FINEST)
-        mean = np.log(np.nanmean(size, axis=1, keepdims=True) + FINEST)
+        own = np.log(size + FINEST_CREDIT)
+        mean = np.log(np.nanmean(size, axis=1, keepdims=True) + FINEST_CREDIT)
         return np.stack([np.ones_like(own), own, np.broadcast_to(mean, own.shape)], axis=-1)
 
 
@@ -261,7 +261,7 @@ def _radius(credit: FloatArray, known: Reference, difficulty: Difficulty, level:
     missed = np.abs(known.values - credit)
     if not known.exact:
         many = np.isfinite(known.values).sum(axis=1, keepdims=True) if per == "row" else 1  # all must hold at once
-        missed = missed + known.reach * ndtri(1 - SPENT * (1 - level) / (2 * many)) / ndtri((1 + REPORTED) / 2)
+        missed = missed + known.reach * ndtri(1 - SPENT * (1 - level) / (2 * many)) / ndtri((1 + REPORTED_LEVEL) / 2)
     scores = missed / difficulty.of(credit)
     if per == "row":
         scores = np.nanmax(scores, axis=1, keepdims=True)

@@ -25,16 +25,16 @@ from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
-from accredit.learned.inputs import SEEDS, Array, Inputs, PixelGrid, inputs_from, one_input, whole
+from accredit.learned.inputs import SEEDS_BELOW, Array, Inputs, PixelGrid, inputs_from, one_input, whole
 from accredit.learned.masks import check_k, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
 
 KIND = "cxplain explainer"
 ASKED_AT_ONCE = 4096  # inputs in one call of the black box
-LEAST = 1e-6  # ε: what a player whose removal costs nothing counts as
+LEAST_LOSS = 1e-6  # ε: what a player whose removal costs nothing counts as
 MOST_MODELS = 1000
-SURE = 1e-7  # probabilities are kept this far from 0, so that losses are finite
+LEAST_PROBABILITY = 1e-7  # probabilities are kept this far from 0, so that losses are finite
 
 
 def removal_losses(inputs: Inputs, x: Array, black_box: BlackBox, labels: IntArray, progress: bool = False) -> FloatArray:
@@ -68,7 +68,7 @@ def removal_losses(inputs: Inputs, x: Array, black_box: BlackBox, labels: IntArr
     return found
 
 
-def shares(grown: FloatArray, present: BoolArray, least: float = LEAST) -> FloatArray:
+def shares(grown: FloatArray, present: BoolArray, least: float = LEAST_LOSS) -> FloatArray:
     """ω: removal losses as shares of those players that exist, (N, n).
 
     >>> shares(np.array([[3.0, -2.0, 1.0]]), np.array([[True, True, True]])).round(3)
@@ -87,7 +87,7 @@ def _losses(black_box: BlackBox, x: Array, labels: IntArray) -> FloatArray:
         answers = answers_of(black_box, x[part])
         if labels[part].max(initial=0) >= answers.shape[1]:
             raise InvalidInput(f"labels go up to {labels.max()}, but the black box knows {answers.shape[1]} classes from 0")
-        found[part] = -np.log(np.clip(answers[np.arange(len(answers)), labels[part]], SURE, 1.0))
+        found[part] = -np.log(np.clip(answers[np.arange(len(answers)), labels[part]], LEAST_PROBABILITY, 1.0))
     return found
 
 
@@ -162,7 +162,7 @@ class CXPlain:
         rows = self.inputs.check(x)
         if wanted.shape != (len(rows), self.removed.n):
             raise InvalidInput(f"wanted must have shape ({len(rows)}, {self.removed.n}), got {wanted.shape}")
-        rng, began = np.random.default_rng(whole("seed", seed, 0, SEEDS)), time.monotonic()
+        rng, began = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW)), time.monotonic()
         order = rng.permutation(len(rows))
         held, kept = np.split(order, [max(1, len(rows) // 10)])
         if len(kept) < 2:
@@ -309,7 +309,7 @@ class CXPlain:
         try:
             given = dict(about["settings"])
             explainer = cls(inputs_from(given.pop("inputs")), **given)
-            explainer.seed, explainer.history = whole("seed", about["seed"], 0, SEEDS), dict(about["history"])
+            explainer.seed, explainer.history = whole("seed", about["seed"], 0, SEEDS_BELOW), dict(about["history"])
             explainer.explains = str(about["explains"])
             with torch.device("meta"):  # shapes without memory
                 networks = nn.ModuleList(

@@ -25,10 +25,10 @@ from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray
 from accredit.core.estimate import check_level
 from accredit.errors import InvalidInput
 from accredit.learned.columns import Columns
-from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrate, rows_needed
+from accredit.learned.conformal import REPORTED_LEVEL, Calibration, Per, Reference, calibrate, rows_needed
 from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.input_sets import Family
-from accredit.learned.inputs import SEEDS, whole
+from accredit.learned.inputs import SEEDS_BELOW, whole
 from accredit.learned.novelty import Nearness, summary
 from accredit.learned.valuers import (
     CoalitionTargets,
@@ -45,9 +45,9 @@ from accredit.values.solver import Progress
 from accredit.values.solver import progress as progress_bar
 
 KIND = "fast shapley"
-SAME = 1e-5  # how far apart, relative to their size, a model's answers may be and still be the same model's
+SAME_ANSWERS = 1e-5  # how far apart, relative to their size, a model's answers may be and still be the same model's
 LEAST_TOLERANCE = 1e-6  # below it, nothing is sure
-TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are unsure
+WIDTH_TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are unsure
 WIDTHS = {2: 128, 3: 128, 4: 256}  # of a network of features, of tokens, of squares of pixels
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "what the network misses of v(N) − v(∅) is divided equally"),
@@ -115,7 +115,7 @@ class FastShapley:
         self,
         family: Family,
         *,
-        tolerance: float = TOLERANCE,
+        tolerance: float = WIDTH_TOLERANCE,
         fallback: int | None = None,
         budget: int | None = None,
         seed: int = 0,
@@ -151,7 +151,7 @@ class FastShapley:
     @property
     def _widened(self) -> float:
         """From the level of estimators to the level of this explainer."""
-        return float(ndtri((1 + self.calibration.level) / 2) / ndtri((1 + REPORTED) / 2))
+        return float(ndtri((1 + self.calibration.level) / 2) / ndtri((1 + REPORTED_LEVEL) / 2))
 
     def check(self, family: Family) -> None:
         """Refuse games that this explainer was not fitted for."""
@@ -164,7 +164,7 @@ class FastShapley:
                 )
         probe = family.probe()
         size = np.abs(self.probe).max(initial=1e-12)
-        if probe.shape != self.probe.shape or np.abs(probe - self.probe).max(initial=0.0) > SAME * size:
+        if probe.shape != self.probe.shape or np.abs(probe - self.probe).max(initial=0.0) > SAME_ANSWERS * size:
             raise InvalidInput(
                 "this explainer was fitted for another model: the two answer differently to the same background rows; give the "
                 "same model, or fit another explainer: accredit learn fit"
@@ -266,7 +266,7 @@ def fit_fast(
     are valued in the usual way (`budget` payoffs each; exact where they are few) and set the intervals at `level`, `per`
     "player" (the default for rows and pictures), "rank" (the default for texts), "drawn player" or "row".
     """
-    began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS))
+    began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW))
     whole("pairs", pairs)
     if check_level(level) is None:
         raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")

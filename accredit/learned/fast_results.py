@@ -14,7 +14,7 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Attributions, IntArray, Known, Precision
 from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
-from accredit.learned.fast import CLAIMS, TOLERANCE, FastShapley, Fitting, SeededFitting, Values, fit_fast
+from accredit.learned.fast import CLAIMS, WIDTH_TOLERANCE, FastShapley, Fitting, SeededFitting, Values, fit_fast
 from accredit.learned.input_sets import InputFamily, RowFamily
 from accredit.rows.credit import Answer
 from accredit.rows.explain import explanation_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import transformers
 
 METHOD = "fast-shapley"
-NAMED = 5  # rows that are named in a note
+ROWS_NAMED = 5  # rows that are named in a note
 
 
 @check_arguments
@@ -112,7 +112,7 @@ def explain_rows_fast(
     dependence: str | None = None,
     weights: object = None,
     most_background: int | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = WIDTH_TOLERANCE,
     fallback: int | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -184,7 +184,7 @@ def say_why(found: Values, names: Sequence[str], what: str = "row") -> tuple[str
 
 
 def _read_list(rows: IntArray, names: Sequence[str], what: str) -> str:
-    some = ", ".join(names[r] for r in rows[:NAMED].tolist()) + (", …" if len(rows) > NAMED else "")
+    some = ", ".join(names[r] for r in rows[:ROWS_NAMED].tolist()) + (", …" if len(rows) > ROWS_NAMED else "")
     return f"1 {what} ({some}) was" if len(rows) == 1 else f"{len(rows):,} {what}s ({some}) were"
 
 

@@ -24,14 +24,14 @@ from accredit.errors import InvalidInput
 if TYPE_CHECKING:
     import safetensors
 
-FORMAT = 1
+EXPLAINER_FORMAT = 1
 DAMAGE = (KeyError, TypeError, AttributeError, ArithmeticError)  # what settings of the wrong types raise
 
 
 def write(folder: str | Path, kind: str, about: Mapping[str, object], state: Mapping[str, Tensor]) -> None:
     """Tensors and a JSON object into a folder, for any kind of explainer."""
     content = _safetensors().save({name: value.contiguous() for name, value in state.items()})
-    head = {"kind": kind, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
+    head = {"kind": kind, "format": EXPLAINER_FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
     text = json.dumps(head | plain(dict(about), kind), ensure_ascii=False)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -48,8 +48,10 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
         content = read_bytes(place, 4 << 30)
     except InvalidInput as error:
         raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}") from None
-    if about.get("format") != FORMAT:
-        raise InvalidInput(f"explainer format {about.get('format')!r} is not {FORMAT}; save it again with this version")
+    if about.get("format") != EXPLAINER_FORMAT:
+        raise InvalidInput(
+            f"explainer format {about.get('format')!r} is not {EXPLAINER_FORMAT}; save it again with this version"
+        )
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
         raise InvalidInput(f"{place} is not the file that explainer.json describes; save the explainer again")
     return about, place

@@ -19,7 +19,7 @@ from accredit.learned.masks import check_k, top
 from accredit.learned.networks import text_span
 from accredit.models.precision import check_precision
 
-ROWS = 256  # inputs of one backward pass
+INPUTS_PER_PASS = 256  # inputs of one backward pass
 
 
 @final
@@ -61,7 +61,7 @@ class Gradient:
         before = self.network.training
         self.network.eval()
         try:
-            parts = [self._slopes(rows[start : start + ROWS]) for start in range(0, len(rows), ROWS)]
+            parts = [self._slopes(rows[start : start + INPUTS_PER_PASS]) for start in range(0, len(rows), INPUTS_PER_PASS)]
         finally:
             self.network.train(before)
         return np.where(self.inputs.present(rows), np.concatenate(parts), 0.0)

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from accredit.core.games import Games
     from accredit.models import ImageModel, StringModel, TextModel
 
-OUTPUTS = 20  # of a model, that are learned together without being named
+OUTPUTS_UNNAMED = 20  # of a model, that are learned together without being named
 ESTIMATORS = ("shapley", "permutations")  # the second where the first cannot tell its error
-PROBED = 64  # mixtures of background rows by which a model of rows is recognised
+PROBES = 64  # mixtures of background rows by which a model of rows is recognised
 
 
 class Family(Protocol):
@@ -200,8 +200,8 @@ class RowFamily:
 
     def probe(self) -> FloatArray:
         rng, table = np.random.default_rng(0), self.asked.background
-        first, second = rng.integers(0, len(table), size=(2, PROBED))
-        kept = rng.random((PROBED, len(self.asked.rows.columns))) < 0.5
+        first, second = rng.integers(0, len(table), size=(2, PROBES))
+        kept = rng.random((PROBES, len(self.asked.rows.columns))) < 0.5
         return self.asked.model.outputs(mixtures(table, first, second, kept), self.asked.unit)
 
 
@@ -222,10 +222,10 @@ class InputFamily:
         self.targets = None if targets is None else list(targets)
         self.games: list[Games] = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
         self.outputs = self.games[0].outputs
-        if targets is None and len(self.outputs) > OUTPUTS:
+        if targets is None and len(self.outputs) > OUTPUTS_UNNAMED:
             raise InvalidInput(
-                f"{first.model.name} has {len(self.outputs):,} outputs, and up to {OUTPUTS} are learned together; name those "
-                "that matter with target=…"
+                f"{first.model.name} has {len(self.outputs):,} outputs, and up to {OUTPUTS_UNNAMED} are learned together; name "
+                "those that matter with target=…"
             )
 
     @classmethod

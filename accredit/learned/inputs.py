@@ -20,8 +20,8 @@ from accredit.learned.masks import check_mask
 
 Array = npt.NDArray[np.float32 | np.float64 | np.int64]  # inputs: numbers of rows and pictures, ids of words
 Numbers: TypeAlias = "npt.ArrayLike"  # of users: arrays, lists, data frames or tensors, checked where they are read
-LARGEST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
-SEEDS = 2**62  # seeds lie below this: torch takes 63 bits, and some seeds are made from others
+PLAYERS_AT_MOST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
+SEEDS_BELOW = 2**62  # seeds lie below this: torch takes 63 bits, and some seeds are made from others
 
 
 @runtime_checkable
@@ -305,7 +305,7 @@ def inputs_from(settings: Mapping[str, object]) -> Tabular | Words | PixelGrid:
         raise InvalidInput(f"settings of {kind} inputs are damaged: {error}") from None
 
 
-def whole(name: str, value: object, least: int = 1, most: int = LARGEST) -> int:
+def whole(name: str, value: object, least: int = 1, most: int = PLAYERS_AT_MOST) -> int:
     """A whole number within bounds, or an error that names it."""
     return whole_number(value, name, least, most)
 

@@ -20,7 +20,7 @@ from accredit.errors import InvalidInput
 from accredit.learned.networks import LOWEST
 
 Loss = Callable[[Tensor], Tensor]  # masks (N, n) -> losses (N,)
-WIDEST = 30.0  # logits of Bernoulli laws are held within ±30: e⁻³⁰ is never drawn
+LOGITS_WITHIN = 30.0  # logits of Bernoulli laws are held within ±30: e⁻³⁰ is never drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +216,7 @@ class Bernoulli:
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
-        logits = logits.clamp(-WIDEST, WIDEST)
+        logits = logits.clamp(-LOGITS_WITHIN, LOGITS_WITHIN)
         noisy = logits + logistic(logits, generator)
         if self.gradient == "relaxed":
             mask = (noisy / self.temperature).sigmoid() * present

@@ -16,7 +16,7 @@ from accredit.errors import InvalidInput
 from accredit.learned import cxplain
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.folders import DAMAGE, describe, read, tensors
-from accredit.learned.inputs import SEEDS, inputs_from, whole
+from accredit.learned.inputs import SEEDS_BELOW, inputs_from, whole
 from accredit.learned.mask_distributions import law_from
 from accredit.learned.schedules import schedule_from
 from accredit.learned.stages import History, Training
@@ -60,7 +60,7 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None, networks
             )
         explainer.networks = networks
         explainer.centre, explainer.spread = (float(number) for number in about["scale"])
-        explainer.seed, explainer.explains = whole("seed", about["seed"], 0, SEEDS), str(about["explains"])
+        explainer.seed, explainer.explains = whole("seed", about["seed"], 0, SEEDS_BELOW), str(about["explains"])
         history = {f.name: about["history"][f.name] for f in fields(History)}
         explainer.history = History(**history | {"kept": [tuple(stage) for stage in history["kept"]]})
         plain = explainer.encoder is None and networks is None  # others have buffers that are not in the file

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     Loaded = TextModel | ImageModel | StringModel
 
-LONGEST = 128  # tokens of a text that are read where no length is given
-ASKED = 64  # texts in one call of the model
+TOKENS_AT_MOST = 128  # tokens of a text that are read where no length is given
+INPUTS_PER_CALL = 64  # texts in one call of the model
 Selector = TrainedExplainer | CXPlain
 
 
@@ -85,7 +85,7 @@ def text_task(texts: Sequence[str], model: Loaded, length: int | None = None, li
     encoded = [model.encode(text, cut=True) for text in texts]
     ids = [one.ids[~one.special] for one in encoded]
     pad = model.padding()
-    longest = like.length if isinstance(like, Words) else length or min(LONGEST, max(map(len, ids)))
+    longest = like.length if isinstance(like, Words) else length or min(TOKENS_AT_MOST, max(map(len, ids)))
     inputs = like or Words(longest, model.known, pad)
     x = np.full((len(ids), longest), pad, dtype=np.int64)
     for row, one in zip(x, ids, strict=True):
@@ -143,8 +143,10 @@ def _reads_pixels(model: ImageModel) -> BlackBox:
         dtype = next((p.dtype for p in model.model.parameters()), torch.float32)
         with model.held(), torch.inference_mode():
             parts = [
-                model.outputs(torch.from_numpy(np.ascontiguousarray(x[k : k + ASKED])).to(device_of(model.model), dtype))
-                for k in range(0, len(x), ASKED)
+                model.outputs(
+                    torch.from_numpy(np.ascontiguousarray(x[k : k + INPUTS_PER_CALL])).to(device_of(model.model), dtype)
+                )
+                for k in range(0, len(x), INPUTS_PER_CALL)
             ]
             return np.asarray(torch.cat(parts).double().softmax(dim=1).cpu().numpy())
 
@@ -170,8 +172,8 @@ def _reads_ids(model: TextModel, example: Encoded, pad: int) -> BlackBox:
         rows = [np.concatenate([before, row[row != pad], after]) for row in np.asarray(x)]
         said = []
         with model.held(), torch.inference_mode():
-            for k in range(0, len(rows), ASKED):
-                part = rows[k : k + ASKED]
+            for k in range(0, len(rows), INPUTS_PER_CALL):
+                part = rows[k : k + INPUTS_PER_CALL]
                 wide = max(1, max(map(len, part)))
                 ids, attends = np.full((len(part), wide), pad), np.zeros((len(part), wide), dtype=np.int64)
                 for place, row in enumerate(part):

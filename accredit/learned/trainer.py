@@ -21,7 +21,7 @@ from accredit.learned.batches import ask_black_box, rows_of
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
-from accredit.learned.inputs import SEEDS, Array, Inputs, one_input, whole
+from accredit.learned.inputs import SEEDS_BELOW, Array, Inputs, one_input, whole
 from accredit.learned.mask_distributions import MaskLaw, law_settings
 from accredit.learned.masks import check_k, check_mask
 from accredit.learned.networks import network_for, selector_for
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 KIND = "trained explainer"
 TARGETS = ("answers", "choices", "labels")
-ROWS = 512  # rows asked of a network or a black box at once
+INPUTS_PER_PASS = 512  # rows asked of a network or a black box at once
 Networks = Callable[[], tuple[nn.Module, nn.Module]]  # selector(x, answer) -> (N, n), surrogate(x, mask) -> (N, classes)
 
 
@@ -124,7 +124,7 @@ class TrainedExplainer:
         answers = ask_black_box(black_box, given, self.classes)
         scale = (float(answers.mean()), float(units(answers)[0])) if self.classes == 1 else (0.0, 1.0)
         rows = rows_of(self.inputs, given, (answers - scale[0]) / scale[1], labels, self.target, self.query)
-        rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
+        rng = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW))
         order = torch.from_numpy(rng.permutation(len(given)))
         aside = max(1, round(self.training.validation * len(given)))
         watched, learning = rows[order[:aside]], rows[order[aside:]]
@@ -345,4 +345,4 @@ def _in_parts(ask: Callable[[slice], Tensor], rows: int) -> Tensor:
     if rows == 0:
         raise InvalidInput("x holds no rows")
     with torch.inference_mode():
-        return torch.cat([ask(slice(k, k + ROWS)) for k in range(0, rows, ROWS)])
+        return torch.cat([ask(slice(k, k + INPUTS_PER_PASS)) for k in range(0, rows, INPUTS_PER_PASS)])

@@ -24,13 +24,13 @@ from torch import Tensor, nn
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.learned.epochs import Ending, batches, downhill, finite, train
-from accredit.learned.inputs import SEEDS, Array, whole
+from accredit.learned.inputs import SEEDS_BELOW, Array, whole
 from accredit.learned.networks import Windows
 
-ROWS = 2048  # inputs of one forward pass
-HELD_OUT = 0.1  # share of the rows that decides when training stops
+INPUTS_PER_PASS = 2048  # inputs of one forward pass
+HELD_OUT_SHARE = 0.1  # share of the rows that decides when training stops
 CONSTANT = 1e-24  # variance of payoffs up to which they count as the same
-SQUARES = 14  # of a picture, down and across, that a network sees
+SQUARES_SEEN = 14  # of a picture, down and across, that a network sees
 DROPPED = 0.3  # of the hidden units of a network of pictures, in every step: it has more inputs than there are pictures
 
 
@@ -151,17 +151,17 @@ class TokenValuer(nn.Module):
 
 
 class PatchValuer(nn.Module):
-    """Credit of patches from the whole picture in `SQUARES` × `SQUARES` squares: two hidden layers beside a linear map.
+    """Credit of patches from the whole picture in `SQUARES_SEEN`² squares: two hidden layers beside a linear map.
 
     On 28 × 28 pixels this came closer to exact values than filters of pixels did in twice the CPU time (docs/learned.md).
     """
 
     def __init__(self, channels: int, players: int, outputs: int, width: int) -> None:
         super().__init__()
-        self.columns = ColumnValuer(channels * SQUARES**2, players, outputs, width, DROPPED)
+        self.columns = ColumnValuer(channels * SQUARES_SEEN**2, players, outputs, width, DROPPED)
 
     def forward(self, x: Tensor, owner: Tensor, players: int) -> Tensor:
-        found: Tensor = self.columns(nn.functional.adaptive_avg_pool2d(x, SQUARES).flatten(1), owner, players)
+        found: Tensor = self.columns(nn.functional.adaptive_avg_pool2d(x, SQUARES_SEEN).flatten(1), owner, players)
         return found
 
 
@@ -189,9 +189,9 @@ def fit(
     A tenth of the rows decides when to stop, and the best weights on them are kept. Returns how it ended, and the losses on
     those rows: shares of the variance of the total.
     """
-    rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
+    rng = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW))
     order = rng.permutation(len(seen))
-    held, kept = np.split(order, [max(1, round(HELD_OUT * len(seen)))])
+    held, kept = np.split(order, [max(1, round(HELD_OUT_SHARE * len(seen)))])
     if len(kept) < 2:
         raise InvalidInput(f"{len(seen)} rows are too few to learn from; give hundreds, or at least ten")
     players = asked.coalitions.shape[2]
@@ -225,7 +225,7 @@ def fit(
         slower.step()
         network.eval()
         with torch.no_grad():
-            seen_now = finite(float(sum(float(loss(p)) * len(p) for p in batches(held, ROWS)) / len(held)))
+            seen_now = finite(float(sum(float(loss(p)) * len(p) for p in batches(held, INPUTS_PER_PASS)) / len(held)))
         losses.append(seen_now)
         passed(number)
         return seen_now
@@ -243,7 +243,11 @@ def raw_credit(network: nn.Module, seen: NetworkInputs) -> FloatArray:
     players = seen.players
     with torch.inference_mode():
         parts = [
-            network(torch.from_numpy(seen.x[k : k + ROWS]), torch.from_numpy(seen.owner[k : k + ROWS]), players)
-            for k in range(0, len(seen), ROWS)
+            network(
+                torch.from_numpy(seen.x[k : k + INPUTS_PER_PASS]),
+                torch.from_numpy(seen.owner[k : k + INPUTS_PER_PASS]),
+                players,
+            )
+            for k in range(0, len(seen), INPUTS_PER_PASS)
         ]
         return torch.cat(parts).double().numpy()

@@ -24,8 +24,8 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.learned.inputs import Numbers
 
-FORMAT = 1
-PREDICT_ROWS = 4096
+CLASSIFIER_FORMAT = 1
+ROWS_PER_PASS = 4096
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class AttentionClassifier(nn.Module):
     def predict(self, tokens: Numbers, query: Numbers, present: Numbers | None = None) -> tuple[FloatArray, FloatArray]:
         """Probabilities (N, classes) and attention (N, T) as arrays, a few thousand rows at a time."""
         data = AttentionData.of(self.shape, tokens, query, present=present)
-        parts = [self(*data.take(slice(k, k + PREDICT_ROWS)).given) for k in range(0, len(data), PREDICT_ROWS)]
+        parts = [self(*data.take(slice(k, k + ROWS_PER_PASS)).given) for k in range(0, len(data), ROWS_PER_PASS)]
         answers = torch.cat([logits for logits, _ in parts]).softmax(dim=1)
         return answers.double().numpy(), torch.cat([mask for _, mask in parts]).double().numpy()
 
@@ -218,7 +218,7 @@ class AttentionClassifier(nn.Module):
         target.mkdir(parents=True, exist_ok=True)
         weights = save({name: p.detach().contiguous() for name, p in self.state_dict().items()})
         put(target / "model.safetensors", weights)
-        settings = {"format": FORMAT, "kind": "attention classifier", "shape": asdict(self.shape)}
+        settings = {"format": CLASSIFIER_FORMAT, "kind": "attention classifier", "shape": asdict(self.shape)}
         put(target / "model.json", json.dumps(settings, indent=1).encode())
 
 
@@ -238,7 +238,7 @@ def load_attention_classifier(folder: str | Path) -> AttentionClassifier:
         if not (source / name).exists():
             raise InvalidInput(f"{source} has no {name}; give a folder that AttentionClassifier.save(folder) wrote")
     settings = read_json_object(source / "model.json")
-    if settings.get("format") != FORMAT or settings.get("kind") != "attention classifier":
+    if settings.get("format") != CLASSIFIER_FORMAT or settings.get("kind") != "attention classifier":
         raise InvalidInput(f"{source / 'model.json'} holds {settings.get('kind')!r}, format {settings.get('format')}")
     sizes = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["shape"].items()}
     shape: Callable[..., AttentionShape] = AttentionShape

@@ -20,7 +20,7 @@ from accredit.errors import InvalidInput
 from accredit.influence.functions import moving
 from accredit.influence.kfac import JOINT, network_influence
 from accredit.influence.losses import IGNORED, Batch, Classification, answers_of, check_rows, pick
-from accredit.influence.network import MEMORY, Network, evaluating, network
+from accredit.influence.network import MEMORY_BYTES, Network, evaluating, network
 from accredit.influence.trace import answer_places, encode_texts, pad
 from accredit.labels.predictability import Foretold
 from accredit.store.frames import read_frame
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from accredit.models.text import TextModel
 
-BATCH = 16  # rows at a time
-SHOWN = 3  # names of layers in a note
+ROWS_PER_BATCH = 16  # rows at a time
+LAYERS_NAMED = 3  # names of layers in a note
 
 
 class GradientSettings(TypedDict, total=False):
@@ -134,8 +134,8 @@ def value_finetuned(
     names: Sequence[str],
     groups: Mapping[str, Sequence[str]] | None = None,
     layers: Sequence[str] | None = None,
-    batch_size: int = BATCH,
-    memory: float = MEMORY,
+    batch_size: int = ROWS_PER_BATCH,
+    memory: float = MEMORY_BYTES,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
 ) -> tuple[Valuation, tuple[str, ...]]:
@@ -179,8 +179,8 @@ def _count(watch: Callable[[float], None], total: int) -> Callable[[int], None]:
 def _notes(net: Network, cut: int, loaded: TextModel) -> tuple[str, ...]:
     notes = [f"looked at {len(net.layers)} layers, {net.parameters:,} parameters"]
     if net.left_out:
-        more = f" and {len(net.left_out) - SHOWN} more" if len(net.left_out) > SHOWN else ""
-        notes.append(f"not looked at: {', '.join(net.left_out[:SHOWN])}{more}")
+        more = f" and {len(net.left_out) - LAYERS_NAMED} more" if len(net.left_out) > LAYERS_NAMED else ""
+        notes.append(f"not looked at: {', '.join(net.left_out[:LAYERS_NAMED])}{more}")
     if cut:
         notes.append(f"{cut} texts are longer than the {_longest(loaded)} tokens that the model reads and were cut")
     return tuple(notes)

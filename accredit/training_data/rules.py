@@ -23,7 +23,7 @@ from accredit.values import shapley
 from accredit.values.truncated import Truncated
 from accredit.values.within import BanzhafWithin, BetaWithin
 
-NEIGHBOURS = 5
+KNN_NEIGHBOURS = 5
 MOST_TREES = 1000  # after which the score of a row hardly moves
 WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
 MATRIX_PARAMETERS = 3000  # above this the Hessian is not formed
@@ -94,7 +94,7 @@ def nearest_rows(
             "--half-width does not go with --method knn-shapley where the target is a number: squared errors have no bound; "
             "leave it out"
         )
-    return knn_shapley(data, NEIGHBOURS, within=within, executor=executor, watch=watch)
+    return knn_shapley(data, KNN_NEIGHBOURS, within=within, executor=executor, watch=watch)
 
 
 def out_of_bag(table: Table, game: Game, budget: int, seed: int) -> Attribution:

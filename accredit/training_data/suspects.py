@@ -16,7 +16,7 @@ from accredit.core import Attribution
 from accredit.core.statistics import ALIKE
 from accredit.labels.result import WrongLabels
 
-MOST, FEWEST_ROWS = 20, 10  # rows that are listed; rows that it takes to find a middle and a spread
+ROWS_LISTED, FEWEST_ROWS = 20, 10  # rows that are listed; rows that it takes to find a middle and a spread
 OUTSTANDING = 2.0  # standard deviations below the middle
 
 
@@ -97,7 +97,7 @@ def harmful(values: Attribution | None, facts: RowFacts) -> tuple[Harmful, ...]:
     middle = float(np.median(values.credit))
     spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
     bound = min(-ALIKE * float(np.abs(values.credit).max()), middle - OUTSTANDING * spread)  # rounding accuses nobody
-    worst = [values.players[i] for i in np.argsort(values.credit, kind="stable")[:MOST] if values.credit[i] < bound]
+    worst = [values.players[i] for i in np.argsort(values.credit, kind="stable")[:ROWS_LISTED] if values.credit[i] < bound]
     return tuple(
         Harmful(name, values[name], sureness(values, name), facts.labels.get(name, ""), facts.texts.get(name, ""))
         for name in worst

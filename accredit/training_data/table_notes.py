@@ -14,10 +14,10 @@ from accredit.valuation.split import Split
 if TYPE_CHECKING:
     import pandas
 
-FEWEST = 20  # rows, below which a column may tell every label by chance
+ROWS_NEEDED = 20  # rows, below which a column may tell every label by chance
 MANY_KINDS = 50  # a column of words with more distinct values, or more than half of its rows, is not a category
 OFTEN = 0.1  # share of test rows that are training rows, from which it is said
-MOST = 0.5  # share of the variance of all numbers that one may make before it is named
+SHARE_OF_VARIANCE = 0.5  # share of the variance of all numbers that one may make before it is named
 
 
 def table_notes(frame: pandas.DataFrame, columns: Sequence[str], data: Split, training: IntArray) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def table_notes(frame: pandas.DataFrame, columns: Sequence[str], data: Split, tr
 
 def _telling(frame: pandas.DataFrame, columns: Sequence[str], y: IntArray) -> tuple[str, ...]:
     """Columns that alone tell every label."""
-    if len(y) < FEWEST:
+    if len(y) < ROWS_NEEDED:
         return ()
     return tuple(
         f"column {column!r} alone tells every label: leave it out if it was made from the labels, since errors that were "
@@ -57,7 +57,7 @@ def _outweighing(y: FloatArray, training: IntArray) -> tuple[str, ...]:
     """A number far from all others."""
     off = (y - np.median(y)) ** 2
     row, total = int(off.argmax()), float(off.sum())
-    if len(y) < FEWEST or not total or off[row] < MOST * total:
+    if len(y) < ROWS_NEEDED or not total or off[row] < SHARE_OF_VARIANCE * total:
         return ()
     return (
         f"the target of row {training[row] + 1} is {y[row]:g}, which alone makes {off[row] / total:.0%} of the variance of "

@@ -20,7 +20,7 @@ from accredit.store.frames import read_frame
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import MANY_KINDS, table_notes
-from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
+from accredit.valuation.split import LARGEST_NUMBER, Split, groups_of, is_number, split
 from accredit.valuation.targets import EMPTY, capitals, check_target, classes, name_rows, numbers, predicts_number, rows
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _number_column(column: pandas.Series) -> FloatArray:
             f"{next(v for v in column if not is_number(v))!r}"
         )
     numbers = column.to_numpy(dtype=np.float64)
-    bad = ~(np.abs(numbers) < LARGEST)
+    bad = ~(np.abs(numbers) < LARGEST_NUMBER)
     if bad.any():
         raise InvalidInput(
             f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them"

@@ -9,7 +9,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.valuation.split import Split
 
-CHUNK = 1 << 22  # distances held at once
+DISTANCES_HELD = 1 << 22  # distances held at once
 PASS = 1 << 16  # training rows that are centred at a time
 FEW_COLUMNS = 8  # up to which a tree finds neighbours faster than looking at every row does
 
@@ -36,7 +36,7 @@ class Distances:
 
     def chunks(self, tests: IntArray) -> Iterator[tuple[int, FloatArray, FloatArray]]:
         """First of the test rows, distances (m, N), bound on their rounding (m,)."""
-        rows = max(1, CHUNK // len(self.data))
+        rows = max(1, DISTANCES_HELD // len(self.data))
         for first in range(0, len(tests), rows):
             asked = self.data.test_x[tests[first : first + rows]] - self._centre
             found = np.empty((len(asked), len(self.data)))
@@ -97,7 +97,7 @@ def _by_tree(distances: Distances, tests: IntArray, reach: int) -> Iterator[tupl
 
     data = distances.data
     tree = KDTree(data.x)
-    rows = max(1, CHUNK // (reach + 1))
+    rows = max(1, DISTANCES_HELD // (reach + 1))
     for first in range(0, len(tests), rows):
         far, order = tree.query(data.test_x[tests[first : first + rows]], reach + 1)
         close = np.diff(far**2, axis=1) <= distances.digits * far[:, 1:] ** 2

@@ -18,7 +18,7 @@ from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
-CHUNK = 1 << 22  # numbers held by one chunk of coalitions
+NUMBERS_PER_CHUNK = 1 << 22  # numbers held by one chunk of coalitions
 
 
 class RidgeUtility(Utility):
@@ -45,7 +45,7 @@ class RidgeUtility(Utility):
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and margins (batch, M)."""
-        rows = max(1, CHUNK // self._x.size)
+        rows = max(1, NUMBERS_PER_CHUNK // self._x.size)
         chunks = [self._chunk(coalitions[i : i + rows]) for i in range(0, len(coalitions), rows)]
         if not chunks:
             return np.zeros(0), np.zeros((0, len(self.targets)))

@@ -10,7 +10,7 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.valuation.split import Labels, Split
 
-TIED = 1e-12  # of the largest answer: sums of the same shares in another order differ by less
+TIED_ANSWERS = 1e-12  # of the largest answer: sums of the same shares in another order differ by less
 CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1, so that a margin stays finite
 
 Score = Callable[[FloatArray, Labels], FloatArray]  # (batch, M, C) answers and (M,) truth -> (batch,) payoffs
@@ -23,7 +23,7 @@ def accuracy(answers: FloatArray, truth: Labels) -> FloatArray:
     array([0.75])
     """
     highest = answers.max(axis=2, keepdims=True)
-    best = answers >= highest - TIED * np.abs(highest)
+    best = answers >= highest - TIED_ANSWERS * np.abs(highest)
     right = np.take_along_axis(best, truth[None, :, None].astype(np.int64), axis=2)[:, :, 0]
     return np.asarray((right / best.sum(axis=2)).mean(axis=1))
 

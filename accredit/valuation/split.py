@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Labels = IntArray | FloatArray  # class numbers, or numbers to predict
 
-LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
+LARGEST_NUMBER = 1e100  # a feature or a number to predict; the squares of larger ones overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def _features(values: object, name: str) -> FloatArray:
         raise InvalidInput(f"{error}; encode texts with text_features(texts, encoder)") from None
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInput(f"{name} has shape {array.shape}; rows and columns are needed, at least one of each")
-    bad = ~(np.abs(array) < LARGEST)
+    bad = ~(np.abs(array) < LARGEST_NUMBER)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidInput(
@@ -154,7 +154,7 @@ def _numbers(labels: npt.NDArray[np.generic], name: str) -> FloatArray:
     except (TypeError, ValueError):
         word = next(label for label in labels.tolist() if not is_number(label))
         raise InvalidInput(f"{name} holds {word!r}; regression needs numbers") from None
-    bad = ~(np.abs(numbers) < LARGEST)
+    bad = ~(np.abs(numbers) < LARGEST_NUMBER)
     if bad.any():
         raise InvalidInput(f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first")
     return numbers

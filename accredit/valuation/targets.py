@@ -11,14 +11,14 @@ import numpy as np
 from accredit.checks.numbers import shown
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
-from accredit.valuation.split import LARGEST, is_number
+from accredit.valuation.split import LARGEST_NUMBER, is_number
 
 if TYPE_CHECKING:
     import pandas
 
 MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 EMPTY = "an empty cell counts as missing, and so do NA, N/A, NaN, None and null"
-NAMED = 3  # rows that a message names
+ROWS_NAMED = 3  # rows that a message names
 
 
 def predicts_number(target: pandas.Series) -> bool:
@@ -33,8 +33,8 @@ def check_target(part: pandas.DataFrame, target: str, file: str) -> None:
     unknown = part.index[part[target].isna()]
     if len(unknown):
         raise InvalidInput(
-            f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {name_rows(unknown)} ({EMPTY}); fill, rename or "
-            "drop them"
+            f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {name_rows(unknown)} ({EMPTY}); fill, rename "
+            "or drop them"
         )
 
 
@@ -57,7 +57,7 @@ def _numbers(column: pandas.Series) -> FloatArray:
             argument="target",
         )
     found = column.to_numpy(dtype=np.float64)
-    bad = column.index[~(np.abs(found) < LARGEST)]
+    bad = column.index[~(np.abs(found) < LARGEST_NUMBER)]
     if len(bad):
         raise InvalidInput(
             f"target {column.name!r} is {column[bad[0]]} in {name_rows(bad)}; fill, scale or drop them", argument="target"
@@ -157,5 +157,5 @@ def name_rows(index: Sequence[int] | pandas.Index) -> str:
     >>> name_rows([3, 16])
     'row 4, row 17'
     """
-    some = ", ".join(f"row {i + 1}" for i in list(index)[:NAMED])
-    return some + (f" and {len(index) - NAMED} more" if len(index) > NAMED else "")
+    some = ", ".join(f"row {i + 1}" for i in list(index)[:ROWS_NAMED])
+    return some + (f" and {len(index) - ROWS_NAMED} more" if len(index) > ROWS_NAMED else "")

@@ -16,9 +16,9 @@ from accredit.errors import InvalidInput
 if TYPE_CHECKING:
     import transformers
 
-BATCH = 32
+TEXTS_PER_PASS = 32
 BUILTIN = "builtin"  # names the encoder that comes with accredit
-LONGEST = 512  # tokens, where the encoder states no limit
+TOKENS_AT_MOST = 512  # tokens, where the encoder states no limit
 
 
 def text_features(texts: Sequence[str], encoder: str | Path) -> FloatArray:
@@ -58,8 +58,8 @@ def _encode(
     features: dict[int, FloatArray] = {}
     cut = 0
     with torch.no_grad():
-        for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH]
+        for start in range(0, len(order), TEXTS_PER_PASS):
+            rows = order[start : start + TEXTS_PER_PASS]
             batch = [texts[i] for i in rows]
             tokens = tokenizer(batch, return_tensors="pt", padding=True, truncation=True, max_length=longest)
             if tokens["input_ids"].shape[1] >= longest:
@@ -93,7 +93,7 @@ def _encoder(encoder: str | Path) -> tuple[transformers.PreTrainedModel, transfo
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
         with quiet():
             body = settle(transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local))
-        longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
+        longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", TOKENS_AT_MOST))
     if body.config.is_encoder_decoder:
         body = body.get_encoder()
     return body.float().eval(), tokenizer, longest

@@ -40,9 +40,9 @@ PUBLISHED = {  # Abnar and Zuidema (2020): Spearman, mean ± sd over 2,000 sente
 }  # fmt: skip
 PUBLISHED_ACCURACY = 0.96
 NATURAL = (0.947, 0.043, 0.0077, 0.0017, 0.0005)  # attractors 0 to 4 among sentences in print (Kuncoro et al., 2018)
-HELD_OUT = 1000  # Linzen sentences, and as many of the news with which the plain text begins
+SENTENCES_HELD_OUT = 1000  # Linzen sentences, and as many of the news with which the plain text begins
 STUDIED = 400  # of them, on which readings of attention are compared
-FEWEST = 4  # words of a sentence on which ranks are compared
+WORDS_NEEDED = 4  # words of a sentence on which ranks are compared
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path |
     """What one seed decides: the sentences held back, and where training begins and goes."""
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
-    held_out = [sentences[k] for k in order[:HELD_OUT]]
-    plain = from_plain_text(data, 2 * HELD_OUT if quick else 60_000 if start is None else 5 * HELD_OUT)
+    held_out = [sentences[k] for k in order[:SENTENCES_HELD_OUT]]
+    plain = from_plain_text(data, 2 * SENTENCES_HELD_OUT if quick else 60_000 if start is None else 5 * SENTENCES_HELD_OUT)
     repeats = 3 if start is None else 2
-    training = repeats * [sentences[k] for k in order[HELD_OUT:]] + minimal_pairs(data) + plain[HELD_OUT:]
+    training = repeats * [sentences[k] for k in order[SENTENCES_HELD_OUT:]] + minimal_pairs(data) + plain[SENTENCES_HELD_OUT:]
     epochs = 1 if quick or start is not None else 4
     kept = None if weights is None else weights / f"seed-{seed}"
     if kept is not None and (kept / "vocabulary.txt").exists():
@@ -98,11 +98,11 @@ def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path |
             model.save(kept)
     made = model.network.config
     groups = {f"Linzen, {k} attractors": [p for p in held_out if p.attractors == k] for k in _attractors(held_out)}
-    groups |= {"Linzen, all": held_out, "news": plain[:HELD_OUT]}
+    groups |= {"Linzen, all": held_out, "news": plain[:SENTENCES_HELD_OUT]}
     right = {name: answers(model, group).astype(float) for name, group in groups.items()}
     usual = {name: _more_frequent(group) for name, group in groups.items()}
     by_attractors = [name for name in groups if name.endswith("attractors")]
-    studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else STUDIED]
+    studied = [prefix for prefix in held_out if len(prefix.words) >= WORDS_NEEDED][: 30 if quick else STUDIED]
     compared = [_correlations(model, prefix) for prefix in studied]
     return ModelRun(
         f"{made.num_hidden_layers} layers, {made.num_attention_heads} heads and width {made.hidden_size}",
@@ -176,7 +176,7 @@ def _task(report: Report, runs: Sequence[ModelRun]) -> None:
                 paper=f"{PUBLISHED_ACCURACY:.2f}",
             )
     natural, usual = np.array([run.natural for run in runs]).T
-    rows.append(["Linzen, natural mix", f"{HELD_OUT:,}", _spread(natural, 3), f"{usual.mean():.3f}"])
+    rows.append(["Linzen, natural mix", f"{SENTENCES_HELD_OUT:,}", _spread(natural, 3), f"{usual.mean():.3f}"])
     report.verdict(
         "Linzen, natural mix: the model is right as often as the published one",
         over_runs(natural, low=PUBLISHED_ACCURACY),
@@ -212,8 +212,8 @@ def _attractors(prefixes: Sequence[Prefix]) -> list[int]:
 def _compare(report: Report, runs: Sequence[ModelRun]) -> None:
     """What is compared, on how many sentences, and what no attention at all would reach."""
     report.say(
-        f"For {len(runs[0].readings):,} held-out Linzen sentences of each model with at least {FEWEST} words before the verb: "
-        "*blank-out* is the "
+        f"For {len(runs[0].readings):,} held-out Linzen sentences of each model with at least {WORDS_NEEDED} words before the "
+        "verb: *blank-out* is the "
         "change of the predicted number's probability when one word becomes unknown, in magnitude; *input gradient* is "
         "the length of the gradient of that number's logit at the word's embedding. *Raw* is the attention of the first "
         "token in layer ℓ, *rollout* and *flow* reach from it in layer ℓ to the input (residual ½, heads averaged, flow "

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from accredit.models.text import TextModel
 
 PASSES = (2, 20, 60, 0)  # 0: any number
-STEADY = 0.8
-FEWEST, MOST = 8, 11  # words of sentences whose Shapley values are also computed exactly
+STEADY_CORRELATION = 0.8
+FEWEST_WORDS, MOST_WORDS = 8, 11  # words of sentences whose Shapley values are also computed exactly
 
 
 def arena_report(
@@ -156,10 +156,10 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
     ]
     if len(tables) > 1:
         spread = sorted(([_estimate(table[name]) for table in tables.values()], name) for name in shared)
-        steady = [name for values, name in reversed(spread) if min(values) >= STEADY]
+        steady = [name for values, name in reversed(spread) if min(values) >= STEADY_CORRELATION]
         others = "; ".join(f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady)
         report.say(
-            f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, "
+            f"Methods whose share is at least {STEADY_CORRELATION} in every column: {', '.join(steady) or 'none'}. The others, "
             f"column by column: {others}."
         )
 
@@ -266,7 +266,7 @@ def _intervals(report: Report, title: str, model: TextModel, examples: Sequence[
     for example in examples:
         game = text_game(model, example.text, players="word", payoff="probability")
         n = len(game.players)
-        if not FEWEST <= n <= MOST:
+        if not FEWEST_WORDS <= n <= MOST_WORDS:
             continue
         played = cached(game)
         truth = shapley(played, budget=2**n).credit
@@ -284,8 +284,8 @@ def _intervals(report: Report, title: str, model: TextModel, examples: Sequence[
     report.verdict(
         f"{title}: our Shapley estimate lies within its 95 % interval of the exact value",
         within_intervals(held),
-        f"{every.mean():.1%} of {len(every)} credits in {len(held)} sentences of {FEWEST} to {MOST} words, from a quarter "
-        f"of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}; "
+        f"{every.mean():.1%} of {len(every)} credits in {len(held)} sentences of {FEWEST_WORDS} to {MOST_WORDS} words, from "
+        f"a quarter of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}; "
         "at least 90 % wanted",
         ours=True,
     )

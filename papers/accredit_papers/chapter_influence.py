@@ -34,7 +34,7 @@ def influence_theorem(report: Report, seed: int) -> None:
     gap = float(np.abs(by_formula - by_definition).max() / np.abs(by_definition).max())
     off_without = _without_decay(x, theta, y, gradient, by_definition)
     removed = np.array([loss(fit(even - row / 40)) - loss(theta) for row in np.eye(40)])
-    fit = float(np.corrcoef(-by_formula / 40, removed)[0, 1])
+    agreement = float(np.corrcoef(-by_formula / 40, removed)[0, 1])
     report.verdict(
         "Theorem 10.1.2: the influence is −∇ℓ(z)ᵀH⁻¹∇ℓ(x)",
         gap < 1e-6,
@@ -42,8 +42,8 @@ def influence_theorem(report: Report, seed: int) -> None:
         f"the whole objective, decay included; without it the formula is off by {off_without:.0%}",
     )
     report.say(
-        f"The slope is not the effect of leaving a row out, but it predicts it: −I/n correlates {fit:.4f} with retraining "
-        "without each row."
+        f"The slope is not the effect of leaving a row out, but it predicts it: −I/n correlates {agreement:.4f} with "
+        "retraining without each row."
     )
 
 

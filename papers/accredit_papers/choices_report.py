@@ -31,7 +31,7 @@ GAMES = {
     "a reaches 1 and b reaches 2": [[0, 0, 0], [0, 0, 1]],
     "any two level units are there": [[0, 0, 1], [0, 1, 1]],
 }
-DRAWS = 8  # of training rows
+DRAWS_OF_ROWS = 8  # of training rows
 SENTENCE = "The plot is thin but the acting is superb."
 WORDS = {"thin": "rich", "but": "and", "superb": "awful"}
 
@@ -113,11 +113,11 @@ def words(report: Report, model: TextModel) -> None:
 def rows(report: Report, seed: int, count: int) -> None:
     """Batches of training rows, absent, relabelled or kept."""
     report.heading("Training rows: absent, relabelled, kept")
-    every = [_batches(seed + draw, count) for draw in range(DRAWS)]
+    every = [_batches(seed + draw, count) for draw in range(DRAWS_OF_ROWS)]
     found = every[0]
     report.say(
         f"{count} rows of two classes in three batches, the first with every label wrong; test accuracy of a line. The first "
-        f"of {DRAWS} draws of the rows:"
+        f"of {DRAWS_OF_ROWS} draws of the rows:"
     )
     report.table(["batch", *found.outputs], [[p, *row] for p, row in zip(found.players, found.credit, strict=True)])
     gains = np.array([one["relabelled"].credit - one["kept"].credit for one in every])  # (draws, batches)
@@ -129,7 +129,7 @@ def rows(report: Report, seed: int, count: int) -> None:
         ),
         "relabelled rather than kept: "
         + ", ".join(f"{p} {mean_error(gain, 3)}" for p, gain in zip(found.players, gains.T, strict=True))
-        + f", over {DRAWS} draws",
+        + f", over {DRAWS_OF_ROWS} draws",
     )
 
 

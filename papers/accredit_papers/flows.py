@@ -43,7 +43,7 @@ READINGS = (
     "flow-shapley:agf",
 )
 WAYS = ("by size", "signed")
-BUDGET = 300  # payoffs of the Shapley reference
+SHAPLEY_BUDGET = 300  # payoffs of the Shapley reference
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _look(model: TextModel, example: Example, seed: int) -> SentenceFlows:
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
-    subject = text_subject(model, example.text, target=example.target, payoff="log-odds", budget=BUDGET, seed=seed)
+    subject = text_subject(model, example.text, target=example.target, payoff="log-odds", budget=SHAPLEY_BUDGET, seed=seed)
     graph = graph_of(subject)
     reports = [flow_report(graph.attention, outputs=out, seed=seed) for out in (None, graph.outputs)]
     truth = [_credit(attribution_of(subject, name), subject) for name in REFERENCES]

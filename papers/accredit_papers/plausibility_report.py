@@ -36,8 +36,8 @@ METHODS = (
     "flow",
     "flow:agf",
 )
-WINDOW = 70  # words of a passage
-BUDGET = 300
+PASSAGE_WORDS = 70  # words of a passage
+METHOD_BUDGET = 300
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
             for start, end in review["rationales"]:
                 marked[start:end] = True
             first = int(np.argmax(marked))
-            begin = max(0, min(first - WINDOW // 3, len(words) - WINDOW))
-            part = slice(begin, begin + WINDOW)
+            begin = max(0, min(first - PASSAGE_WORDS // 3, len(words) - PASSAGE_WORDS))
+            part = slice(begin, begin + PASSAGE_WORDS)
             yield Passage(tuple(words[part]), tuple(marked[part].tolist()), review["label"] == 1)
 
 
@@ -92,7 +92,7 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
     if not used:
         raise InvalidInput(f"data file {Path(file).name} has no test review with a rationale that could be explained")
     report.say(
-        f"{Path(model.name).name}, {used} test reviews of ERASER movies, each a passage of at most {WINDOW} words "
+        f"{Path(model.name).name}, {used} test reviews of ERASER movies, each a passage of at most {PASSAGE_WORDS} words "
         f"around its first rationale; the model is right on {np.mean(right):.0%}. The label that people gave reasons "
         f"for is explained (log-odds, words masked). People marked {np.mean(shares):.0%} of the words, which is the "
         "AUPRC of chance. F1: as many top words as people marked; IOU F1: runs of them that overlap a marked run by "
@@ -127,7 +127,7 @@ def _scores(model: TextModel, passage: Passage, seed: int) -> tuple[dict[str, Fl
 
     text = " ".join(passage.words)
     target = int(passage.positive)
-    subject = text_subject(model, text, target=target, payoff="log-odds", cut=True, budget=BUDGET, seed=seed)
+    subject = text_subject(model, text, target=target, payoff="log-odds", cut=True, budget=METHOD_BUDGET, seed=seed)
     scores: dict[str, FloatArray] = {"random": random_scores(subject.game, seed).credit}
     for name in METHODS:
         result = among(attribution_of(subject, name), subject.players)

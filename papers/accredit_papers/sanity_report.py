@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from accredit.models.text import TextModel
 
 NUDGE = 0.1  # of the spread of the embeddings
-LEFT = 0.9  # a correlation above this counts as no change
-DRAWS, QUICK_DRAWS = 3, 2  # of random weights: one draw judges nothing
+UNCHANGED_CORRELATION = 0.9  # a correlation above this counts as no change
+DRAWS_OF_WEIGHTS, QUICK_DRAWS = 3, 2  # of random weights: one draw judges nothing
 
 
 def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool, seed: int) -> Report:
     """Random layers and nudged embeddings, for every method of a contest."""
     report = Report("sanity", "Sanity checks of explanations")
     model = load(contest.model)
-    draws = QUICK_DRAWS if quick else DRAWS
+    draws = QUICK_DRAWS if quick else DRAWS_OF_WEIGHTS
     drawn = [
         (f"{stage}, draw {draw}", broken) for draw in range(draws) for stage, broken in randomised_layers(model, seed + draw)
     ]
@@ -62,13 +62,16 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     report.table(["method", *names, "max-sensitivity"], rows)
     for stage, when in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
         left = {method: kept[:, names.index(stage)] for method, kept in found.items()}
-        judged = {method: over_runs(values, high=LEFT, unit="draw", family=len(left)) for method, values in left.items()}
+        judged = {
+            method: over_runs(values, high=UNCHANGED_CORRELATION, unit="draw", family=len(left))
+            for method, values in left.items()
+        }
         stuck = [method for method, one in judged.items() if one.found is Found.REFUTED]
         unsure = [method for method, one in judged.items() if one.found is Found.OPEN]
         report.verdict(
-            f"Every explanation changes when {when}: what remains is below {LEFT:g}",
+            f"Every explanation changes when {when}: what remains is below {UNCHANGED_CORRELATION:g}",
             all_of(judged.values()),
-            f"surely above {LEFT:g} remains for {', '.join(stuck) or 'none'}"
+            f"surely above {UNCHANGED_CORRELATION:g} remains for {', '.join(stuck) or 'none'}"
             + (f"; {', '.join(unsure)} cannot be told" if unsure else ""),
             ours=True,
         )

@@ -17,7 +17,7 @@ from accredit.learned.inputs import Array, Inputs, PixelGrid, Words
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+|[!?]")
 PAD, UNKNOWN, FIRST_WORD = 0, 1, 2  # ids
-SIDE = 28  # pixels
+PICTURE_SIDE = 28  # pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,14 +184,14 @@ def _of_pictures(
         return SelectionTask(
             name,
             title,
-            PixelGrid((SIDE, SIDE)),
+            PixelGrid((PICTURE_SIDE, PICTURE_SIDE)),
             k,
             x,
             y,
             x_test,
             y_test,
             f"{used} {len(y):,} training and {len(y_test):,} test pictures, half of each class; k = {k} of "
-            f"{SIDE * SIDE} pixels.",
+            f"{PICTURE_SIDE * PICTURE_SIDE} pixels.",
         )
 
     return read
@@ -215,9 +215,10 @@ def _pictures(file: Path, split: str) -> tuple[Array, IntArray]:
             x, y = arrays[f"x_{split}"], arrays[f"y_{split}"]
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise InvalidInput(f"{file.name} must be an .npz with x_{split} and y_{split}: {error!r}") from None
-    if x.ndim != 3 or x.shape[1:] != (SIDE, SIDE) or y.shape != (len(x),):
+    if x.ndim != 3 or x.shape[1:] != (PICTURE_SIDE, PICTURE_SIDE) or y.shape != (len(x),):
         raise InvalidInput(
-            f"{file.name}: x_{split} has shape {x.shape} and y_{split} {y.shape}; needed are (N, {SIDE}, {SIDE}) and (N,)"
+            f"{file.name}: x_{split} has shape {x.shape} and y_{split} {y.shape}; needed are (N, {PICTURE_SIDE}, "
+            f"{PICTURE_SIDE}) and (N,)"
         )
     return x, y
 

@@ -17,11 +17,11 @@ from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 from accredit_papers.report import Report, mean_error
 from accredit_papers.selection_data import SOURCES
-from accredit_papers.selection_report import NEAR, TITLES, Cells, apart, figures, published
+from accredit_papers.selection_report import NEAR_POINTS, TITLES, Cells, apart, figures, published
 from accredit_papers.selection_runs import SelectionOutcome, SelectionRun, measure_together
 
 WHERE = "yelp"  # the cheapest of the four sets
-SEEDS = 3
+SEEDS_TRIED = 3
 
 
 class OtherSizes(TypedDict, total=False):
@@ -71,7 +71,7 @@ Tried = dict[tuple[FurtherTrial, str], dict[int, SelectionOutcome]]  # seed -> o
 
 def try_further(runs: Sequence[SelectionRun], store: str | Path, only_finished: bool = False) -> Tried:
     """Every trial on the first seeds, run where the store does not hold it; with `only_finished` those that it holds."""
-    first = [run for run in runs if run.name == WHERE][:SEEDS]
+    first = [run for run in runs if run.name == WHERE][:SEEDS_TRIED]
     tried: Tried = {}
     with Finished(store) as kept, progress("trials on a seed", len(first)) as bar:
         for done, run in enumerate(first):
@@ -107,15 +107,15 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Sele
     usual = next(run.sizes for run in runs if run.name == WHERE)
     report.say(
         "Where a published figure does not appear, other settings were tried, on at most "
-        f"{SEEDS} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is the "
-        f"setting of the table on the first {SEEDS} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for CXPlain), "
-        f"{usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a word. "
+        f"{SEEDS_TRIED} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is "
+        f"the setting of the table on the first {SEEDS_TRIED} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for "
+        f"CXPlain), {usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a word. "
         f"{spent / 3600:.2f} CPU-hours."
     )
     rows: list[list[object]] = []
     for method in dict.fromkeys(method for _, method in tried):
         table = {seed: cell for (name, m, seed), cell in cells.items() if (name, m) == (WHERE, method)}
-        rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS]})]
+        rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS_TRIED]})]
         rows += [_row(method, trial.words, outcomes) for (trial, m), outcomes in tried.items() if m == method]
     report.table(
         [
@@ -156,10 +156,10 @@ def _reach(method: str, post_hoc: dict[str, FloatArray]) -> str:
     """How far the trials of one method reach, and which of them comes nearest to the paper."""
     paper, means = published(WHERE, method), {words: float(values.mean()) for words, values in post_hoc.items()}
     nearest = min(means, key=lambda words: abs(means[words] - paper))
-    verb = "is reached" if abs(means[nearest] - paper) <= NEAR else "is not reached"
+    verb = "is reached" if abs(means[nearest] - paper) <= NEAR_POINTS else "is not reached"
     seeds = len(post_hoc[nearest])
     return (
         f"**{TITLES[method]}**: trials: {len(means)}, from {min(means.values()):.1f} to {max(means.values()):.1f} %; the "
-        f"paper's {paper:.1f} {verb} within {NEAR:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %"
+        f"paper's {paper:.1f} {verb} within {NEAR_POINTS:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %"
         f"{', of one seed, which judges nothing' if seeds == 1 else ''})."
     )

@@ -47,7 +47,7 @@ ORDERS = (  # statements of the paper's table, first against second
     CURES,
 )
 BENCHMARKS = [method for method in PUBLISHED if method not in CURES]
-NEAR = 2.0  # points
+NEAR_POINTS = 2.0  # points
 
 Cells = dict[tuple[str, str, int], SelectionOutcome]  # (set, method, seed)
 
@@ -295,9 +295,9 @@ def _against_paper(name: str, cells: Cells) -> str:
     for method in PUBLISHED:
         gaps[TITLES[method]] = float(_of(cells, name, method, "post_hoc").mean()) - published(name, method)
     parts = {
-        f"within {NEAR:g} points of the paper": [m for m, gap in gaps.items() if abs(gap) <= NEAR],
-        "above it": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap > NEAR],
-        "below it, not reached": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap < -NEAR],
+        f"within {NEAR_POINTS:g} points of the paper": [m for m, gap in gaps.items() if abs(gap) <= NEAR_POINTS],
+        "above it": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap > NEAR_POINTS],
+        "below it, not reached": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap < -NEAR_POINTS],
     }
     return f"**{SOURCES[name].title}.** " + "; ".join(f"{k}: {', '.join(v) or 'none'}" for k, v in parts.items()) + "."
 

@@ -64,10 +64,10 @@ FULL = {
     "texts": RunSizes(4000, 1500, 3, 40, 5, 150, 400, 300, 10, 3, 100, 50),
     "pictures": RunSizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
 }
-ALL = 10**6  # more rows than any of the data sets has
+ALL_ROWS = 10**6  # more rows than any of the data sets has
 WHOLE = {  # every training row, and one network of CXPlain that is asked about all of them
-    "texts": RunSizes(ALL, 5000, 2, 40, 5, 150, 400, ALL, 6, 1, 100, 50, "places", (0.5, 0.1)),
-    "pictures": RunSizes(ALL, 5000, 2, 32, 6, 100, 600, ALL, 6, 1, 16, 8, "auto", (0.5, 0.1)),
+    "texts": RunSizes(ALL_ROWS, 5000, 2, 40, 5, 150, 400, ALL_ROWS, 6, 1, 100, 50, "places", (0.5, 0.1)),
+    "pictures": RunSizes(ALL_ROWS, 5000, 2, 32, 6, 100, 600, ALL_ROWS, 6, 1, 16, 8, "auto", (0.5, 0.1)),
 }
 CHOOSING = 0.125  # of the training rows that an explainer learns from while its temperature is chosen
 QUICK = {

@@ -24,7 +24,7 @@ from accredit_papers.shortcuts_measures import neutral_loss, probe_accuracy
 if TYPE_CHECKING:
     from accredit.shortcuts.models import AttentionClassifier
 
-FORMAT = 1
+RUN_FORMAT = 1
 INERT = 4  # default tokens, the same in every text
 CHANCE = INERT / (FIRST_WORDS + INERT)
 COMMON = 2000  # GloVe words whose spread the default tokens have
@@ -240,7 +240,7 @@ def run_key(task: ShortcutTask, data: str) -> dict[str, object]:
     if setting["cure"].get("learn_first"):
         del setting["cure"]["learn_first"]
     return {
-        "format": FORMAT,
+        "format": RUN_FORMAT,
         "data": data,
         "rows": task.rows,
         "part": task.part,

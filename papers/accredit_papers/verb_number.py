@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PLURAL = {"are": 1, "were": 1, "have": 1, "do": 1, "is": 0, "was": 0, "has": 0, "does": 0}
 PAD, UNKNOWN, CLS = 0, 1, 2
-LONGEST = 40  # words before the verb
+WORDS_BEFORE_VERB = 40  # words before the verb
 LAYERS = 6  # of the study's model
 WORD = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[^\sa-z0-9]")
 PLAIN_TEXT = ("ag_news_10k.tsv.gz", "yelp_reviews_10k.tsv.gz", "mr_sentence_polarity.tsv.gz", "imdb_400.tsv.gz")
@@ -55,10 +55,10 @@ class Prefix:
 
 
 def linzen(folder: Path) -> list[Prefix]:
-    """The Linzen sentences: the words before the verb, at most `LONGEST` of them."""
+    """The Linzen sentences: the words before the verb, at most `WORDS_BEFORE_VERB` of them."""
     found = []
     for index, verb, wrong, attractors, text in _rows(folder / "agreement_linzen_wiki.tsv.gz"):
-        words = tuple(text.lower().split()[: int(index)])[-LONGEST:]
+        words = tuple(text.lower().split()[: int(index)])[-WORDS_BEFORE_VERB:]
         if words and verb != wrong:  # four rows do not show the number
             found.append(Prefix(words, _number(verb, wrong), int(attractors)))
     return found
@@ -70,7 +70,7 @@ def from_plain_text(folder: Path, limit: int) -> list[Prefix]:
     for name in PLAIN_TEXT:
         for row in _rows(folder / name):
             for sentence in re.split(r"[.!?]\s", row[-1].lower()):
-                words = WORD.findall(sentence)[: LONGEST + 1]
+                words = WORD.findall(sentence)[: WORDS_BEFORE_VERB + 1]
                 at = next((k for k, word in enumerate(words) if word in BE), 0)
                 if at > 1 and words[at - 1] not in NO_NOUN:
                     found[BE[words[at]]][Prefix(tuple(words[:at]), BE[words[at]])] = None
@@ -175,7 +175,7 @@ def _fresh(vocabulary: dict[str, int], folder: Path) -> transformers.BertForSequ
         num_hidden_layers=LAYERS,
         num_attention_heads=8,
         intermediate_size=512,
-        max_position_embeddings=LONGEST + 2,
+        max_position_embeddings=WORDS_BEFORE_VERB + 2,
         num_labels=2,
         type_vocab_size=1,
         attn_implementation="eager",

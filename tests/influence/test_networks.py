@@ -189,7 +189,7 @@ def test_a_projected_gradient_is_the_gradient_projected() -> None:
 
 
 def test_a_broken_store_goes_on_and_foreign_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accredit.influence.gradient_store.BLOCK", 10)
+    monkeypatch.setattr("accredit.influence.gradient_store.BLOCK_ROWS", 10)
     model, train, queries = _net(), _data(35), _data(2, seed=1)
     net = network(model, loss="classification")
     whole = GradientStore.build(tmp_path / "a", net, train).search(net, queries).matrix

@@ -188,8 +188,8 @@ def test_statements_are_judged_from_model_to_model():
 
 
 def test_a_model_that_was_kept_is_not_trained_again(folder, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(agreement, "HELD_OUT", 2)
-    monkeypatch.setattr(agreement, "FEWEST", 1)
+    monkeypatch.setattr(agreement, "SENTENCES_HELD_OUT", 2)
+    monkeypatch.setattr(agreement, "WORDS_NEEDED", 1)
     first = agreement._run(folder, tmp_path / "kept", True, 3, None)
     monkeypatch.setattr(agreement, "train", None)
     again = agreement._run(folder, tmp_path / "kept", True, 3, None)
