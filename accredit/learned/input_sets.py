@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 OUTPUTS_UNNAMED = 20  # of a model, that are learned together without being named
 ESTIMATORS = ("shapley", "permutations")  # the second where the first cannot tell its error
-PROBES = 64  # mixtures of background rows by which a model of rows is recognised
+MIXTURES_PROBED = 64  # mixtures of background rows by which a model of rows is recognised
 
 
 class Family(Protocol):
@@ -200,8 +200,8 @@ class RowFamily:
 
     def probe(self) -> FloatArray:
         rng, table = np.random.default_rng(0), self.asked.background
-        first, second = rng.integers(0, len(table), size=(2, PROBES))
-        kept = rng.random((PROBES, len(self.asked.rows.columns))) < 0.5
+        first, second = rng.integers(0, len(table), size=(2, MIXTURES_PROBED))
+        kept = rng.random((MIXTURES_PROBED, len(self.asked.rows.columns))) < 0.5
         return self.asked.model.outputs(mixtures(table, first, second, kept), self.asked.unit)
 
 

@@ -109,8 +109,8 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Sele
         "Where a published figure does not appear, other settings were tried, on at most "
         f"{SEEDS_TRIED} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is "
         f"the setting of the table on the first {SEEDS_TRIED} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for "
-        f"CXPlain), {usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a word. "
-        f"{spent / 3600:.2f} CPU-hours."
+        f"CXPlain), {usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a "
+        f"word. {spent / 3600:.2f} CPU-hours."
     )
     rows: list[list[object]] = []
     for method in dict.fromkeys(method for _, method in tried):
