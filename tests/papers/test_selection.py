@@ -19,7 +19,7 @@ from accredit.cli import accredit
 from accredit.errors import InvalidInput
 from accredit.store.results_cache import Finished
 from accredit_papers import selection, selection_data, selection_further, selection_report, selection_runs
-from accredit_papers.selection_further import Trial
+from accredit_papers.selection_further import FurtherTrial
 from accredit_papers.selection_runs import METHODS, RunSizes, SelectionOutcome, SelectionRun
 from accredit_papers.verdicts import Found
 from tests.real_data import real_data
@@ -253,9 +253,9 @@ def test_a_cure_is_ahead_of_most_when_it_surpasses_the_fourth_of_six():
 def tried(report, folder):
     """Three trials of a yelp of two seeds, one of which reads padding."""
     few = (
-        Trial("2 epochs", ("l2x+answer",), {"epochs": 2}),
-        Trial("padding", ("l2x+answer",), {"surrogate": "bag"}, padding=True),
-        Trial("answers", ("cxplain",), {}, {"labels": "answers"}),
+        FurtherTrial("2 epochs", ("l2x+answer",), {"epochs": 2}),
+        FurtherTrial("padding", ("l2x+answer",), {"surrogate": "bag"}, padding=True),
+        FurtherTrial("answers", ("cxplain",), {}, {"labels": "answers"}),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selection_further, "ASKED", [(trial, m) for trial in few for m in trial.methods])
@@ -282,7 +282,7 @@ def test_trials_stand_beside_the_setting_of_the_table(tried, report, folder, mon
 
 
 def test_trials_that_were_not_run_are_said_to_be_missing(report, folder, monkeypatch):
-    monkeypatch.setattr(selection_further, "ASKED", [(Trial("never run", ("vibi",), {"epochs": 9}), "vibi")])
+    monkeypatch.setattr(selection_further, "ASKED", [(FurtherTrial("never run", ("vibi",), {"epochs": 9}), "vibi")])
     told = selection.selection(folder, ["yelp"], store=report[1], sizes=TINY, only_finished=True, further=True).markdown()
     assert "The store holds none of the trials" in told
     with pytest.raises(InvalidInput, match="--further tries settings on yelp; name it in --sets"):
