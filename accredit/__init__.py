@@ -4,6 +4,8 @@
 >>> cookies = accredit.TableGame(("alice", "bob"), [0, 5, 3, 10])
 >>> accredit.shapley(cookies).as_dict()
 {'alice': 6.0, 'bob': 4.0}
+
+What 1.0 freezes is listed in docs/stable.md; every other name, here and in the rooms, is internal and may change.
 """
 
 from accredit import interrupts as interrupts  # first: Ctrl-C may come while numpy is being imported
@@ -57,7 +59,8 @@ from accredit.values import (
 )
 
 if TYPE_CHECKING:
-    from accredit.attention import flow_report, joint_flow, pairwise_flow, rollout
+    from accredit.attention import flow_report, joint_flow, pairwise_flow
+    from accredit.attention.rollout import rollout as rollout
     from accredit.explanation import Explainer, explain, explain_answer, explain_picture, explain_rows, explain_text
     from accredit.rows import from_shap
 

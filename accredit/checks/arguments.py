@@ -76,18 +76,22 @@ def check_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
     classes = tuple(known[kind] for kind in kinds if _tells(known.get(kind)) and kind not in PLAIN)
     if classes and isinstance(value, classes):
         if isinstance(value, type):  # it has the methods of a protocol, but nobody to call them on
-            raise InvalidInput(f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}")
+            raise InvalidInput(
+                f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}", argument=name
+            )
         return value
     choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
     if choices and all(get_origin(known.get(kind)) is Literal for kind in kinds) and not _among(value, choices):
-        raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}")
+        raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}", argument=name, code="type")
     kinds = tuple("Callable" if kind not in PLAIN and get_origin(known.get(kind)) is Callable else kind for kind in kinds)
     plain = [kind for kind in kinds if kind in PLAIN]
     if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
         return PLAIN[plain[0]](value, name)
     if classes and len(classes) == len(kinds):
         raise InvalidInput(
-            f"{name} is {shown(value)}, of type {type(value).__name__}; give {' or '.join(_a(kind) for kind in _each(classes))}"
+            f"{name} is {shown(value)}, of type {type(value).__name__}; give "
+            f"{' or '.join(_a(kind) for kind in _each(classes))}",
+            argument=name,
         )
     return value
 
@@ -131,13 +135,13 @@ def _whole(given: Any, name: str) -> int:
 
 def _flag(given: Any, name: str) -> bool:
     if not isinstance(given, bool | np.bool_):
-        raise InvalidInput(f"{name} is {shown(given)}; write {name}=True or {name}=False")
+        raise InvalidInput(f"{name} is {shown(given)}; write {name}=True or {name}=False", argument=name, code="type")
     return bool(given)
 
 
 def _callable(given: Any, name: str) -> Any:
     if not callable(given):
-        raise InvalidInput(f"{name} is {shown(given)}; give a function")
+        raise InvalidInput(f"{name} is {shown(given)}; give a function", argument=name, code="type")
     return given
 
 
@@ -145,9 +149,13 @@ def _method(given: Any, name: str) -> Any:
     """A function of a game. Solvers are classes with a method that is one."""
     kind = given if isinstance(given, type) else type(given)
     if hasattr(kind, "solve"):
-        raise InvalidInput(f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve")
+        raise InvalidInput(
+            f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve", argument=name, code="type"
+        )
     if isinstance(given, type):
-        raise InvalidInput(f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley")
+        raise InvalidInput(
+            f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley", argument=name, code="type"
+        )
     return _callable(given, name)
 
 
@@ -166,25 +174,25 @@ def made(kind: type) -> str:
 
 def _several(given: Any, name: str) -> Any:
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list", argument=name, code="type")
     return given
 
 
 def _read_list(given: Any, name: str) -> Any:
     if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list", argument=name, code="type")
     return _several(given, name)
 
 
 def _mapping(given: Any, name: str) -> Any:
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"{name} is {shown(given)}; write a mapping, as in {{'name': …}}")
+        raise InvalidInput(f"{name} is {shown(given)}; write a mapping, as in {{'name': …}}", argument=name, code="type")
     return given
 
 
 def _row(given: Any, name: str) -> Any:
     if finite_numbers(given, name).ndim != 1:
-        raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)")
+        raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)", argument=name, code="type")
     return given
 
 
@@ -196,20 +204,20 @@ def _path(given: Any, name: str) -> Any:
 
 def _texts(given: Any, name: str) -> Any:
     if not isinstance(given, list | tuple) or not all(isinstance(item, str) for item in given):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list of strings")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list of strings", argument=name, code="type")
     return tuple(given)
 
 
 def _words(given: Any, name: str) -> Any:
     for k, item in enumerate(_read_list(given, name)):
         if not isinstance(item, str):
-            raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings")
+            raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings", code="type")
     return given
 
 
 def _wholes(given: Any, name: str) -> Any:
     if not isinstance(given, list | tuple):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)", argument=name, code="type")
     return tuple(whole_number(item, f"{name}[{k}]", -MOST, example=1) for k, item in enumerate(given))
 
 

@@ -117,7 +117,9 @@ def check_claims(
 def _check_players(attribution: Attribution, game: Game) -> None:
     """Refuse an attribution that is not about this game, or that claims to share all of it among some."""
     if not isinstance(attribution, Attribution):
-        raise InvalidInput(f"attribution is {attribution!r:.60}; write check_claims(shapley(game), game)")
+        raise InvalidInput(
+            f"attribution is {attribution!r:.60}; write check_claims(shapley(game), game)", argument="attribution", code="type"
+        )
     others = [player for player in attribution.players if player not in set(game.players)]
     if others:
         raise InvalidInput(

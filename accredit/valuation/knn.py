@@ -26,7 +26,7 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.store import Executor
 from accredit.valuation.knn_numbers import value_rows
@@ -125,7 +125,7 @@ def knn_shapley(
         data.names,
         credit,
         total=everybody,
-        method=f"knn-shapley(k={k})",
+        method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=_exact_claims(),
         baseline=0.0,
         payoffs=0,
@@ -137,7 +137,7 @@ def knn_shapley(
     bound = 1 / reach
     return replace(
         exact,
-        method=f"knn-shapley(k={k}, within={bound:.3g})",
+        method=Procedure("knn-shapley", settings={"k": k, "within": bound}, closed_form=False),
         claims=_claims_within(reach),
         precision=Precision.interval(f"a bound that always holds: rows beyond the {reach} nearest earn at most 1/{reach}"),
         interval=np.column_stack([credit - bound, credit + bound]),
@@ -170,7 +170,9 @@ def _reach(within: float | None, k: int, rows: int) -> int | None:
         return None
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < 1:
         raise InvalidInput(
-            f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual"
+            f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual",
+            argument="within",
+            code="range",
         )
     reach = max(k, ceil(min(1 / within, rows)))
     return reach if reach < rows else None

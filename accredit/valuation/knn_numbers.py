@@ -25,7 +25,7 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.store import Executor
 from accredit.valuation.knn_spread import spread_over_tests
@@ -85,7 +85,7 @@ def value_rows(data: Split, k: int, executor: str | Executor | None, watch: Call
         data.names,
         credit,
         total=total,
-        method=f"knn-shapley(k={k})",
+        method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=tuple(Claim(a, Holds.EXACTLY, why) for a in ("efficiency", "symmetry", "null player", "linearity")),
         precision=Precision.exact(),
         baseline=-float(((data.test_y - data.y.mean()) ** 2).mean()),

@@ -34,7 +34,8 @@ def check_target(part: pandas.DataFrame, target: str, file: str) -> None:
     if len(unknown):
         raise InvalidInput(
             f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {name_rows(unknown)} ({EMPTY}); fill, rename "
-            "or drop them"
+            "or drop them",
+            code="missing",
         )
 
 
