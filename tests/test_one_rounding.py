@@ -46,7 +46,7 @@ from accredit.labels.scores import scale
 from accredit.learned import Tabular, batches
 from accredit.learned.columns import Columns
 from accredit.learned.training_checks import uneven_columns
-from accredit.learned.valuers import Asked, Seen, fit
+from accredit.learned.valuers import CoalitionTargets, NetworkInputs, fit
 from accredit.rows.backgrounds import _points
 from accredit.rows.frames import rows_of
 from accredit.rows.game import covariance
@@ -360,8 +360,8 @@ def test_payoffs_that_differ_by_rounding_are_not_learned():
     rng = np.random.default_rng(0)
     shown = rng.random((20, 4, 3)) < 0.5
     rounding = 1e-8 * rng.normal(size=(20, 4, 2))
-    seen = Seen(rng.normal(size=(20, 3)).astype(np.float32), np.tile(np.arange(3), (20, 1)))
-    asked = Asked(shown, rounding, np.zeros((20, 2)), blur=1e-6)
+    seen = NetworkInputs(rng.normal(size=(20, 3)).astype(np.float32), np.tile(np.arange(3), (20, 1)))
+    asked = CoalitionTargets(shown, rounding, np.zeros((20, 2)), blur=1e-6)
     with pytest.raises(InvalidInput, match="earns the same"):
         fit(nn.Identity(), seen, asked, epochs=1, patience=1, batch=8, rate=0.1, seed=0)
 

@@ -41,11 +41,11 @@ TWO = World.of(4, lambda x: logistic(2 * x[:, 0] + 1.5 * x[:, 1]))
 SWITCHED = World.of(5, lambda x: logistic(4 * np.where(x[:, 4] > 0, x[:, 0], x[:, 1])))
 
 HONEST = {
-    "the best two features": TWO.chosen(TWO.best_mask(2)),
-    "a switch and what it switches": SWITCHED.chosen(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 1], [0, 1, 0, 0, 1])),
+    "the best two features": TWO.choose(TWO.best_mask(2)),
+    "a switch and what it switches": SWITCHED.choose(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 1], [0, 1, 0, 0, 1])),
 }
-CHEAT = TWO.chosen(np.where(TWO.x[:, :1] > 0, [0, 0, 1, 0], [0, 0, 0, 1]))
-CONDITIONAL = SWITCHED.chosen(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 0], [0, 1, 0, 0, 0]))
+CHEAT = TWO.choose(np.where(TWO.x[:, :1] > 0, [0, 0, 1, 0], [0, 0, 0, 1]))
+CONDITIONAL = SWITCHED.choose(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 0], [0, 1, 0, 0, 0]))
 
 
 def report_on(choices: Choices, tests: tuple[str, ...] = NAMES) -> Findings:
@@ -273,7 +273,7 @@ def test_a_report_is_plain_data():
 # Few rows: what cannot be known must not be said.
 
 FEW = World.of(6, lambda x: (x[:, 0] + 1) / 2)  # the label is feature 0
-SHOWN = FEW.chosen(np.arange(6) == 0)
+SHOWN = FEW.choose(np.arange(6) == 0)
 
 
 @pytest.mark.slow

@@ -508,13 +508,13 @@ def test_the_cures_do_not_show_the_answer_unless_asked():
 
 
 def test_vibi_as_published_averages_twelve_masks_and_its_weights():
-    from accredit.learned.recipes import published
+    from accredit.learned.recipes import paper_settings
 
     asked = recipe("vibi", Tabular(6), 2, 2, preset="paper")
     assert asked.law.draws == 12 and asked.training.averaging == 0.999
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 6))
-    short = replace(published("vibi", Tabular(6))["training"], epochs=2, rate=0.1)
+    short = replace(paper_settings("vibi", Tabular(6))["training"], epochs=2, rate=0.1)
 
     def weights(averaging):
         training = replace(short, averaging=averaging)
