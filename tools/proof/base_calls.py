@@ -59,7 +59,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "models.TextModel*": "built by as_text_model",
     "arena.*": "takes the library's own examples, methods and models; files and names are tried through the command compare",
     "shortcuts.*": "training classes of one study; every argument is a network or its data",
-    "audit.Finding*": "a record",
+    "audit.AuditFinding*": "a record",
     "learned.*.*": "methods that train or read networks; each is reached through the command learn",
     "learned.CXPlain": "built by recipe",
     "learned.EvalX": "takes a network",
