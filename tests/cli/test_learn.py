@@ -43,7 +43,7 @@ def test_rows_are_learned_once_and_explained_fast(rows):
     shown = run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--fallback", "0", "--json")
     found = json.loads(shown.stdout)
     assert found["method"]["name"].startswith("fast-shapley") and found["level"] == 0.95 and len(found["credit"]) == 5
-    assert "Fast shapley" in run("explain", rows / "new.csv", *about, "--fast", rows / "fast").output
+    assert "Fast Shapley" in run("explain", rows / "new.csv", *about, "--fast", rows / "fast").output
     with pytest.raises(InvalidInput, match="fitted for background"):
         run(
             "explain",
