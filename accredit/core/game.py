@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from accredit.checks.arguments import PLAIN
+from accredit.checks.arguments import CHECKS
 from accredit.checks.numbers import BoolArray, FloatArray, IntArray, check_text, real_numbers, shown, truths, whole_number
 from accredit.core.coalitions import all_coalitions
 from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
@@ -67,7 +67,7 @@ def check_game(game: Any) -> Game:
     return game if names == game.players else _Named(game, names)
 
 
-PLAIN["Game"] = lambda given, name: check_game(given)
+CHECKS[Game] = lambda given, name: check_game(given)
 
 
 class _Named:

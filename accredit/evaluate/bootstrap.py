@@ -63,8 +63,6 @@ def bootstrap(
         raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.95")
     if count < 1:
         raise InvalidInput(f"count must be at least 1, got {count!r}; write 2000")
-    if kind not in ("bca", "percentile"):
-        raise InvalidInput(f"kind is {kind!r}; write 'bca' or 'percentile'")
     estimate = real_number(statistic(x), "what statistic returns")
     drawn = finite_numbers(statistic(x[resamples(len(x), count, seed)]), "what statistic returns")
     if drawn.shape != (count,):

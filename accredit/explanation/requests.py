@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from accredit import defaults
 from accredit.checks import check_seed, optional_whole
-from accredit.checks.arguments import check_fields
+from accredit.checks.arguments import OWN_CHECK, check_fields
 from accredit.checks.numbers import check_text, shown
 from accredit.checks.suggestions import nearest
 from accredit.errors import InvalidInput
@@ -30,7 +30,7 @@ Announce = Callable[[str], None]
 Methods = str | Sequence[str]
 Weights = str | int | Sequence[float]  # of heads: mean, max, one of them, or a weight for each
 Groups = Mapping[str, Iterable[int]]  # of token positions, by name
-Columns = Mapping[str, Iterable[str | int]]  # groups of columns, by name
+Columns = Annotated[Mapping[str, Iterable[str | int]], OWN_CHECK]  # groups of columns, by name
 Made = TypeVar("Made", bound="Request")
 
 

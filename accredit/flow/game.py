@@ -14,11 +14,11 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from accredit.checks.arguments import check_arguments
+from accredit.checks.arguments import OWN_CHECK, check_arguments
 from accredit.checks.numbers import whole_number
 from accredit.core import BoolArray, FloatArray, check_groups, check_players, player_index
 from accredit.core.coalitions import unique
@@ -28,7 +28,7 @@ from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, check_layer
 from accredit.flow.network import LayeredNetwork
 
-Groups = Mapping[str, Iterable[int | str]] | None
+Groups = Annotated[Mapping[str, Iterable[int | str]], OWN_CHECK] | None
 
 
 def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -> tuple[tuple[str, ...], BoolArray]:

@@ -371,8 +371,6 @@ def flow_matrix(
     >>> matrix.tolist(), bool((whole == matrix * scale).all())
     ([[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]], True)
     """
-    if direction not in ("backward", "forward"):
-        raise InvalidInput(f"direction is {direction!r}; write 'backward' (output to input) or 'forward'")
     layers, tokens = network.layers, network.tokens
     size = (layers + 1) * tokens + 2
     matrix = np.zeros((size, size))

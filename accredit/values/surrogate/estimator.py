@@ -70,8 +70,6 @@ class Surrogate:
         check(Sampled(seconds=self.seconds, half_width=self.half_width, level=self.level), self.budget, self.seed)
         if self.budget is not None and self.budget < 2:
             raise InvalidInput(f"budget must be at least 2, for v(∅) and v(N), got {self.budget!r}; write budget=1000")
-        if self.centre not in ("stacked", "debiased"):
-            raise InvalidInput(f"centre must be 'stacked' or 'debiased', got {self.centre!r}; write centre='stacked'")
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
