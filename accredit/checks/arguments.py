@@ -17,11 +17,12 @@ from functools import cache, partial, wraps
 from inspect import signature
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
 
+from accredit.checks.annotations import Unseen, read_hints
 from accredit.checks.files import as_path
 from accredit.checks.numbers import (
     MOST,
@@ -60,14 +61,13 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
     accredit.errors.InvalidInput: number must be one number, got '6'; write for example number=0.5
     """
     takes = signature(function)
-    expected = cache(partial(_expected, function))
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = takes.bind(*args, **kwargs)
+        given, expected = takes.bind(*args, **kwargs), _expected(function)
         for name, value in given.arguments.items():
-            if name in expected():
-                given.arguments[name] = expected()[name].check(value, name)
+            if name in expected:
+                given.arguments[name] = expected[name].check(value, name)
         return function(*given.args, **given.kwargs)
 
     return called
@@ -75,7 +75,7 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 def check_fields(settings: DataclassInstance) -> None:
     """The same for the fields of a frozen dataclass, from its `__post_init__`."""
-    expected = _expected_fields(type(settings))
+    expected = _expected(type(settings))
     for field in fields(settings):
         expected[field.name].check(getattr(settings, field.name), field.name)
 
@@ -99,44 +99,9 @@ class Expected:
         return value
 
 
+@cache
 def _expected(annotated: Callable[..., object] | type) -> dict[str, Expected]:
-    return {name: expect(hint) for name, hint in _hints(annotated).items()}
-
-
-_expected_fields = cache(_expected)
-
-
-class _Anything(type):
-    """A class that has every attribute and takes every bracket, and remains what it is."""
-
-    def __getattr__(cls, name: str) -> type:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return cls
-
-    def __getitem__(cls, inside: object) -> type:
-        return cls
-
-
-class Unseen(metaclass=_Anything):
-    """Stands in an annotation for a name that is imported for type checkers only."""
-
-
-def _hints(annotated: Callable[..., object] | type) -> dict[str, object]:
-    """The annotations of a function or a class as types.
-
-    >>> def draw(path: Path | None, axes: matplotlib.axes.Axes) -> None: ...
-    >>> _hints(draw)["axes"]
-    <class 'accredit.checks.arguments.Unseen'>
-    """
-    unseen: dict[str, object] = {}
-    while True:
-        try:
-            return get_type_hints(annotated, localns=unseen, include_extras=True)
-        except NameError as error:
-            if error.name in unseen:
-                raise
-            unseen[error.name] = Unseen
+    return {name: expect(hint) for name, hint in read_hints(annotated).items()}
 
 
 def expect(hint: object) -> Expected:
@@ -238,13 +203,13 @@ def made(kind: type) -> str:
     return f"{kind.__name__}({', '.join(given)})"
 
 
-def _several(given: object, name: str) -> object:
+def _several(given: object, name: str) -> Iterable[object]:
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InvalidInput(f"{name} is {shown(given)}; give a list")
     return given
 
 
-def _read_list(given: object, name: str) -> object:
+def _read_list(given: object, name: str) -> Iterable[object]:
     if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
         raise InvalidInput(f"{name} is {shown(given)}; give a list")
     return _several(given, name)
