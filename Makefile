@@ -14,6 +14,8 @@ PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --ma
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
+# Else every worker, and every process that a test starts, would compile the house again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house
 

@@ -57,7 +57,8 @@ from accredit.values import (
 )
 
 if TYPE_CHECKING:
-    from accredit.attention import flow_report, joint_flow, pairwise_flow, rollout
+    from accredit.attention import flow_report, joint_flow, pairwise_flow
+    from accredit.attention.rollout import rollout as rollout
     from accredit.explanation import Explainer, explain, explain_answer, explain_picture, explain_rows, explain_text
     from accredit.rows import from_shap
 

@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
+Code = Literal[
+    "",  # the sentence alone says it
+    "conflict",  # two arguments do not fit one another
+    "duplicate",  # the same thing is given twice
+    "empty",  # there is nothing in it
+    "format",  # it is of a format that this version does not read
+    "misplaced",  # it belongs to another kind of question or method
+    "missing",  # it is needed and was not given, or is not there
+    "not-finite",  # it holds NaN or infinity
+    "not-fitted",  # it must be trained or fitted first
+    "range",  # it is too small or too large
+    "shape",  # it has the wrong size or number of entries
+    "too-many",  # there are more than can be computed
+    "type",  # it is another kind of thing than is needed
+    "unknown",  # it is not one of the names that are known
+    "unreadable",  # it cannot be read, or is damaged
+    "unsupported",  # it is right in itself, and this cannot do it
+]
+CODES: frozenset[str] = frozenset(get_args(Code))
+
 
 class AccreditError(Exception):
     """Base of every error that accredit raises on purpose.
@@ -14,10 +36,12 @@ class AccreditError(Exception):
     InvalidInput
     """
 
-    def __init__(self, *said: object, argument: str = "", code: str = "") -> None:
+    def __init__(self, *said: object, argument: str = "", code: Code = "") -> None:
         super().__init__(*said)
+        if code not in CODES:
+            raise ValueError(f"code is {code!r}, which is not in accredit.errors.Code: {', '.join(sorted(CODES))}")
         self.argument = argument  # the name of what is wrong, as Python spells it; the command and the page have their own
-        self.code = code  # what is wrong with it in a word or two, the same however the sentence is worded
+        self.code: Code = code  # what is wrong with it in a word or two, the same however the sentence is worded
 
 
 class InvalidInput(AccreditError, ValueError):

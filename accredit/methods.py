@@ -391,7 +391,7 @@ def _names_of(entry: str, method: Any) -> tuple[str, ...]:
     if not isinstance(method, Method):
         raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed")
     if method.kind not in NEEDS:
-        raise InvalidInput(f"the method's kind is {method.kind!r}; write one of {', '.join(NEEDS)}")
+        raise InvalidInput(f"the method's kind is {method.kind!r}; write one of {', '.join(NEEDS)}", code="unknown")
     return (method.name, *method.aliases)
 
 
@@ -445,10 +445,12 @@ def find_all(spelled: Sequence[str] | str, place: Place) -> list[Chosen]:
     ['leave-one-out', 'beta:16,1', 'shapley']
     """
     if not isinstance(spelled, Iterable):
-        raise InvalidInput(f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}")
+        raise InvalidInput(
+            f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}", code="type"
+        )
     names = _split(spelled) if isinstance(spelled, str) else [str(name) for name in spelled]
     if not names:
-        raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}")
+        raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}", code="empty")
     found = (find(name, place) for name in names)
     return list({chosen.name: chosen for chosen in found}.values())
 
@@ -476,7 +478,7 @@ def settings_for(asked: Sequence[Chosen], given: Mapping[str, Any]) -> dict[str,
             raise InvalidInput(
                 f"{name} is {given[name]!r:.40}, and none of the methods asked takes it; those that do are {', '.join(taking)}",
                 argument=name,
-                code="not taken",
+                code="misplaced",
             )
     return {name: value for name, value in given.items() if value is not None}
 

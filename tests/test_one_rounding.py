@@ -11,24 +11,42 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from torch import nn
 
-from accredit.arena.standings import _share_interval
+from accredit.arena.standings import _is_above, _share_interval
 from accredit.audit.attention import rank_agreement
 from accredit.audit.finding import interval_of, interval_of_pairs
 from accredit.audit.probes import _order_and_size
 from accredit.core import Attribution, Known
 from accredit.errors import InvalidInput
-from accredit.evaluate import bootstrap
+from accredit.evaluate import (
+    AOPC,
+    Comprehensiveness,
+    Deletion,
+    DropAt,
+    Insertion,
+    LinearDatamodelingScore,
+    LogOdds,
+    NotApplicable,
+    PostHocAccuracy,
+    SensitivityN,
+    auprc,
+    bootstrap,
+    measure,
+)
 from accredit.evaluate.bootstrap import sign_flips
+from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc
+from accredit.evaluate.payoffs import payoff_moves
 from accredit.explanation.flows import beside_uniform
 from accredit.games import FunctionGame, TableGame
 from accredit.games.textbook import bankruptcy
-from accredit.gradients.concepts import Concept, _p_value, concept_vector
+from accredit.gradients.concepts import Concept, _measure, _p_value, concept_vector
 from accredit.labels.find import _length
 from accredit.labels.scores import scale
 from accredit.learned import Tabular, batches
 from accredit.learned.columns import Columns
 from accredit.learned.training_checks import uneven_columns
+from accredit.learned.valuers import Asked, Seen, fit
 from accredit.rows.backgrounds import _points
 from accredit.rows.frames import rows_of
 from accredit.rows.game import covariance
@@ -39,9 +57,11 @@ from accredit.valuation.datamodels import fit_datamodels
 from accredit.valuation.harmonics import LEAST, harmonic_facts, read
 from accredit.valuation.resolution import resolution
 from accredit.valuation.scores import accuracy
+from accredit.values import banzhaf, normalised_banzhaf
 from accredit.values.leaving_out import leaving_out
 from accredit.values.lime import fit_of
 from accredit.values.report import report
+from accredit.views.words import leaders
 
 THIRTY = 0.1 + 0.2  # one rounding more than 0.3
 TENTHS = np.full((30, 1), 0.1)  # their mean is not 0.1
@@ -218,6 +238,132 @@ def test_leave_one_out_of_an_additive_game_is_enough_whoever_rounding_puts_first
     assert found.enough is True and found.same_order
     nothing = leaving_out(FunctionGame("ab", lambda s: np.where(s[:, 0], 0.3, THIRTY)))
     assert nothing.share_above == 0
+
+
+def test_precision_and_recall_do_not_tell_equal_scores_apart():
+    marked = np.array([True, False, False])
+    for scores in ([0.3, THIRTY, 0.1], [THIRTY, 0.3, 0.1]):
+        assert auprc(np.array(scores), marked) == auprc(np.array([3.0, 3.0, 1.0]), marked) == 0.5
+
+
+def test_wrong_rows_are_not_below_right_ones_by_rounding():
+    wrong = [True, False, False]
+    for credit in ([0.3, THIRTY, 0.5], [THIRTY, 0.3, 0.5]):
+        assert mislabel_auc(np.array(credit), wrong).value == mislabel_auc(np.array([3.0, 3.0, 5.0]), wrong).value == 0.75
+
+
+def test_sums_of_scores_tie_in_any_order_of_summation():
+    """Row sums of three tenths, 0.1 + 0.2 beside 0.3: the subsets tie, as they do in whole numbers."""
+    subsets = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 1]], dtype=bool)
+    outputs = np.array([2.0, 1.0, 0.0, 3.0])
+    tenths, whole = (linear_datamodeling_score(np.array([1.0, 2, 3]) / unit, subsets, outputs) for unit in (10, 1))
+    assert tenths.value == whole.value < 1
+
+
+@pytest.mark.parametrize(
+    "metric", [Deletion(), Insertion(), AOPC(), DropAt(1), Comprehensiveness((0.3,))], ids=lambda m: m.name
+)
+def test_equal_players_leave_in_their_own_order(metric):
+    """a and c earn 0.3 in one order of summation and in the other; a is taken first, as by credit in whole numbers."""
+    game = FunctionGame("abc", lambda s: s @ [0.3, 0.1, 0.3] + 0.7 * s[:, 0])
+    plans = [
+        metric.plan(Attribution("abc", np.array(credit), None, "by hand"))
+        for credit in ([3.0, 1.0, 3.0], [0.3, 0.1, THIRTY], [THIRTY, 0.1, 0.3])
+    ]
+    assert (plans[0] == plans[1]).all() and (plans[0] == plans[2]).all()
+    assert measure(metric, game, Attribution("abc", [0.3, 0.1, THIRTY], None, "by hand")) > 0
+
+
+def test_half_of_a_vote_is_not_above_half():
+    even = FunctionGame("ab", lambda s: np.where(s.all(axis=1), 0.5 + 2**-53, 0.5), blur=1e-9)
+    assert measure(PostHocAccuracy(fraction=0.5), even, Attribution("ab", [1.0, 0.0], 0.0, "by hand", blur=1e-9)) == 1.0
+
+
+def test_a_certain_answer_in_single_precision_is_a_probability():
+    """A sum of shares in float32 may be one rounding above 1."""
+    sure = FunctionGame("ab", lambda s: np.where(s[:, 0], 1 + 2.0**-23, 0.5))
+    assert measure(LogOdds(), sure, Attribution("ab", [1.0, 0.0], 0.5, "by hand")) < 0
+
+
+def test_losses_that_are_rounding_correlate_with_nothing():
+    """A network of single precision that does not listen: its losses are noise, and say so."""
+    noise = np.random.default_rng(0).normal(size=16) * 1e-7
+    deaf = FunctionGame("abcd", lambda s: 1 + noise[s @ [1, 2, 4, 8]], blur=1e-5)
+    credit = Attribution("abcd", [4.0, 3.0, 2.0, 1.0], None, "by hand", blur=1e-5)
+    for metric in (SensitivityN(), LinearDatamodelingScore()):
+        with pytest.raises(NotApplicable):
+            measure(metric, deaf, credit)
+
+
+def test_an_oracle_is_not_a_tie_because_payoffs_are_large():
+    """Its scores are in a unit of their own: ranks of payoffs, which are small beside a payoff of 1e9."""
+    game = FunctionGame("abcd", lambda s: 1e9 * (s @ [4.0, 3.0, 2.0, 1.0]))
+    for metric in (SensitivityN(), LinearDatamodelingScore()):
+        assert measure(metric, game, metric.oracle(game)) > 0.9
+
+
+def test_banzhaf_values_that_add_up_to_rounding_are_not_scaled_by_it():
+    """In exact arithmetic they add up to zero; single precision leaves 1e-8, and a scale of millions."""
+    table = [0.0, 1.0, -1.0, 1e-8]
+    assert abs(banzhaf(FunctionGame("ab", lambda s: np.array(table)[s @ [1, 2]])).credit.sum()) > 0
+    with pytest.raises(InvalidInput, match="cannot be scaled"):
+        normalised_banzhaf(FunctionGame("ab", lambda s: np.array(table)[s @ [1, 2]], blur=1e-6))
+
+
+def test_a_report_believes_what_a_game_says_of_its_rounding():
+    game = FunctionGame("ab", lambda s: s[:, 0] + 1e-8 * s[:, 1], blur=1e-7)
+    assert "b adds nothing to any coalition." in report(game).reading
+
+
+def test_leave_one_out_of_blurred_payoffs_is_in_the_same_order():
+    """a and b are equal, but for rounding: what they earn alone puts a first, what is left without them puts b first."""
+    paid = np.array([0.0, 1 + 5e-7, 1.0, 2.0, 0.0, 1.0, 1 + 1e-7, 2.0])
+
+    def game(blur):
+        return FunctionGame("abc", lambda s: paid[s @ [1, 2, 4]], blur=blur)
+
+    assert not leaving_out(game(0.0)).same_order
+    assert leaving_out(game(1e-6)).same_order
+
+
+def test_credit_that_is_rounding_has_no_sign_and_no_first():
+    game = FunctionGame("abc", lambda s: s[:, 0] - 1e-9 * s[:, 1] + 1e-9 * s[:, 2], blur=1e-7)
+    plain = FunctionGame("abc", lambda s: s[:, 0] * 1.0, blur=1e-7)
+    moved = payoff_moves({"plain": plain, "rounded": game})
+    assert moved.signs[0, 1] == 1.0 and moved.ranks[0, 1] == 1.0
+    one, other = (FunctionGame("ab", lambda s, w=w: s @ w) for w in ([0.3, THIRTY], [THIRTY, 0.3]))
+    even = payoff_moves({"one": one, "other": other})
+    assert even.first == ("a", "a")
+
+
+def test_slopes_that_cancel_but_for_rounding_do_not_point_to_a_concept():
+    """0.1 + 0.2 − 0.3 along a direction is nothing, in either order of summation."""
+    slopes = np.array([[0.1, 0.2, -0.3], [0.2, 0.1, -0.3]])
+    direction, _ = concept_vector(np.ones((4, 3)), -np.ones((4, 3)))
+    assert_allclose(direction, direction[0])
+    found = _measure(np.ones((4, 3)), -np.ones((8, 3)), slopes, 2, 1.0, np.random.default_rng(0))
+    assert found.scores.tolist() == [0.0, 0.0]
+
+
+def test_an_oracle_above_chance_by_rounding_is_no_scale():
+    top, chance = np.array([0.3 + 1e-9, 0.5, 0.0]), np.array([0.3, 0.3, 0.0])
+    assert _is_above(top, chance).tolist() == [False, True, False]
+
+
+def test_nobody_earned_most_of_what_is_rounding():
+    rounded = Attribution("ab", [1e-9, -1e-9], 0.0, "by hand", blur=1e-7)
+    assert leaders(rounded).startswith("All credit is 0")
+
+
+def test_payoffs_that_differ_by_rounding_are_not_learned():
+    """Payoffs that differ by rounding were divided by its variance, and learned."""
+    rng = np.random.default_rng(0)
+    shown = rng.random((20, 4, 3)) < 0.5
+    rounding = 1e-8 * rng.normal(size=(20, 4, 2))
+    seen = Seen(rng.normal(size=(20, 3)).astype(np.float32), np.tile(np.arange(3), (20, 1)))
+    asked = Asked(shown, rounding, np.zeros((20, 2)), blur=1e-6)
+    with pytest.raises(InvalidInput, match="earns the same"):
+        fit(nn.Identity(), seen, asked, epochs=1, patience=1, batch=8, rate=0.1, seed=0)
 
 
 def test_a_line_fits_payoffs_that_are_all_the_same():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import accredit
-from accredit.core import Attribution, Precision, Selection
+from accredit.core import Attribution, Note, NoteKind, Precision, Selection
 from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation, Token
 from accredit.games import TableGames
@@ -29,7 +29,7 @@ RESULTS = {
     "a selection": lambda: Selection(("x", "y"), [True, False], "m", scores=[1.0, 2.0], seed=3),
     "an explanation": lambda: Explanation(
         "Good.", (("POSITIVE", 0.9),), "POSITIVE", ("Good", "."), ("by hand", "other"), {"by hand": ONE}, {"other": "why"},
-        tokens=(Token("Good", 0, 4, "Good"), Token(".", 4, 5, ".")),
+        tokens=(Token("Good", 0, 4, "Good"), Token(".", 4, 5, ".")), notes=(Note(NoteKind.WARNING, "it is made up"), "by hand"),
     ),
     "a table": lambda: TableExplanation(
         ("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]], values=[[41], [None]], method="m",

@@ -104,9 +104,12 @@ def assembly(
 ) -> Rebuilt | InPlace:
     """The way in which these players leave this prompt."""
     if removal not in REMOVALS:
-        raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
+        raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}", argument="removal", code="unknown")
     if (removal == "filler") != (filler is not None):
-        raise InvalidInput(f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'")
+        raise InvalidInput(
+            f"removal is {removal!r} and filler is {filler!r}; a filler goes with removal='filler': filler='…'",
+            argument="removal",
+        )
     if not isinstance(prompt, Prompt):
         return InPlace(model, *_of_ids(model, prompt, players, fixed), removal, filler)
     if players == "token":
@@ -139,12 +142,15 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> t
         for g, (name, members) in enumerate(players.items()):
             where = _positions(members, len(ids), f"players[{name!r}]")
             if not len(where) or held[where].any() or (owner[where] >= 0).any():
-                raise InvalidInput(f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group")
+                raise InvalidInput(
+                    f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group", code="type"
+                )
             owner[where] = g
         return tuple(str(name) for name in players), Layout("".join(pieces), ids, spans, owner)
     if players != "token":
         raise InvalidInput(
-            f"players is {players!r:.40}, and token ids have no {players!r:.20}; use 'token', or give the text itself"
+            f"players is {players!r:.40}, and token ids have no {players!r:.20}; use 'token', or give the text itself",
+            argument="players",
         )
     names = [visible(piece) for piece, stays in zip(pieces, held, strict=True) if not stays]
     if not names:
@@ -156,7 +162,9 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> t
 def _positions(given: Any, count: int, name: str) -> IntArray:
     where = np.asarray(list(given) if not isinstance(given, int) else [given], dtype=object)
     if any(not isinstance(i, int | np.integer) or not 0 <= i < count for i in where):
-        raise InvalidInput(f"{name} is {given!r:.60}; a prompt of token ids takes positions from 0 to {count - 1}")
+        raise InvalidInput(
+            f"{name} is {given!r:.60}; a prompt of token ids takes positions from 0 to {count - 1}", argument=name
+        )
     return where.astype(np.int64)
 
 

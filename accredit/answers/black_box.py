@@ -12,7 +12,7 @@ from accredit.answers.game import AnswerGame, choose_players
 from accredit.answers.prompt import Parts, prompt_of
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
-from accredit.core import BoolArray, FloatArray, distinct_names
+from accredit.core import BoolArray, FloatArray, Procedure, distinct_names
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import spans
 
@@ -67,7 +67,9 @@ class FunctionPays:
             )
         if not np.isfinite(earned).all() or earned.max() > 1e-6:
             bad = earned[~np.isfinite(earned) | (earned > 1e-6)][0]
-            raise BadPayoff(f"the function returned {bad}; a log-probability is a finite number that is not above 0")
+            raise BadPayoff(
+                f"the function returned {bad}; a log-probability is a finite number that is not above 0", code="not-finite"
+            )
         return earned
 
     def fingerprint_parts(self) -> dict[str, Any]:
@@ -92,7 +94,7 @@ class FunctionPays:
             "removal": "rebuild" if self.filler is None else "filler",
             "filler": self.filler,
             "answer": self.answers[0],
-            "answer from": "given",
+            "answer from": Procedure("given").as_plain(),
             "rather than": self.answers[1] if len(self.answers) > 1 else None,
             "reading": f"up to {ROWS} prompts in one call of the function",
             "notes": list(self.notes),
@@ -125,18 +127,28 @@ def asked_game(
     """
     if not callable(function):
         raise InvalidInput(
-            f"function is a {type(function).__name__}; give a function of (prompts, answer) that returns log-probabilities"
+            f"function is a {type(function).__name__}; give a function of (prompts, answer) that returns log-probabilities",
+            argument="function",
+            code="type",
         )
     answers = [answer] if rather_than is None else [answer, rather_than]
     if not all(isinstance(a, str) and a.strip() for a in answers):
-        raise InvalidInput(f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty")
+        raise InvalidInput(
+            f"answer is {answers!r:.60}; a function of prompts is asked about a given answer that is not empty",
+            argument="answer",
+            code="empty",
+        )
     if rather_than == answer:
-        raise InvalidInput(f"rather_than is {rather_than!r:.60}, the answer itself; give another answer")
+        raise InvalidInput(
+            f"rather_than is {rather_than!r:.60}, the answer itself; give another answer", argument="rather_than"
+        )
     _check_signature(function)
     said = prompt_of(prompt, **form)
     players = choose_players(players, said, form)
     if players == "token":
-        raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
+        raise InvalidInput(
+            "players is 'token', and a function of prompts has no tokenizer; use 'word'", argument="players", code="unsupported"
+        )
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
     pays.notes += said.left_over(players)
     everybody = np.ones((1, len(pays.players)), dtype=bool)

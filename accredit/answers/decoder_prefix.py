@@ -99,15 +99,21 @@ def with_prefix(source: Rebuilt | InPlace, prefix: str, unit: object) -> Rebuilt
     if prefix == "":
         return source
     if not isinstance(prefix, str) or not prefix.strip():
-        raise InvalidInput(f"prefix is {prefix!r:.40}; give some words as a string, or leave it out")
+        raise InvalidInput(
+            f"prefix is {prefix!r:.40}; give some words as a string, or leave it out", argument="prefix", code="type"
+        )
     model = source.model
     if not model.encodes:
         raise InvalidInput(
-            f"prefix is {prefix!r:.40}, and {model.name} is not an encoder–decoder; put it at the end of the prompt"
+            f"prefix is {prefix!r:.40}, and {model.name} is not an encoder–decoder; put it at the end of the prompt",
+            argument="prefix",
         )
     ids = model.target_ids(prefix)
     if not len(ids):
-        raise InvalidInput(f"prefix is {prefix!r:.40}, which has no tokens; give some words, or leave it out")
+        raise InvalidInput(
+            f"prefix is {prefix!r:.40}, which has no tokens; give some words, or leave it out",
+            argument="prefix",
+        )
     if unit not in PLAYING:
         return WithPrefix(source, prefix, ids, None, ())
     if unit == "token":

@@ -143,7 +143,7 @@ class AnswerGame:
         Where the game compares two answers, the same for this one minus the same for the other.
         """
         if payoff not in PAYOFFS:
-            raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}")
+            raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}", argument="payoff", code="unknown")
         said, count = _worth_of(payoff), len(self.outputs)
         if not self._others:
             return AnswerView(self, said, payoff)
@@ -172,7 +172,7 @@ class AnswerGame:
         """
         whole, count = self.whole(payoff), len(self.outputs)
         if not isinstance(units, list | tuple) or not {*map(repr, units)} <= {"'sentence'", "'token'"}:
-            raise InvalidInput(f"units is {shown(units)}; write some of ('sentence', 'token')")
+            raise InvalidInput(f"units is {shown(units)}; write some of ('sentence', 'token')", argument="units", code="type")
         parts = [part for unit in units for part in self._cut(unit) if len(part[1]) < count or self._others]
         named = list({where.tobytes(): (name, where) for name, where in reversed(parts)}.values())[::-1]
         worth = _worth_of(payoff)
@@ -319,7 +319,9 @@ def answer_game(
     first = asked.generate(said, prefix, **(generation or {})) if answer is None else asked.answer(answer, said)
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said, "rather_than")]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
-        raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
+        raise InvalidInput(
+            f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer", argument="rather_than"
+        )
     notes = asked.notes(said, form.get("context") is not None, prefix)
     if not isinstance(said, np.ndarray):
         notes += tuple(said.left_over(players))

@@ -14,7 +14,7 @@ import torch
 from accredit.answers.prompt import Place, Prompt, prompt_of
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
-from accredit.core import IntArray, distinct_names
+from accredit.core import IntArray, Procedure, distinct_names
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models.encoded import number_tokens, sentence_spans, visible
 from accredit.models.reading import Heads, Read, read_attention
@@ -32,7 +32,7 @@ class Answer:
 
     ids: IntArray  # (A,)
     pieces: tuple[str, ...]  # (A,) the characters that each token adds
-    source: str  # given, or how it was generated
+    source: Procedure  # given, or how it was generated
     note: str = ""  # where the tokenizer writes it in another way than it was given
 
     @property
@@ -73,7 +73,8 @@ class AnsweringModel:
             raise InvalidInput(
                 f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
                 "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder); anything else that gives "
-                "log-probabilities can be asked as a function of (prompts, answer)"
+                "log-probabilities can be asked as a function of (prompts, answer)",
+                code="type",
             )
         self.text_model = text_model
         self.model, self.tokenizer, self.name = text_model.model, text_model.tokenizer, text_model.name
@@ -97,7 +98,8 @@ class AnsweringModel:
         if made.messages is not None and not self.tokenizer.chat_template:
             raise InvalidInput(
                 f"the prompt is a chat, and the tokenizer of {self.name} has no chat template; give one text, or set "
-                "tokenizer.chat_template"
+                "tokenizer.chat_template",
+                code="unsupported",
             )
         self.rendered(made, "give messages that it accepts")
         return made
@@ -113,13 +115,16 @@ class AnsweringModel:
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
             raise InvalidInput(
-                f"{name} is an array of {ids.dtype} of shape {ids.shape}; give a text, or the token ids of one {name}"
+                f"{name} is an array of {ids.dtype} of shape {ids.shape}; give a text, or the token ids of one {name}",
+                argument=name,
+                code="shape",
             )
         known = int(self.model.get_input_embeddings().num_embeddings)
         if ids.min() < 0 or ids.max() >= known:
             raise InvalidInput(
                 f"{name} holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
-                f"{self.name} knows 0 to {known - 1}"
+                f"{self.name} knows 0 to {known - 1}",
+                argument=name,
             )
         return ids.astype(np.int64)
 
@@ -231,7 +236,9 @@ class AnsweringModel:
         try:
             rows = self.tokenizer(**given, padding=False, truncation=False, verbose=False, **how)["input_ids"]
         except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
-            raise InvalidInput("the prompt or the answer holds something that is not a character; decode it as UTF-8") from None
+            raise InvalidInput(
+                "the prompt or the answer holds something that is not a character; decode it as UTF-8", code="unreadable"
+            ) from None
         return [list(row) for row in rows]
 
     def _begins(self, text: str) -> bool:
@@ -276,19 +283,20 @@ class AnsweringModel:
         """
         if not isinstance(answer, str):
             ids = self._check_ids(answer, name)
-            return Answer(ids, self.pieces(ids), "given as token ids")
+            return Answer(ids, self.pieces(ids), Procedure("given as token ids"))
         if not answer.strip():
             instead = ", or None to generate one" if name == "answer" else ""
-            raise InvalidInput(f"{name} is {answer!r}: there is nothing to credit; give some words{instead}")
+            raise InvalidInput(f"{name} is {answer!r}: there is nothing to credit; give some words{instead}", argument=name)
         ids = self._after(answer, prompt)
         if not len(ids) or self.tokenizer.unk_token_id in ids:
             raise InvalidInput(
                 f"{name} {answer!r:.60} holds words that the tokenizer of {self.name} does not know "
-                f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids"
+                f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids",
+                argument=name,
             )
         pieces = self.pieces(ids)
         note = "" if self._writes(ids, answer) else f"The tokenizer writes the answer as {''.join(pieces)!r}."
-        return Answer(ids, pieces, "given", note)
+        return Answer(ids, pieces, Procedure("given"), note)
 
     def _writes(self, ids: IntArray, answer: str) -> bool:
         """Whether these tokens say the answer, white space aside."""
@@ -358,7 +366,7 @@ class AnsweringModel:
         new = new[: ends[0]] if len(ends) else new
         if not len(new):
             raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'")
-        return Answer(new.astype(np.int64), self.pieces(new), f"generated: {how}")
+        return Answer(new.astype(np.int64), self.pieces(new), Procedure("generated", settings=_kept(chosen | drawn)))
 
     @property
     def _ending(self) -> list[int]:
@@ -375,7 +383,9 @@ class AnsweringModel:
         first = getattr(generation, "decoder_start_token_id", None)
         first = first if first is not None else config.decoder_start_token_id
         if first is None:
-            raise InvalidInput(f"{self.name} has no decoder_start_token_id; set model.config.decoder_start_token_id")
+            raise InvalidInput(
+                f"{self.name} has no decoder_start_token_id; set model.config.decoder_start_token_id", code="unsupported"
+            )
         forced = getattr(generation, "forced_bos_token_id", None)
         return np.array([first] if forced is None else [first, forced], dtype=np.int64)
 
@@ -431,6 +441,11 @@ class AnsweringModel:
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 
+def _kept(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a result keeps them: what JSON does not hold, as text."""
+    return {name: x if isinstance(x, bool | int | float | str) else str(x) for name, x in settings.items()}
+
+
 def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
     """Settings of `model.generate` that ask for one answer, its length in new tokens; `before` tokens are there already."""
     chosen = dict(settings)
@@ -440,7 +455,7 @@ def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
         )
     if "max_length" in chosen:
         if "max_new_tokens" in chosen:
-            raise InvalidInput("max_length and max_new_tokens are both given; give max_new_tokens alone")
+            raise InvalidInput("max_length and max_new_tokens are both given; give max_new_tokens alone", code="conflict")
         longest = _count(chosen.pop("max_length"), "max_length", before)
         return chosen | {"max_new_tokens": longest - before}
     return chosen | {"max_new_tokens": _count(chosen.get("max_new_tokens", NEW_TOKENS), "max_new_tokens")}
@@ -449,7 +464,9 @@ def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
 def _count(tokens: Any, name: str, before: int = 0) -> int:
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens <= before:
         there = f", because {before} tokens are there already" if before else ""
-        raise InvalidInput(f"{name} is {tokens!r:.40}; give a number of at least {before + 1}{there}")
+        raise InvalidInput(
+            f"{name} is {tokens!r:.40}; give a number of at least {before + 1}{there}", argument=name, code="range"
+        )
     return tokens
 
 

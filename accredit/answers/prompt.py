@@ -73,9 +73,12 @@ class Prompt:
             if part.strip() and any(part in text for text in self.contents):
                 raise InvalidInput(
                     f"{name} is {part!r:.80}, which is in the prompt only before the end of the one listed before it; list "
-                    "passages in their order, none inside another"
+                    "passages in their order, none inside another",
+                    argument=name,
                 )
-            raise InvalidInput(f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter")
+            raise InvalidInput(
+                f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter", argument=name
+            )
         if isinstance(part, Integral) and not isinstance(part, bool) and self.messages is not None:
             part = int(part)
             return self._checked((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
@@ -90,13 +93,17 @@ class Prompt:
     def _checked(self, span: tuple[int, ...], part: Any, name: str) -> Span:
         if len(span) != 3 or not 0 <= span[0] < len(self.contents) or not 0 <= span[1] < span[2] <= len(self.contents[span[0]]):
             how = "(start, stop)" if self.messages is None else "(message, start, stop), the number of a message"
-            raise InvalidInput(f"{name} is {part!r:.80}; write a string of the prompt, or {how} within it")
+            raise InvalidInput(
+                f"{name} is {part!r:.80}; write a string of the prompt, or {how} within it", argument=name, code="type"
+            )
         return span[0], span[1], span[2]
 
     def fixed(self, fixed: Any) -> list[Span]:
         """Spans that the caller holds fixed; a string is fixed wherever it occurs."""
         if not isinstance(fixed, Iterable | Integral):
-            raise InvalidInput(f"fixed is {fixed!r:.60}; give strings or spans of the prompt that must stay")
+            raise InvalidInput(
+                f"fixed is {fixed!r:.60}; give strings or spans of the prompt that must stay", argument="fixed", code="type"
+            )
         given = [fixed] if isinstance(fixed, str | Integral) or _is_span(fixed) else list(fixed)
         spans: list[Span] = []
         for part in given:
@@ -125,9 +132,16 @@ class Prompt:
                 last = self.find(part, f"players[{i}]", last)
                 owned.append((self._shown([last]), [last]))
         else:
-            raise InvalidInput(f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping")
+            raise InvalidInput(
+                f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping",
+                argument="players",
+                code="unknown",
+            )
         if not owned:
-            raise InvalidInput(f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed")
+            raise InvalidInput(
+                f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed",
+                argument="players",
+            )
         spans = sorted((span, who) for who, (_, own) in enumerate(owned) for span in own)
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
         return Parts(self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans))
@@ -149,7 +163,9 @@ class Prompt:
             return [self.find(part, name)]
         found = [self.find(each, name) for each in part]
         if not found:
-            raise InvalidInput(f"{name} is empty; give a string of the prompt, or a span of characters")
+            raise InvalidInput(
+                f"{name} is empty; give a string of the prompt, or a span of characters", argument=name, code="empty"
+            )
         return found
 
     def _units(self, kind: str, held: list[Span]) -> list[list[Span]]:
@@ -174,7 +190,9 @@ class Prompt:
             return self._examples(free)
         rules = {"sentence": sentence_spans, "paragraph": paragraph_spans, "word": word_spans}
         if kind not in rules:
-            raise InvalidInput(f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping")
+            raise InvalidInput(
+                f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping", code="unknown"
+            )
         return [[(c, a + i, a + j)] for c, a, b in free for i, j in rules[kind](self.contents[c][a:b])]
 
     def _examples(self, free: list[Span]) -> list[list[Span]]:
@@ -317,11 +335,14 @@ def prompt_of(
     elif isinstance(prompt, str):
         if not prompt.strip():
             raise InvalidInput(
-                f"prompt is {prompt!r:.40}: empty or only spaces, so there is nothing to credit; give some words"
+                f"prompt is {prompt!r:.40}: empty or only spaces, so there is nothing to credit; give some words",
+                argument="prompt",
             )
         made = Prompt((prompt,))
     elif isinstance(prompt, bytes) or not isinstance(prompt, Iterable):
-        raise InvalidInput(f"prompt is {prompt!r:.60}; give a text, or messages with role and content")
+        raise InvalidInput(
+            f"prompt is {prompt!r:.60}; give a text, or messages with role and content", argument="prompt", code="type"
+        )
     else:
         made = _from_messages(prompt)
     for content in made.contents:
@@ -334,16 +355,28 @@ def prompt_of(
 def _from_context(context: Any, query: str | None, template: str, separator: str, chat: bool) -> Prompt:
     named = isinstance(context, Mapping | Set) or hasattr(context, "columns")  # iterating gives names, or no order
     if isinstance(context, str) or not isinstance(context, Iterable) or named:
-        raise InvalidInput(f"context is {context!r:.60}; give a list of passages, as in context=['…', '…']")
+        raise InvalidInput(
+            f"context is {context!r:.60}; give a list of passages, as in context=['…', '…']", argument="context", code="type"
+        )
     passages = [str(p) if isinstance(p, str) else p for p in context]
     if not passages or not all(isinstance(p, str) and p.strip() for p in passages):
-        raise InvalidInput(f"context is {passages!r:.60}; give at least one passage, none of them empty")
+        raise InvalidInput(
+            f"context is {passages!r:.60}; give at least one passage, none of them empty", argument="context", code="type"
+        )
     if not isinstance(query, str) or not query.strip():
-        raise InvalidInput(f"query is {query!r:.60}; give the question that goes with the context")
+        raise InvalidInput(
+            f"query is {query!r:.60}; give the question that goes with the context", argument="query", code="type"
+        )
     if template.count("{context}") != 1 or template.count("{query}") != 1:
-        raise InvalidInput(f"template is {template!r:.80}; it must hold {{context}} once and {{query}} once")
+        raise InvalidInput(
+            f"template is {template!r:.80}; it must hold {{context}} once and {{query}} once", argument="template", code="type"
+        )
     if separator.strip():
-        raise InvalidInput(f"separator is {separator!r:.40}; it must be white space: put marks into the passages themselves")
+        raise InvalidInput(
+            f"separator is {separator!r:.40}; it must be white space: put marks into the passages themselves",
+            argument="separator",
+            code="type",
+        )
     before, _, after = template.partition("{context}")
     start = len(before.replace("{query}", query))
     text = before.replace("{query}", query) + separator.join(passages) + after.replace("{query}", query)
@@ -359,20 +392,27 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
 
 def _from_messages(prompt: Any) -> Prompt:
     if isinstance(prompt, Mapping) and "input_ids" in prompt:
-        raise InvalidInput(f"prompt is a {type(prompt).__name__}; give its token ids: prompt['input_ids']")
+        raise InvalidInput(
+            f"prompt is a {type(prompt).__name__}; give its token ids: prompt['input_ids']", argument="prompt", code="type"
+        )
     messages = list(prompt) if isinstance(prompt, Iterable) else []
     if not messages:
-        raise InvalidInput(f"prompt is {prompt!r:.60}; give a text, messages, token ids, or context=[passages] with query=…")
+        raise InvalidInput(
+            f"prompt is {prompt!r:.60}; give a text, messages, token ids, or context=[passages] with query=…",
+            argument="prompt",
+            code="type",
+        )
     for i, message in enumerate(messages):
         if (
             not isinstance(message, Mapping)
             or not isinstance(message.get("role"), str)
             or not isinstance(message.get("content"), str)
         ):
-            raise InvalidInput(f"message {i} is {message!r:.80}; write {{'role': 'user', 'content': 'a string'}}")
+            raise InvalidInput(f"message {i} is {message!r:.80}; write {{'role': 'user', 'content': 'a string'}}", code="type")
     if not any(m["content"].strip() for m in messages):
         raise InvalidInput(
             "every message is empty or only spaces, so there is nothing to credit; give some words, for example "
-            "[{'role': 'user', 'content': 'Is it good?'}]"
+            "[{'role': 'user', 'content': 'Is it good?'}]",
+            code="empty",
         )
     return Prompt(tuple(m["content"] for m in messages), tuple(dict(m) for m in messages))

@@ -76,7 +76,7 @@ class ModelPays:
             "removal": self.parts.removal,
             "filler": self.parts.filler,
             "answer": self.answers[0].text,
-            "answer from": self.answers[0].source,
+            "answer from": self.answers[0].source.as_plain(),
             "rather than": self.answers[1].text if len(self.answers) > 1 else None,
             "prompt tokens": self._prompt,
             "answer tokens": len(self.answers[0].ids),

@@ -55,7 +55,7 @@ class AnswerContest:
         from accredit.answers.assembly import REMOVALS  # after the model, which says what it needs
 
         if self.removal not in REMOVALS or self.removal == "filler":
-            raise InvalidInput(f"removal is {self.removal!r}; write rebuild or attention")
+            raise InvalidInput(f"removal is {self.removal!r}; write rebuild or attention", argument="removal", code="unknown")
         facts(self.kind, self.passages)
 
     def settings(self) -> Mapping[str, Any]:

@@ -81,9 +81,15 @@ def remove_and_retrain(
     """
     (x, y), (new, truth) = (_rows(*train, "train"), _rows(*test, "test"))
     if not shares or not all(0 < share < 1 for share in shares):
-        raise InvalidInput(f"shares is {shares!r}; give shares of the features between 0 and 1, for example (0.2, 0.5)")
+        raise InvalidInput(
+            f"shares is {shares!r}; give shares of the features between 0 and 1, for example (0.2, 0.5)",
+            argument="shares",
+            code="type",
+        )
     if impute not in ("mean", "noisy") or repeats < 1:
-        raise InvalidInput(f"impute is {impute!r} and repeats {repeats!r}; write 'mean' or 'noisy', and 1 or more")
+        raise InvalidInput(
+            f"impute is {impute!r} and repeats {repeats!r}; write 'mean' or 'noisy', and 1 or more", argument="impute"
+        )
     rng, began = np.random.default_rng(seed), time.process_time()
     ranked = {name: (_scores(a, x, name), _scores(b, new, name)) for name, (a, b) in scores.items()}
     ranked[RANDOM] = rng.random(x.shape), rng.random(new.shape)
@@ -150,12 +156,18 @@ def _fill(rows: FloatArray, gone: BoolArray, train: FloatArray, impute: Impute, 
 def _rows(x: npt.ArrayLike, labels: Any, name: str) -> tuple[FloatArray, Any]:
     rows, given = real_numbers(x, f"{name} rows"), np.asarray(labels)
     if rows.ndim != 2 or given.shape != (len(rows),) or not len(rows) or not np.isfinite(rows).all():
-        raise InvalidInput(f"{name} must be finite rows (N, n) and N labels, got {rows.shape} and {given.shape}")
+        raise InvalidInput(
+            f"{name} must be finite rows (N, n) and N labels, got {rows.shape} and {given.shape}",
+            argument=name,
+        )
     return rows, given
 
 
 def _scores(scores: npt.ArrayLike, rows: FloatArray, name: str) -> FloatArray:
     given = real_numbers(scores, f"scores of {name}")
     if given.shape != rows.shape or not np.isfinite(given).all():
-        raise InvalidInput(f"scores of {name} must be finite and have the shape of the rows, {rows.shape}, got {given.shape}")
+        raise InvalidInput(
+            f"scores of {name} must be finite and have the shape of the rows, {rows.shape}, got {given.shape}",
+            code="shape",
+        )
     return given

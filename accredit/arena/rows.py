@@ -46,7 +46,9 @@ class RowContest:
                 find(method, "game")
         _, _, rows = _table()
         if not 1 <= self.background <= len(rows):
-            raise InvalidInput(f"background is {self.background}; the table has {len(rows)} training rows")
+            raise InvalidInput(
+                f"background is {self.background}; the table has {len(rows)} training rows", argument="background"
+            )
 
     def settings(self) -> Mapping[str, Any]:
         from accredit.core.version import __version__

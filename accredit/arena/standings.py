@@ -22,15 +22,15 @@ import numpy as np
 
 from accredit import defaults
 from accredit.arena.contest import METRICS, ORACLE, RANDOM, RowResult
-from accredit.core import Estimate, FloatArray, IntArray, Precision
-from accredit.core.statistics import alike, holm
+from accredit.core import BoolArray, Estimate, FloatArray, IntArray, Precision
+from accredit.core.rounding import SINGLE, blur
+from accredit.core.statistics import ALIKE, alike, holm, tied
 from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import spearman_square
 from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 
 UNITS_ONLY = frozenset({"infidelity"})  # shown, not ranked by: it does not apply to scores
 RESAMPLES = 2000
-NO_SCALE = 1e-12  # an oracle above random by no more than this gives no scale to measure with
 FLIPS = 100_000  # random signs per test; before correction the smallest p-value is one over this
 
 
@@ -83,7 +83,9 @@ class Standings:
         for standing in self.standings:
             if standing.method == method:
                 return standing
-        raise InvalidInput(f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}")
+        raise InvalidInput(
+            f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}", code="unknown"
+        )
 
     def to_plain(self) -> dict[str, Any]:
         """Everything but wall time, as JSON types: the same rows give the same object to the last digit."""
@@ -155,7 +157,7 @@ class _Scores:
         """Whether the oracle is above random on a metric, so that there is something to measure with."""
         top, chance = (self._of[name, metric] for name in (ORACLE, RANDOM))
         both = np.isfinite(top) & np.isfinite(chance)
-        return bool(both.any() and top[both].mean() - chance[both].mean() > NO_SCALE)
+        return bool(both.any() and _is_above(top[both].mean(), chance[both].mean()))
 
     def applies(self, name: str) -> bool:
         """Whether a method has some score on every metric that is ranked by."""
@@ -171,7 +173,7 @@ class _Scores:
         for metric in self.ranked:
             known = np.isfinite(self._of[name, metric])
             mine, chance, top = (_means(np.where(known, self._of[n, metric], np.nan)[index]) for n in (name, RANDOM, ORACLE))
-            scaled = top - chance > NO_SCALE
+            scaled = _is_above(top, chance)
             total += np.where(scaled, mine - chance, 0.0) / np.where(scaled, top - chance, 1.0)
             metrics += scaled
         return np.asarray(np.divide(total, metrics, out=np.full(len(index), np.nan), where=metrics > 0))
@@ -281,11 +283,22 @@ def _agreement(rows: Sequence[RowResult], names: Sequence[str]) -> tuple[FloatAr
         there = [k for k, n in enumerate(credited) if n in row.entries and len(row.entries[n].credit) > 1]
         if there:
             both = np.ix_(there, there)
-            sums[both] += spearman_square(np.array([row.entries[credited[k]].credit for k in there]))
+            sums[both] += spearman_square(np.array([_places(row.entries[credited[k]].credit) for k in there]))
             counts[both] += 1
     square = sums / np.maximum(counts, 1)
     np.fill_diagonal(square, 1.0)
     return square, credited
+
+
+def _is_above(top: FloatArray, chance: FloatArray) -> BoolArray:
+    """Whether the oracle is above random by more than rounding, so that there is a scale to measure with."""
+    return np.asarray(top - chance > ALIKE * np.maximum(np.abs(top), np.abs(chance)))
+
+
+def _places(credit: Sequence[float]) -> FloatArray:
+    """The places of players by credit; the result that knew its rounding is gone, so as if it came from single precision."""
+    numbers = np.asarray(credit)
+    return tied(numbers, blur(float(np.abs(numbers).max()), SINGLE))
 
 
 def _mean_curves(rows: Sequence[RowResult], name: str) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ import numpy as np
 from accredit import defaults
 from accredit.attention.shapley import FlowShapley, flow_shapley
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, Holds, Precision
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow, conservation
 from accredit.flow.game import FlowGame, FrozenFlowGame, Groups, members
@@ -165,7 +165,7 @@ def frozen_flow(
         game.players,
         game.through,
         total=float(game.through.sum()),
-        method=f"frozen-flow(layer={game.layer}, rule={rule!r})",
+        method=Procedure("frozen-flow", settings={"layer": game.layer, "rule": rule}),
         claims=(*claims, freedom),
         precision=Precision.exact("the flow is frozen, and its game additive"),
         baseline=0.0,
@@ -207,7 +207,9 @@ def spent_tokens(layerwise: Sequence[Attribution]) -> tuple[SpentToken, ...]:
     for layer in range(1, len(layerwise)):
         here, below = layerwise[layer], layerwise[layer - 1]
         if here.players != below.players:
-            raise InvalidInput("layerwise holds attributions of different players; pass the result of layerwise_flow")
+            raise InvalidInput(
+                "layerwise holds attributions of different players; pass the result of layerwise_flow", argument="layerwise"
+            )
         limit = ZERO * max(below.total or 0.0, here.total or 0.0)
         gone = (here.credit <= limit) & (below.credit > limit)
         found += [SpentToken(here.players[k], layer) for k in np.flatnonzero(gone)]
@@ -236,12 +238,12 @@ def _flow_credit(flow: Flow, layer: int, names: tuple[str, ...], belongs: Any) -
         Claim("linearity", Holds.NO, "the chosen flow is not additive in the capacities"),
         Claim("uniqueness", Holds.EXACTLY, "the rule maximises a strictly concave function over flows"),
     )
-    setting = "" if certificate.epsilon is None else f", epsilon={certificate.epsilon:g}"
+    rough = {} if certificate.epsilon is None else {"epsilon": certificate.epsilon}
     return Attribution(
         names,
         belongs @ flow.through[layer],
         total=certificate.max_flow,
-        method=f"joint-flow(rule={certificate.rule!r}, layer={layer}{setting})",
+        method=Procedure("joint-flow", settings={"rule": certificate.rule, "layer": layer} | rough),
         claims=claims,
         precision=Precision.exact(f"there is no sampling error; {RANGE}")
         if certificate.epsilon is None
@@ -271,11 +273,12 @@ def _shapley_credit(
         Claim("uniqueness", random, why),
     )
     certificate = _shapley_certificate(game, found)
+    drawn = {} if exact else {"orders": orders, "seed": seed}
     return Attribution(
         game.players,
         found.credit,
         total=found.total,
-        method=f"joint-flow(rule='shapley', layer={layer}" + ("" if exact else f", orders={orders}, seed={seed}") + ")",
+        method=Procedure("joint-flow", settings={"rule": "shapley", "layer": layer} | drawn),
         claims=claims,
         stderr=found.stderr,
         interval=found.interval,

@@ -12,8 +12,10 @@ import numpy as np
 from accredit.checks import check_seed, whole_number
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import plain, round_off
-from accredit.core import BoolArray, FloatArray
-from accredit.core.statistics import rank_correlation
+from accredit.core import BoolArray, FloatArray, Note, NoteKind
+from accredit.core.notes import check_notes
+from accredit.core.rounding import blur
+from accredit.core.statistics import rank_correlation, tied
 from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow
 from accredit.flow.game import FlowGame
@@ -78,9 +80,14 @@ class FlowReport:
     @property
     def summary(self) -> str:
         """The report in plain words."""
+        return "\n".join(map(str, self.notes))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The report in plain words, one note for each thing that was found."""
         if self.max_flow == 0:
-            return "No flow: no path of positive capacity leads from the chosen outputs to the inputs."
-        lines = [f"Max flow {round_off(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
+            return check_notes(["No flow: no path of positive capacity leads from the chosen outputs to the inputs."])
+        lines: list[Note | str] = [f"Max flow {round_off(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
         if self.intervals is not None:
             width = float((self.intervals[:, 1] - self.intervals[:, 0]).mean())
             mean = self.max_flow / len(self.players)
@@ -93,13 +100,13 @@ class FlowReport:
         verdict = f"{pairs} carry the smaller of what leaves one and what enters the other"
         if self.collapse_share > 0.5:
             verdict += ": for those the pairwise flow ignores every layer but the first and the last"
-        lines.append(f"Collapse: {verdict}.")
+        lines.append(Note(NoteKind.COLLAPSE, f"Collapse: {verdict}."))
         if (test := self.relabelling) is not None:
             lines.append(
                 f"Renumbering the tokens moves a plain solver's credit by up to {round_off(test.solver_change, 3)} (rank "
                 f"correlation {test.solver_rank_correlation:.2f}), the barrier rule's by {round_off(test.barrier_change, 2)}."
             )
-        return "\n".join(lines)
+        return check_notes(lines)
 
     def _where(self) -> str:
         share = self.cut[self.binding_layer] / max(self.cut.sum(), 1e-300)
@@ -159,7 +166,9 @@ def flow_report(
     for name, count, least in (("pairs", pairs, 1), ("trials", trials, 0)):
         whole_number(count, name, least)
     if flow is not None and trials:
-        raise InvalidInput(f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0")
+        raise InvalidInput(
+            f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0", argument="trials"
+        )
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
     rng = np.random.default_rng(check_seed(seed))
@@ -225,7 +234,8 @@ def _relabelling(
         other = network.renumbered(order)
         plain_credit = maximum_flow(other.pruned()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
-        ties = np.ptp(plain_credit) == 0 or np.ptp(exact.demand) == 0  # which leave nothing to compare
-        correlations.append(1.0 if ties else float(rank_correlation(plain_credit, exact.demand[order])))
+        places = [tied(x, blur(float(x.max()))) for x in (plain_credit, exact.demand[order])]
+        ranked = places[0].any() and places[1].any()  # ties alone leave nothing to compare
+        correlations.append(float(rank_correlation(*places)) if ranked else 1.0)
         barrier_change = max(barrier_change, float(np.abs(_barrier_credit(other, exact) - credit[order]).max()))
     return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)

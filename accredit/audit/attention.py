@@ -19,7 +19,8 @@ from torch import Tensor
 
 from accredit.audit.finding import Finding, judge_finding
 from accredit.core import BoolArray, FloatArray
-from accredit.core.statistics import alike
+from accredit.core.rounding import SINGLE, blur
+from accredit.core.statistics import tied
 from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import kendall
 
@@ -58,10 +59,15 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 def rank_agreement(first: FloatArray, second: FloatArray, there: BoolArray) -> FloatArray:
     """Kendall's τ_b of two scores (N, T) in every row, over the tokens that are there.
 
-    NaN where one of the two ranks nothing: fewer than two tokens, or the same score for all of them.
+    Scores come from single precision, whose roundings are ties. NaN where one of the two ranks nothing: fewer than two tokens,
+    or the same score for all of them.
     """
-    pairs = ((a[t], b[t]) for a, b, t in zip(first, second, there, strict=True))
-    return np.array([np.nan if len(a) < 2 or alike(a) or alike(b) else kendall(a, b) for a, b in pairs])
+    pairs = ((_places(a[t]), _places(b[t])) for a, b, t in zip(first, second, there, strict=True))
+    return np.array([kendall(a, b) if a.any() and b.any() else np.nan for a, b in pairs])
+
+
+def _places(scores: FloatArray) -> FloatArray:
+    return tied(scores, blur(float(np.abs(scores).max(initial=0.0)), SINGLE))
 
 
 @torch.no_grad()
@@ -71,7 +77,7 @@ def permute(answer: Answer, attention: Tensor, there: Tensor, count: int = 100, 
     All heads are shuffled alike. Near 0: the answer does not care where attention goes.
     """
     if count < 1:
-        raise InvalidInput(f"count must be at least 1, got {count}; write 100")
+        raise InvalidInput(f"count must be at least 1, got {count}; write 100", argument="count", code="range")
     before = answer(attention[None])[0]
     generator = torch.Generator().manual_seed(seed)
     draws = torch.rand((count, *there.shape), generator=generator)
@@ -116,7 +122,9 @@ def adversary(
     Cost: `steps` passes with K·N rows.
     """
     if candidates < 2 or steps < 1:
-        raise InvalidInput(f"candidates is {candidates} and steps {steps}; give at least two candidates and one step")
+        raise InvalidInput(
+            f"candidates is {candidates} and steps {steps}; give at least two candidates and one step", argument="candidates"
+        )
     generator = torch.Generator().manual_seed(seed)
     before = answer(attention[None])[0].detach()
     logits = (3 * torch.randn((candidates, *attention.shape), generator=generator)).requires_grad_(True)

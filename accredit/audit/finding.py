@@ -88,7 +88,7 @@ class Findings:
                 return finding
         if name in self.not_run:
             raise InvalidInput(f"check {name!r} was not run: {self.not_run[name]}")
-        raise InvalidInput(f"there is no check {name!r}; there are {', '.join(f.name for f in self.found)}")
+        raise InvalidInput(f"there is no check {name!r}; there are {', '.join(f.name for f in self.found)}", code="unknown")
 
     def __contains__(self, name: object) -> bool:
         return any(finding.name == name for finding in self.found)
@@ -135,7 +135,7 @@ def judge_finding(
     measured = np.asarray(value, dtype=np.float64)
     expected = np.broadcast_to(np.asarray(chance, dtype=np.float64), measured.shape)
     if measured.ndim != 1 or len(measured) == 0:
-        raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}")
+        raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}", argument=name)
     excess = interval_of(measured - expected) if excess is None else excess
     verdict = verdict_of(excess, margin, wanted)
     return Finding(
@@ -211,7 +211,9 @@ def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInput(f"no test is named; write some of {', '.join(simple(k) for k in known)}")
     unknown = sorted(wanted - {simple(name) for name in known})
     if unknown:
-        raise InvalidInput(f"there is no test {unknown[0]!r} here; write some of {', '.join(simple(k) for k in known)}")
+        raise InvalidInput(
+            f"there is no test {unknown[0]!r} here; write some of {', '.join(simple(k) for k in known)}", code="unknown"
+        )
     return tuple(name for name in known if simple(name) in wanted)
 
 

@@ -94,7 +94,7 @@ def leakage_report(
     taught = None if training is None else _teach(inputs, training, answer)
     unknown = sorted(set(tests) - set(NAMES))
     if unknown:
-        raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}")
+        raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}", code="unknown")
     fit, score = halves(len(rows), seed)
     score = score[:MOST_ROWS]
     if surrogate is not None:
@@ -218,11 +218,17 @@ def _judge(
 def _teach(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:
     """The rows that train a judge, and their answers."""
     if not isinstance(training, tuple | list) or len(training) != 2 or inputs is None:
-        raise InvalidInput(f"training is {shown(training)}; give a pair (rows, answers) of what inputs describes")
+        raise InvalidInput(
+            f"training is {shown(training)}; give a pair (rows, answers) of what inputs describes",
+            argument="training",
+            code="type",
+        )
     x = inputs.check(training[0])
     labels = check_labels(training[1], len(x))
     if labels.max() > answer.max():
-        raise InvalidInput(f"training has answers up to {labels.max()}; give rows with answers up to {answer.max()}")
+        raise InvalidInput(
+            f"training has answers up to {labels.max()}; give rows with answers up to {answer.max()}", argument="training"
+        )
     return x, labels
 
 
@@ -243,7 +249,9 @@ def _tell(
 def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     given = real_numbers(scores, "scores")
     if given.shape != shape or np.isnan(given).any():
-        raise InvalidInput(f"scores must be numbers of shape {shape}, one per player, got {given.shape}")
+        raise InvalidInput(
+            f"scores must be numbers of shape {shape}, one per player, got {given.shape}", argument="scores", code="shape"
+        )
     return np.clip(given, -1e12, 1e12)
 
 
@@ -254,9 +262,9 @@ def _check(
     chosen = real_numbers(masks, "masks")
     if chosen.ndim != 2 or len(chosen) != len(rows) or (inputs is not None and chosen.shape[1] != inputs.n):
         wanted = f"({len(rows)}, {inputs.n if inputs is not None else 'players'})"
-        raise InvalidInput(f"masks must have shape {wanted}, one column per player; got {chosen.shape}")
+        raise InvalidInput(f"masks must have shape {wanted}, one column per player; got {chosen.shape}", argument="masks")
     if not ((chosen >= 0) & (chosen <= 1)).all():
-        raise InvalidInput("masks must be finite numbers in 0..1")
+        raise InvalidInput("masks must be finite numbers in 0..1", argument="masks")
     return rows, chosen, check_labels(labels, len(rows))
 
 

@@ -99,7 +99,11 @@ def score_code(
     """
     fit, score = halves(len(masks), seed) if fit is None or score is None else (fit, score)
     if scores.shape != masks.shape or not np.isfinite(scores).all():
-        raise InvalidInput(f"scores must be finite and have the shape of the masks, {masks.shape}, got {scores.shape}")
+        raise InvalidInput(
+            f"scores must be finite and have the shape of the masks, {masks.shape}, got {scores.shape}",
+            argument="scores",
+            code="shape",
+        )
     shown = masks > 0
     plain = masks if told is None else np.concatenate([masks, told], axis=1)
     classes = int(labels.max()) + 1
@@ -152,7 +156,9 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
     there = np.ones(masks.shape, dtype=bool) if present is None else present
     useless = inert_mask(inert, masks.shape) & there
     if not useless.any():
-        raise InvalidInput("inert names no player that is present; mark the players that cannot inform with True")
+        raise InvalidInput(
+            "inert names no player that is present; mark the players that cannot inform with True", argument="inert"
+        )
     total = (masks * there).sum(axis=1)
     kept = total > 0
     if not kept.any():
@@ -177,5 +183,5 @@ def inert_mask(inert: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
     """Who cannot inform, in every row: (n,) or (N, n) -> (N, n)."""
     given = truths(inert, "inert")
     if given.shape not in (shape, shape[1:]):
-        raise InvalidInput(f"inert must have shape {shape[1:]} or {shape}, got {given.shape}")
+        raise InvalidInput(f"inert must have shape {shape[1:]} or {shape}, got {given.shape}", argument="inert")
     return np.broadcast_to(given, shape)

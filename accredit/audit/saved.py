@@ -69,7 +69,7 @@ def audit_saved(
         training = None if train is None else read_arrays(train, target)
         return _explainer(place, arrays, tests, seed, black_box, judge, training, progress)
     raise InvalidInput(
-        f"{str(folder)!r} holds neither explainer.json nor model.json; give a folder that explainer.save(folder) wrote"
+        f"{str(folder)!r} holds neither explainer.json nor model.json; give a folder that explainer.save(folder) wrote",
     )
 
 
@@ -198,7 +198,7 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
     if is_table(path):
         return _table(path, target)
     if not path.exists():
-        raise InvalidInput(f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit")
+        raise InvalidInput(f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit", code="missing")
     found = arrays_in(path)
     if "" in found:
         raise InvalidInput(f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)")
@@ -227,5 +227,7 @@ def _table(path: Path, target: str) -> dict[str, Array]:
 
 def _array(arrays: dict[str, Array], name: str) -> npt.NDArray[Any]:
     if name not in arrays:
-        raise InvalidInput(f"the file has no array {name!r}, only {', '.join(arrays) or 'nothing'}; it needs {ARRAYS}")
+        raise InvalidInput(
+            f"the file has no array {name!r}, only {', '.join(arrays) or 'nothing'}; it needs {ARRAYS}", code="missing"
+        )
     return arrays[name]

@@ -79,7 +79,7 @@ def audit_texts(
         raise InvalidInput(f"{model.name} is not an encoder classifier ({model.task}); attention is audited for classifiers")
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
-        raise InvalidInput(f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}")
+        raise InvalidInput(f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}", code="unknown")
     if not texts or not tests:
         raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test")
     if model.law == "none":

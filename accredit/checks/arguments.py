@@ -36,7 +36,7 @@ from accredit.checks.numbers import (
     truths,
     whole_number,
 )
-from accredit.errors import InvalidInput
+from accredit.errors import Code, InvalidInput
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -95,7 +95,9 @@ class Expected:
         if not isinstance(value, self.classes):
             return self.otherwise(value, name)
         if isinstance(value, type):  # it has the methods of a protocol, but nobody to call them on
-            raise InvalidInput(f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}")
+            raise InvalidInput(
+                f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}", argument=name
+            )
         return value
 
 
@@ -164,13 +166,14 @@ def _pass(given: object, name: str) -> object:
 
 def _choice(choices: Sequence[object], given: object, name: str) -> object:
     if not any(type(given) is type(choice) and given == choice for choice in choices):
-        raise InvalidInput(f"{name} is {shown(given)}; write {' or '.join(map(repr, choices))}")
+        code: Code = "unknown" if isinstance(given, str) else "type"
+        raise InvalidInput(f"{name} is {shown(given)}; write {' or '.join(map(repr, choices))}", argument=name, code=code)
     return given
 
 
 def _refuse(classes: Sequence[type], given: object, name: str) -> object:
     wanted = " or ".join(_a(kind.__name__) for kind in classes)
-    raise InvalidInput(f"{name} is {shown(given)}, of type {type(given).__name__}; give {wanted}")
+    raise InvalidInput(f"{name} is {shown(given)}, of type {type(given).__name__}; give {wanted}", argument=name)
 
 
 def _whole(given: object, name: str) -> int:
@@ -179,14 +182,14 @@ def _whole(given: object, name: str) -> int:
 
 def _flag(given: object, name: str) -> bool:
     if not isinstance(given, bool | np.bool_):
-        raise InvalidInput(f"{name} is {shown(given)}; write {name}=True or {name}=False")
+        raise InvalidInput(f"{name} is {shown(given)}; write {name}=True or {name}=False", argument=name, code="type")
     return bool(given)
 
 
 def check_callable(given: object, name: str) -> object:
     """Something that can be called, or an error that names it."""
     if not callable(given):
-        raise InvalidInput(f"{name} is {shown(given)}; give a function")
+        raise InvalidInput(f"{name} is {shown(given)}; give a function", argument=name, code="type")
     return given
 
 
@@ -205,25 +208,25 @@ def made(kind: type) -> str:
 
 def _several(given: object, name: str) -> Iterable[object]:
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list", argument=name, code="type")
     return given
 
 
 def _read_list(given: object, name: str) -> Iterable[object]:
     if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list", argument=name, code="type")
     return _several(given, name)
 
 
 def _mapping(given: object, name: str) -> object:
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"{name} is {shown(given)}; write a mapping, as in {{'name': …}}")
+        raise InvalidInput(f"{name} is {shown(given)}; write a mapping, as in {{'name': …}}", argument=name, code="type")
     return given
 
 
 def _row(given: object, name: str) -> object:
     if finite_numbers(given, name).ndim != 1:
-        raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)")
+        raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)", argument=name, code="type")
     return given
 
 
@@ -235,20 +238,20 @@ def _path(given: object, name: str) -> object:
 
 def _texts(given: object, name: str) -> object:
     if not isinstance(given, list | tuple) or not all(isinstance(item, str) for item in given):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list of strings")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list of strings", argument=name, code="type")
     return tuple(given)
 
 
 def _words(given: object, name: str) -> object:
     for k, item in enumerate(_read_list(given, name)):
         if not isinstance(item, str):
-            raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings")
+            raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings", code="type")
     return given
 
 
 def _wholes(given: object, name: str) -> object:
     if not isinstance(given, list | tuple):
-        raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)")
+        raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)", argument=name, code="type")
     return tuple(whole_number(item, f"{name}[{k}]", -MOST, example=1) for k, item in enumerate(given))
 
 

@@ -31,7 +31,9 @@ def read_arrays(path: object, limit: int = ARRAYS) -> dict[str, CellArray]:
                 for part in packed.infolist()
             }
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read as .npz: {' '.join(str(error).split())[:120]}") from None
+        raise InvalidInput(
+            f"{str(path)!r} cannot be read as .npz: {' '.join(str(error).split())[:120]}", code="unreadable"
+        ) from None
 
 
 def _array(raw: bytes, name: str) -> CellArray:
@@ -43,15 +45,17 @@ def _array(raw: bytes, name: str) -> CellArray:
         reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, columns_first, kind = reader(opened)
     except KeyError:
-        raise InvalidInput(f"{name} is an array of records; write plain arrays") from None
+        raise InvalidInput(f"{name} is an array of records; write plain arrays", argument=name) from None
     except Exception as error:  # a header is a Python expression, and may be damaged in any way
         raise InvalidInput(
-            f"{name} cannot be read as an array: {' '.join(str(error).split())[:120]}; give a .npy or .npz file of numpy"
+            f"{name} cannot be read as an array: {' '.join(str(error).split())[:120]}; give a .npy or .npz file of numpy",
+            argument=name,
+            code="unreadable",
         ) from None
     rest = len(raw) - opened.tell()
     if kind.hasobject:
-        raise InvalidInput(f"{name} holds objects, which are pickled; write arrays of numbers or of text")
+        raise InvalidInput(f"{name} holds objects, which are pickled; write arrays of numbers or of text", argument=name)
     if math.prod(shape) * kind.itemsize != rest:
-        raise InvalidInput(f"{name} should hold {shape} of {kind}, and has {rest:,} bytes")
+        raise InvalidInput(f"{name} should hold {shape} of {kind}, and has {rest:,} bytes", argument=name)
     flat = np.frombuffer(raw, dtype=kind, offset=opened.tell()) if rest else np.empty(0, dtype=kind)
     return flat.reshape(shape, order="F" if columns_first else "C").copy()

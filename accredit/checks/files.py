@@ -35,10 +35,10 @@ NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getat
 def as_path(path: object, name: str = "path") -> Path:
     """A path, or an error that says what was given instead."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
-        raise InvalidInput(f"{name} is {shown(path)}; give the path of a file")
+        raise InvalidInput(f"{name} is {shown(path)}; give the path of a file", argument=name, code="type")
     longest = max((len(part.encode("utf-8", "replace")) for part in Path(path).parts), default=0)
     if longest > LONGEST:
-        raise InvalidInput(f"{name} holds a name of {longest} bytes: {shown(path)}; the longest has {LONGEST}")
+        raise InvalidInput(f"{name} holds a name of {longest} bytes: {shown(path)}; the longest has {LONGEST}", argument=name)
     return Path(path)
 
 
@@ -54,23 +54,23 @@ def check_writable(path: object, name: str = "path") -> Path:
         place = Path(os.path.realpath(given))
         there = _find(place)
     except (OSError, ValueError) as error:  # a loop of links, a name that is too long
-        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}") from None
+        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name) from None
     if there is not None and not stat.S_ISREG(there.st_mode):
         advice = "name a file in it" if stat.S_ISDIR(there.st_mode) else "name a regular file"
-        raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}")
+        raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}", argument=name)
     if str(path).endswith("/"):  # which Path drops
-        raise InvalidInput(f"{name} {str(path)!r:.80} is the name of a folder; name a file in it")
+        raise InvalidInput(f"{name} {str(path)!r:.80} is the name of a folder; name a file in it", argument=name)
     folder = place.parent if given.is_symlink() else given.parent
     if not place.parent.is_dir():
         raise InvalidInput(
             f"there is no folder {str(folder)!r} to write {str(given)!r} in; make it first, or give {name} another place",
             argument=name,
-            code="missing folder",
+            code="missing",
         )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise InvalidInput(f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}")
     if there is not None and not os.access(place, os.W_OK):
-        raise InvalidInput(f"{name} {str(given)!r} is protected against writing; choose another name")
+        raise InvalidInput(f"{name} {str(given)!r} is protected against writing; choose another name", argument=name)
     return place
 
 
@@ -81,10 +81,12 @@ def check_folder(path: object, name: str = "path") -> Path:
         place = Path(os.path.realpath(given))
         there = next(above for above in (place, *place.parents) if _find(above) is not None)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}") from None
+        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name) from None
     if not there.is_dir():
         raise InvalidInput(
-            f"{name} {str(given)!r:.80} is not a folder: {str(there)!r:.80} is {kind_of(os.lstat(there).st_mode)}; name another"
+            f"{name} {str(given)!r:.80} is not a folder: {str(there)!r:.80} is {kind_of(os.lstat(there).st_mode)}; "
+            "name another",
+            argument=name,
         )
     if not os.access(there, os.W_OK | os.X_OK):
         raise InvalidInput(f"the folder {str(there)!r:.80} cannot be written; choose another place")
@@ -156,11 +158,11 @@ def check_is_file(path: object) -> Path:
         mode = given.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         advice = _neighbour(given) or "; give the path of a file"
-        raise InvalidInput(f"{str(path)!r} does not exist{advice}") from None
+        raise InvalidInput(f"{str(path)!r} does not exist{advice}", code="missing") from None
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{str(path)!r:.80} cannot be read: {_why(error)}") from None
+        raise InvalidInput(f"{str(path)!r:.80} cannot be read: {_why(error)}", code="unreadable") from None
     if not stat.S_ISREG(mode):
-        raise InvalidInput(f"{str(path)!r} is {kind_of(mode)}; give the path of a file")
+        raise InvalidInput(f"{str(path)!r} is {kind_of(mode)}; give the path of a file", code="type")
     return given
 
 
@@ -173,7 +175,7 @@ def read_bytes(path: object, limit: int = LIMIT, instead: str = "give a smaller 
                 raise InvalidInput(f"{str(path)!r} is not a file; give the path of a file")
             content = file.read(limit + 1)
     except OSError as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read: {_why(error)}") from None
+        raise InvalidInput(f"{str(path)!r} cannot be read: {_why(error)}", code="unreadable") from None
     if len(content) > limit:
         raise InvalidInput(f"{str(path)!r} holds more than {_size(limit)}; {instead}")
     return content
@@ -191,12 +193,14 @@ def read_text(path: object, limit: int = LIMIT) -> str:
 def as_text(content: bytes, path: object) -> str:
     """Bytes of a file as text in UTF-8; `path` says which file."""
     if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or _every_second_is_nul(content[:64]):
-        raise InvalidInput(f"{str(path)!r} is text in UTF-16; save it as UTF-8")
+        raise InvalidInput(f"{str(path)!r} is text in UTF-16; save it as UTF-8", code="unreadable")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(f"{str(path)!r} is not text in UTF-8: {error.reason} in line {line}; save it as UTF-8") from None
+        raise InvalidInput(
+            f"{str(path)!r} is not text in UTF-8: {error.reason} in line {line}; save it as UTF-8", code="unreadable"
+        ) from None
 
 
 def _every_second_is_nul(begins: bytes) -> bool:

@@ -42,7 +42,9 @@ def plain(value: object, where: str = "value") -> Any:
     try:
         return _plain(value, where)
     except RecursionError:
-        raise InvalidInput(f"{where[:60]} is nested too deeply, or contains itself; a result keeps what JSON holds") from None
+        raise InvalidInput(
+            f"{where[:60]} is nested too deeply, or contains itself; a result keeps what JSON holds", code="unreadable"
+        ) from None
 
 
 def _plain(value: object, where: str) -> Json:
@@ -54,7 +56,7 @@ def _plain(value: object, where: str) -> Json:
         return _small(int(value), where)
     if isinstance(value, float | np.floating):
         if not math.isfinite(value):
-            raise InvalidInput(f"{where} is {value}; only finite numbers can be kept in a result")
+            raise InvalidInput(f"{where} is {value}; only finite numbers can be kept in a result", code="not-finite")
         return float(value)
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
@@ -64,13 +66,15 @@ def _plain(value: object, where: str) -> Json:
         return {check_text(str(key), where): _plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
-    raise InvalidInput(f"{where} is a {type(value).__name__}; a result keeps only numbers, strings, lists and mappings")
+    raise InvalidInput(
+        f"{where} is a {type(value).__name__}; a result keeps only numbers, strings, lists and mappings", code="type"
+    )
 
 
 def plain_mapping(value: object, where: str) -> dict[str, Any]:
     """A mapping as JSON types, or an error that says that it is not one."""
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{where} is {shown(value)}; write a mapping from names to plain values")
+        raise InvalidInput(f"{where} is {shown(value)}; write a mapping from names to plain values", code="type")
     found: dict[str, Any] = plain(value, where)
     return found
 
@@ -91,9 +95,9 @@ def read_json(text: str | bytes, what: str) -> Any:
             )
         )
     except RecursionError:
-        raise InvalidInput(f"{what} is nested more than {DEPTH} deep") from None
+        raise InvalidInput(f"{what} is nested more than {DEPTH} deep", code="unreadable") from None
     except json.JSONDecodeError as error:
-        raise InvalidInput(f"{what} is not JSON: {error}") from None
+        raise InvalidInput(f"{what} is not JSON: {error}", code="unreadable") from None
     except _NotPlain as error:
         raise InvalidInput(f"{what} {error}") from None
 
@@ -107,9 +111,12 @@ def _decode(text: object, what: str) -> str:
         try:
             return bytes(text).decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidInput(f"{what} is not text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8") from None
+            raise InvalidInput(
+                f"{what} is not text in UTF-8: {error.reason} at byte {error.start}; save it as UTF-8",
+                code="unreadable",
+            ) from None
     if not isinstance(text, str):
-        raise InvalidInput(f"{what} is {shown(text)}; give the JSON text, a string")
+        raise InvalidInput(f"{what} is {shown(text)}; give the JSON text, a string", code="type")
     return text.removeprefix("\ufeff")
 
 
@@ -129,7 +136,7 @@ def _int(digits: str) -> int:
 def _small(number: int, where: str) -> int:
     """A whole number that other programs can read as well."""
     if number.bit_length() > 1023:
-        raise InvalidInput(f"{where} is {shown(number)}; the largest number is 1.8e308")
+        raise InvalidInput(f"{where} is {shown(number)}; the largest number is 1.8e308", code="range")
     return number
 
 
@@ -179,29 +186,43 @@ def name_once(pairs: Sequence[tuple[str, Value]]) -> dict[str, Value]:
     found = dict(pairs)
     if len(found) < len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it")
+        raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it", code="duplicate")
     return found
 
 
 def fields_of(
-    kind: type[DataclassInstance], data: Mapping[str, object], name: str, format: int, optional: Sequence[str] = ()
+    kind: type[DataclassInstance],
+    data: Mapping[str, object],
+    name: str,
+    format: int,
+    optional: Sequence[str] = (),
+    *,
+    before: bool = False,
 ) -> dict[str, Any]:
     """The fields of a dataclass in what its `to_json` wrote: all of them but the `optional` ones, and no other. Another format
-    is refused."""
+    is refused; with `before`, the caller reads the one before as well."""
     if not isinstance(data, Mapping):
         raise InvalidInput(f"data of {name} is {shown(data)}; give the object that .to_json() writes")
-    if isinstance(data.get("format"), bool) or data.get("format") != format:
+    known_formats = (format - 1, format) if before else (format,)
+    if isinstance(data.get("format"), bool) or data.get("format") not in known_formats:
         raise InvalidInput(
-            f"{name} data has format {shown(data.get('format'))}, not {format}; write it again with this version"
+            f"{name} data has format {shown(data.get('format'))}; this version reads {' and '.join(map(str, known_formats))}: "
+            "write it again with this version",
+            argument="format",
+            code="format",
         )
     known = [field.name for field in fields(kind)]
     known_fields((key for key in data if key not in ("kind", "format")), known, f"{name} JSON")
     missing = [key for key in known if key not in data and key not in optional]
     if missing:
-        raise InvalidInput(f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()")
+        raise InvalidInput(
+            f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()", argument=name, code="missing"
+        )
     for key, hint in read_hints(kind).items():
         if FloatArray in (hint, *get_args(hint)) and _holds_truth(data.get(key)):
-            raise InvalidInput(f"{name} JSON is damaged: {key} holds true or false; it must hold numbers")
+            raise InvalidInput(
+                f"{name} JSON is damaged: {key} holds true or false; it must hold numbers", argument=name, code="unreadable"
+            )
     return {key: data[key] for key in known if key in data}
 
 
@@ -216,17 +237,17 @@ def made(kind: type[Made], value: object, name: str) -> Made:
     if isinstance(value, list) and len(value) == len(known):
         value = dict(zip(known, value, strict=True))
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name} holds {shown(value)}; it must hold {', '.join(known)}")
+        raise InvalidInput(f"{name} holds {shown(value)}; it must hold {', '.join(known)}", argument=name)
     known_fields(value, known, name)
     hints = read_hints(kind)
     for key in known:
         if key not in value:
-            raise InvalidInput(f"{name} lacks {key!r}")
+            raise InvalidInput(f"{name} lacks {key!r}", argument=name, code="missing")
         hint, found = hints[key], value[key]
         if not isinstance(hint, type) or hint not in PLAIN:
             continue
         if not isinstance(found, PLAIN[hint]) or isinstance(found, bool) != (hint is bool):
-            raise InvalidInput(f"{name}.{key} is {shown(found)}; it must be of type {hint.__name__}")
+            raise InvalidInput(f"{name}.{key} is {shown(found)}; it must be of type {hint.__name__}", code="type")
     return kind(**value)
 
 
@@ -234,7 +255,7 @@ def read_list(values: Mapping[str, object], *names: str) -> None:
     """Refuse fields that are not lists, where only a list can have been written."""
     for name in names:
         if not isinstance(values[name], list):
-            raise InvalidInput(f"{name} is {shown(values[name])}; it must be a list")
+            raise InvalidInput(f"{name} is {shown(values[name])}; it must be a list", code="type")
 
 
 @contextmanager
@@ -243,7 +264,7 @@ def damaged(kind: str) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        raise InvalidInput(f"{kind} JSON is damaged: {error}") from None
+        raise InvalidInput(f"{kind} JSON is damaged: {error}", code="unreadable") from None
 
 
 def cell(text: str) -> str:

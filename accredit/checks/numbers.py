@@ -95,9 +95,9 @@ def as_array(given: object, name: str) -> npt.NDArray[Any]:
     except Exception as cause:
         ragged = "has rows of different lengths; give every row the same columns" if "inhomogeneous" in str(cause) else ""
         why = ragged or f"cannot be read as rows and columns: {' '.join(str(cause).split())[:120]}"
-        raise InvalidInput(f"{name} {why}") from cause
+        raise InvalidInput(f"{name} {why}", argument=name) from cause
     if array.dtype.kind == "c":
-        raise InvalidInput(f"{name} must be real numbers: {KINDS['c']}")
+        raise InvalidInput(f"{name} must be real numbers: {KINDS['c']}", argument=name)
     return array
 
 
@@ -206,7 +206,9 @@ def finite_numbers(given: object, name: str) -> FloatArray:
     """An array of finite numbers, or an error that shows the first that is not."""
     array = real_numbers(given, name)
     if not np.isfinite(array).all():
-        raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; every number must be finite")
+        raise InvalidInput(
+            f"{name} holds {array[~np.isfinite(array)][0]}; every number must be finite", argument=name, code="not-finite"
+        )
     return array
 
 
@@ -216,9 +218,9 @@ def truths(given: object, name: str) -> BoolArray:
     if not isinstance(given, np.ndarray) or given.dtype != bool:
         array = real_numbers(given, name)
         if not np.isin(array, (0.0, 1.0)).all():
-            raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only")
+            raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only", argument=name, code="type")
     elif isinstance(given, np.ma.MaskedArray):
-        raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)")
+        raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)", argument=name)
     return np.asarray(array, dtype=bool)
 
 
@@ -230,11 +232,13 @@ def real_number(given: object, name: str, low: float = -np.inf, high: float = np
     """
     single = getattr(given, "ndim", 0) == 0 and not isinstance(given, str | bytes | bool | np.bool_ | list | tuple)
     if not single or str(getattr(given, "dtype", "")) in ("bool", "torch.bool"):
-        raise InvalidInput(f"{name} must be one number, got {shown(given)}; write for example {name}={example}")
+        raise InvalidInput(f"{name} must be one number, got {shown(given)}; write for example {name}={example}", argument=name)
     value = given if type(given) is float else float(real_numbers(given, name))
     if not math.isfinite(value) or not low <= value <= high:
         wanted = f"lie between {low:g} and {high:g}" if np.isfinite([low, high]).all() else f"be {_from(low)}"
-        raise InvalidInput(f"{name} is {shown(given)}; it must {wanted}, for example {name}={example}")
+        raise InvalidInput(
+            f"{name} is {shown(given)}; it must {wanted}, for example {name}={example}", argument=name, code="type"
+        )
     return value
 
 
@@ -251,7 +255,7 @@ def whole_number(given: object, name: str, least: int = 1, most: int = MOST, *, 
     if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer) or not least <= given <= most:
         bounds = ("" if least == -MOST else f" of at least {least}") if most == MOST else f" from {least} to {most}"
         usual = f"; write for example {name}={max(least, 1) if example is None else example}"
-        raise InvalidInput(f"{name} must be a whole number{bounds}, got {shown(given)}{usual}")
+        raise InvalidInput(f"{name} must be a whole number{bounds}, got {shown(given)}{usual}", argument=name, code="type")
     return int(given)
 
 
@@ -280,13 +284,17 @@ def check_text(text: object, name: str, *, empty: bool = True) -> str:
     'naïve'
     """
     if not isinstance(text, str) or not (text or empty):
-        raise InvalidInput(f"{name} is {shown(text)}; write a string{'' if empty else ' that is not empty'}")
+        raise InvalidInput(
+            f"{name} is {shown(text)}; write a string{'' if empty else ' that is not empty'}", argument=name, code="type"
+        )
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
             half = ascii(text[error.start])
-            raise InvalidInput(f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out") from None
+            raise InvalidInput(
+                f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out", argument=name
+            ) from None
     return str(text)
 
 
@@ -296,4 +304,4 @@ def known_fields(given: Iterable[str], known: Iterable[str], name: str) -> None:
     for key in given:
         if key not in listed:
             advice = did_you_mean(key, listed) or f"; the fields are {', '.join(listed)}"
-            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}")
+            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", argument=name)

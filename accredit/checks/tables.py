@@ -89,7 +89,7 @@ def read_sheet(path: str | Path) -> Sheet:
     content = read_content(path)
     lines = _json_lines(content, file) if kind in JSON_LINES else _split(content, file, SEPARATORS[kind])
     if not lines:
-        raise InvalidInput(f"{file!r} is empty; its first line must name the columns")
+        raise InvalidInput(f"{file!r} is empty; its first line must name the columns", code="empty")
     (_, names), *rows = lines
     _check_names(names, file, kind)
     for line, cells in rows:

@@ -22,6 +22,8 @@ from accredit.core.game import (
 )
 from accredit.core.games import Games, every_payoff, output
 from accredit.core.interactions import Coalition, Interactions
+from accredit.core.notes import Note, NoteKind
+from accredit.core.procedure import Procedure
 from accredit.core.selection import Selection
 
 __all__ = [
@@ -39,7 +41,10 @@ __all__ = [
     "IntArray",
     "Interactions",
     "Known",
+    "Note",
+    "NoteKind",
     "Precision",
+    "Procedure",
     "Selection",
     "Tabulated",
     "check_game",

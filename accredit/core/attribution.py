@@ -29,6 +29,7 @@ from accredit.core.claims import Claim, Holds, checked_claims, claims_of_part
 from accredit.core.display import Drawn
 from accredit.core.estimate import Estimate, Known, Precision, check_level
 from accredit.core.game import check_players, player_index
+from accredit.core.procedure import Procedure, check_procedure, read_procedure
 from accredit.core.rounding import SINGLE, blur
 from accredit.core.shap_form import shap_explanation
 from accredit.errors import InvalidInput
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 2
+FORMAT = 3  # 2: `method` was its line of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Attribution(Drawn):
     players: tuple[str, ...]
     credit: FloatArray  # (n,), in the order of `players`
     total: float | None  # v(N) - v(∅), what there was to share; None: nothing is divided, these are scores
-    method: str  # enough to run it again
+    method: Procedure  # enough to run it again; a text names one
     claims: tuple[Claim, ...] = ()
     stderr: FloatArray | None = None  # (n,); None: there is no sampling error, or no honest estimate of it
     interval: FloatArray | None = None  # (n, 2) low and high; None where `precision` is exact or unknown
@@ -75,8 +76,8 @@ class Attribution(Drawn):
         put(self, "credit", frozen(self.credit, (n,), "credit"))
         for name in ("total", "baseline"):
             put(self, name, None if getattr(self, name) is None else real_number(getattr(self, name), name))
-        for name in ("method", "stopped"):
-            put(self, name, check_text(getattr(self, name), name))
+        put(self, "method", check_procedure(self.method))
+        put(self, "stopped", check_text(self.stopped, "stopped"))
         put(self, "claims", checked_claims(self.claims))
         put(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
         put(self, "seed", None if self.seed is None else check_seed(self.seed))
@@ -189,7 +190,9 @@ class Attribution(Drawn):
             return float(self.credit[self.place(which)])
         rows = self._rows(which)
         if len(rows) == 0:
-            raise InvalidInput(f"the part {shown(which)} of {len(self)} players is empty; give at least one player")
+            raise InvalidInput(
+                f"the part {shown(which)} of {len(self)} players is empty; give at least one player", code="empty"
+            )
         part = self._pick(rows)
         if len(rows) == len(self):
             return part
@@ -233,7 +236,7 @@ class Attribution(Drawn):
     def _as_plain(self) -> dict[str, Any]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
-        data["precision"] = self._known.as_plain()
+        data["precision"], data["method"] = self._known.as_plain(), self.method.as_plain()
         return {"kind": "attribution", "format": FORMAT, **plain(data, "attribution")}
 
     def to_json(self) -> str:
@@ -248,11 +251,12 @@ class Attribution(Drawn):
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
         """An attribution from the object that `to_json` writes."""
-        values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",))
+        values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",), before=True)
         with damaged("attribution"):
             read_list(values, "players", "credit", "claims")
             values["claims"] = tuple(Claim.from_plain(claim) for claim in values["claims"])
             values["precision"] = Precision.from_plain(values["precision"])
+            values["method"] = read_procedure(values["method"], is_line=data["format"] < FORMAT)
             return cls(**values)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -277,7 +281,7 @@ class Attribution(Drawn):
 def returned(found: Any, function: str) -> Attribution:
     """What a caller's function returned, if it is an attribution."""
     if not isinstance(found, Attribution):
-        raise InvalidInput(f"{function} returned {shown(found)}; it must return an Attribution, as shapley does")
+        raise InvalidInput(f"{function} returned {shown(found)}; it must return an Attribution, as shapley does", code="type")
     return found
 
 
@@ -291,9 +295,15 @@ def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
     """A read-only copy with the right shape and finite numbers."""
     array = real_numbers(values, name, copy=True)
     if array.shape != shape:
-        raise InvalidInput(f"{name} has shape {array.shape}; {shape} is needed, one row per player")
+        raise InvalidInput(
+            f"{name} has shape {array.shape}; {shape} is needed, one row per player", argument=name, code="shape"
+        )
     if not np.isfinite(array).all():
-        raise InvalidInput(f"{name} holds {array[~np.isfinite(array)][0]}; only finite numbers can be credited")
+        raise InvalidInput(
+            f"{name} holds {array[~np.isfinite(array)][0]}; only finite numbers can be credited",
+            argument=name,
+            code="not-finite",
+        )
     array.setflags(write=False)
     return array
 
@@ -303,14 +313,14 @@ def check_precision(given: Precision | None, stderr: FloatArray | None, interval
     usual = Precision.unknown() if interval is None else Precision.interval()
     precision = usual if given is None else given
     if not isinstance(precision, Precision):
-        raise InvalidInput(f"precision is {shown(precision)}; write for example Precision.exact()")
+        raise InvalidInput(f"precision is {shown(precision)}; write for example Precision.exact()", code="type")
     if (precision.known is Known.INTERVAL) != (interval is not None):
         there = "no interval is given" if interval is None else "an interval is given"
-        raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two")
+        raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two", code="conflict")
     if interval is not None and (interval[:, 0] > interval[:, 1]).any():
-        raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player")
+        raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player", argument="interval")
     if stderr is not None and (stderr < 0).any():
-        raise InvalidInput(f"stderr holds {stderr.min():g}; a standard error is not negative")
+        raise InvalidInput(f"stderr holds {stderr.min():g}; a standard error is not negative", argument="stderr", code="range")
     if stderr is not None and precision.known is Known.EXACT:
         raise InvalidInput("precision says 'exact' and standard errors are given; leave out stderr")
     return precision

@@ -39,11 +39,15 @@ class Attributions(Drawn):
 
     def __post_init__(self) -> None:
         if not isinstance(self.by_output, Mapping):
-            raise InvalidInput(f"by_output is {shown(self.by_output)}; write a mapping from output to Attribution")
+            raise InvalidInput(
+                f"by_output is {shown(self.by_output)}; write a mapping from output to Attribution",
+                argument="by_output",
+                code="type",
+            )
         outputs = check_names(list(self.by_output), "outputs")
         for name, credit in self.by_output.items():
             if not isinstance(credit, Attribution):
-                raise InvalidInput(f"by_output[{name!r}] is {shown(credit)}; give an Attribution")
+                raise InvalidInput(f"by_output[{name!r}] is {shown(credit)}; give an Attribution", code="type")
         object.__setattr__(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
         first = self.by_output[outputs[0]]
         for name in outputs:
@@ -109,7 +113,7 @@ class Attributions(Drawn):
     @classmethod
     def from_json(cls, text: str) -> Attributions:
         """Read what `to_json` wrote; anything else is refused."""
-        data = fields_of(cls, read_object(text, "attributions"), "attributions", FORMAT)
+        data = fields_of(cls, read_object(text, "attributions"), "attributions", FORMAT, before=True)
         with damaged("attributions"):
             read_list(data, "by_output")
             pairs = [_pair(entry) for entry in data["by_output"]]

@@ -67,14 +67,16 @@ def check_choices(game: ChoiceGame, choices: Any) -> IntArray:
     shape = np.array(shape_of(game))
     if given.shape[1:] != shape.shape:
         raise InvalidInput(
-            f"choices has shape {given.shape}; give one row per joint choice and one column per player, (batch, {len(shape)})"
+            f"choices has shape {given.shape}; give one row per joint choice and one column per player, (batch, {len(shape)})",
+            argument="choices",
+            code="shape",
         )
     wrong = ~((given >= 0) & (given < shape) & (given == np.floor(given)))
     if wrong.any():
         row, player = np.argwhere(wrong)[0].tolist()
         raise InvalidInput(
             f"choices[{row}] of {game.players[player]!r} is {given[row, player]:g}; write a whole number from 0 to "
-            f"{shape[player] - 1}"
+            f"{shape[player] - 1}",
         )
     return given.astype(np.int64)
 
@@ -101,7 +103,8 @@ def tabulate_choices(game: ChoiceGame) -> FloatArray:
     if prod(shape) > MOST_CELLS:
         raise TooManyPlayers(
             f"{len(shape)} players with {min(shape)} to {max(shape)} choices have {prod(shape):,} joint choices; the limit is "
-            f"{MOST_CELLS:,}. Estimate instead, with budget=2000, or give players fewer choices"
+            f"{MOST_CELLS:,}. Estimate instead, with budget=2000, or give players fewer choices",
+            code="too-many",
         )
     known = getattr(game, "table", None)
     if isinstance(known, np.ndarray):
@@ -116,7 +119,9 @@ def check_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str, 
     """Players and the names of their choices; a number k stands for the choices 0 … k − 1."""
     names = check_players(players)
     if not isinstance(levels, list | tuple) or len(levels) != len(names):
-        raise InvalidInput(f"levels is {levels!r:.60}; give the choices of each of the {len(names)} players")
+        raise InvalidInput(
+            f"levels is {levels!r:.60}; give the choices of each of the {len(names)} players", argument="levels", code="type"
+        )
     listed = []
     for player, choices in zip(names, levels, strict=True):
         given = range(choices) if isinstance(choices, int | np.integer) and not isinstance(choices, bool) else choices

@@ -46,7 +46,9 @@ class Claim:
         try:
             object.__setattr__(self, "holds", Holds(self.holds))
         except ValueError:
-            raise InvalidInput(f"holds is {shown(self.holds)}; write one of {', '.join(Holds)}") from None
+            raise InvalidInput(
+                f"holds is {shown(self.holds)}; write one of {', '.join(Holds)}", argument="holds", code="unknown"
+            ) from None
 
     @classmethod
     def from_plain(cls, data: Any) -> Claim:
@@ -62,7 +64,9 @@ class Claim:
 def checked_claims(claims: Any) -> tuple[Claim, ...]:
     """Claims of a result, at most one per axiom, or an error that shows how to write them."""
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, Claim) for claim in claims):
-        raise InvalidInput(f"claims is {shown(claims)}; write a tuple of Claim(axiom, holds, because)")
+        raise InvalidInput(
+            f"claims is {shown(claims)}; write a tuple of Claim(axiom, holds, because)", argument="claims", code="type"
+        )
     names = [claim.axiom for claim in claims]
     if len(set(names)) < len(names):
         raise InvalidInput(f"claims says two things about one axiom: {', '.join(names)}; keep one claim for each")

@@ -63,7 +63,10 @@ def from_index(index: IntArray, players: int) -> BoolArray:
 def to_index(coalitions: BoolArray) -> IntArray:
     """Inverse of `from_index`, for at most 62 players."""
     if coalitions.dtype != bool:
-        raise InvalidInput(f"coalitions are of {coalitions.dtype}; a coalition is a row of booleans: write rows.astype(bool)")
+        raise InvalidInput(
+            f"coalitions are of {coalitions.dtype}; a coalition is a row of booleans: write rows.astype(bool)",
+            argument="coalitions",
+        )
     return coalitions @ (np.int64(1) << np.arange(coalitions.shape[1]))
 
 

@@ -38,7 +38,9 @@ class Precision:
         try:
             object.__setattr__(self, "known", Known(self.known))
         except ValueError:
-            raise InvalidInput(f"known is {shown(self.known)}; write one of {', '.join(Known)}") from None
+            raise InvalidInput(
+                f"known is {shown(self.known)}; write one of {', '.join(Known)}", argument="known", code="unknown"
+            ) from None
         check_text(self.because, "because")
 
     @classmethod
@@ -57,7 +59,7 @@ class Precision:
     def from_plain(cls, data: Any) -> Precision:
         """From the object that `as_plain` gives."""
         if not isinstance(data, Mapping) or set(data) != {"known", "because"}:
-            raise InvalidInput(f'precision is {shown(data)}; it must be {{"known": …, "because": …}}')
+            raise InvalidInput(f'precision is {shown(data)}; it must be {{"known": …, "because": …}}', code="type")
         return cls(**data)
 
     def as_plain(self) -> dict[str, str]:
@@ -95,14 +97,21 @@ class Estimate:
             put(self, name, None if end is None else real_number(end, name))
         put(self, "level", check_level(self.level))
         if not isinstance(self.precision, Precision):
-            raise InvalidInput(f"precision is {shown(self.precision)}; write for example Precision.interval()")
+            raise InvalidInput(
+                f"precision is {shown(self.precision)}; write for example Precision.interval()",
+                argument="precision",
+                code="type",
+            )
         if (self.low is None) != (self.high is None) or (self.low is None) != (self.precision.known is Known.UNKNOWN):
             raise InvalidInput(
                 f"low={self.low} and high={self.high} do not fit an estimate that is {self.precision.known}: both ends are "
-                "numbers, or the estimate is unknown and has none"
+                "numbers, or the estimate is unknown and has none",
+                argument="low",
             )
         if self.low is not None and self.high is not None and not self.low <= self.high:
-            raise InvalidInput(f"low={self.low} is not below high={self.high}; write the lower end first")
+            raise InvalidInput(
+                f"low={self.low} is not below high={self.high}; write the lower end first", argument="low", code="range"
+            )
         if self.precision.known is Known.EXACT and not self.low == self.value == self.high:
             raise InvalidInput(f"an exact {self.value} cannot lie between {self.low} and {self.high}")
 
@@ -127,7 +136,9 @@ class Estimate:
     def exceeds(self, other: Estimate) -> bool | None:
         """Does the whole interval lie above the other's? None: nobody can tell."""
         if not isinstance(other, Estimate):
-            raise InvalidInput(f"other is {shown(other)}; give an Estimate, or write .above({shown(other, 20)})")
+            raise InvalidInput(
+                f"other is {shown(other)}; give an Estimate, or write .above({shown(other, 20)})", argument="other", code="type"
+            )
         return None if self.low is None or other.high is None else self.low > other.high
 
     def __contains__(self, value: float) -> bool:
@@ -157,5 +168,5 @@ def check_level(level: float | None) -> float | None:
         return None
     share = real_number(level, "level", 0, 1, example=0.95)
     if not 0 < share < 1:
-        raise InvalidInput(f"level is {share:g}; write a share between 0 and 1 such as 0.95")
+        raise InvalidInput(f"level is {share:g}; write a share between 0 and 1 such as 0.95", argument="level", code="type")
     return share

@@ -61,8 +61,12 @@ def check_game(game: Any) -> Game:
     if isinstance(game, type) or not isinstance(game, Game):
         raise InvalidInput(
             f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
-            "FunctionGame(players, function)"
+            "FunctionGame(players, function)",
+            argument="game",
+            code="type",
         )
+    if not callable(game.payoff):
+        raise InvalidInput(f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs")
     names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
 
@@ -100,7 +104,8 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
-            f"{_of_several(game)}"
+            f"{_of_several(game)}",
+            code="type",
         )
     check_finite(earned, lambda row: write_coalition(game.players, coalitions[row]))
     return earned
@@ -130,7 +135,9 @@ def check_coalitions(coalitions: Any, players: int) -> BoolArray:
     rows = truths(coalitions, "coalitions")
     if rows.shape[1:] != (players,):
         raise InvalidInput(
-            f"coalitions has shape {rows.shape}; give one row per coalition and one column per player, (batch, {players})"
+            f"coalitions has shape {rows.shape}; give one row per coalition and one column per player, (batch, {players})",
+            argument="coalitions",
+            code="shape",
         )
     return rows
 
@@ -164,7 +171,8 @@ def tabulate(game: Game, limit: int = TABLE_LIMIT, instead: str = "") -> FloatAr
     if n > limit:
         raise TooManyPlayers(
             f"a full table of {n} players needs 2^{n} payoffs; the limit is {limit} players. "
-            f"{f'Write {instead}, or merge' if instead else 'Merge'} players with grouped(game, groups)."
+            f"{f'Write {instead}, or merge' if instead else 'Merge'} players with grouped(game, groups).",
+            code="too-many",
         )
     return np.concatenate([payoffs(game, chunk) for chunk in all_coalitions(n)])
 
@@ -174,7 +182,8 @@ def _check_table(game: Tabulated, n: int) -> FloatArray:
     if table.dtype.kind not in "biuf" or table.shape != (1 << n,):
         raise BadPayoff(
             f"table of {type(game).__name__} has shape {table.shape} of {table.dtype}; a game's table holds its {1 << n} "
-            f"payoffs: give it another name if it is something else{_of_several(game)}"
+            f"payoffs: give it another name if it is something else{_of_several(game)}",
+            code="shape",
         )
     table = table.astype(np.float64, copy=False)
     check_finite(table, lambda row: write_coalition(game.players, row >> np.arange(n) & 1))
@@ -218,21 +227,28 @@ def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     ('maths', 'music')
     """
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names")
+        raise InvalidInput(f"{what} is {shown(given)}; write a tuple of names", code="type", argument=what)
     if isinstance(given, Set) and not isinstance(given, KeysView):
-        raise InvalidInput(f"{what} is {shown(given)}, and a set has no order; write a tuple of names")
+        raise InvalidInput(
+            f"{what} is {shown(given)}, and a set has no order; write a tuple of names", code="type", argument=what
+        )
     names = tuple(as_name(name) for name in given)
     if not names:
-        raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}")
+        raise InvalidInput(f"{what} is empty; a game needs at least one {what.removesuffix('s')}", code="empty", argument=what)
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
             raise InvalidInput(
-                f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})"
+                f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})",
+                argument=what,
             )
         check_text(name, what)
         if name in seen:
-            raise InvalidInput(f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}")
+            raise InvalidInput(
+                f"{what} holds {name!r} twice; names must differ, for example {name!r} and {name + ' (2)'!r}",
+                code="duplicate",
+                argument=what,
+            )
         seen.add(name)
     return names
 
@@ -248,7 +264,11 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
     accredit.errors.InvalidInput: groups['pair'] is the string 'ab'; write ['ab']
     """
     if not isinstance(groups, Mapping):
-        raise InvalidInput(f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}")
+        raise InvalidInput(
+            f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}",
+            argument="groups",
+            code="type",
+        )
     for name, members in groups.items():
         check_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
@@ -266,10 +286,12 @@ def player_index(players: tuple[str, ...], name: str | int) -> int:
     try:
         return players.index(as_name(name))
     except (AttributeError, TypeError):
-        raise InvalidInput(f"players is {shown(players)}; give the players of a game, as in ('a', 'b')") from None
+        raise InvalidInput(
+            f"players is {shown(players)}; give the players of a game, as in ('a', 'b')", argument="players", code="type"
+        ) from None
     except ValueError:
         some = ", ".join(players[:8]) + (", …" if len(players) > 8 else "")
-        raise InvalidInput(f"unknown player {shown(name)}; the players are {some}") from None
+        raise InvalidInput(f"unknown player {shown(name)}; the players are {some}", code="unknown") from None
 
 
 def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolArray:
@@ -294,7 +316,7 @@ def distinct_names(labels: Iterable[str]) -> tuple[str, ...]:
     ('the', 'cat', 'the (2)')
     """
     if not isinstance(labels, Iterable) or isinstance(labels, bytes | Set):
-        raise InvalidInput(f"labels is {shown(labels)}; write a list of names")
+        raise InvalidInput(f"labels is {shown(labels)}; write a list of names", argument="labels", code="type")
     used: set[str] = set()
     names = []
     for label in [check_text(label, "labels") for label in labels]:

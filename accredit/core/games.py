@@ -49,7 +49,8 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
     if earned.shape != (len(coalitions), len(outputs)):
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions in {len(outputs)} outputs returned shape {earned.shape}; it must return "
-            f"one number for each coalition and output, ({len(coalitions)}, {len(outputs)})"
+            f"one number for each coalition and output, ({len(coalitions)}, {len(outputs)})",
+            code="type",
         )
     check_every_finite(earned, outputs, lambda row: write_coalition(players, coalitions[row]))
     return earned
@@ -75,7 +76,8 @@ def check_room(coalitions: int, outputs: int) -> None:
     if 8 * coalitions * outputs > RECORD_BYTES:
         raise TooManyOutputs(
             f"{coalitions:,} coalitions in {outputs:,} outputs are {8 * coalitions * outputs / 2**30:,.1f} GB of payoffs; the "
-            f"limit is {RECORD_BYTES / 2**30:g} GB. Ask for fewer coalitions, or for one output at a time: output(game, name)."
+            f"limit is {RECORD_BYTES / 2**30:g} GB. Ask for fewer coalitions, or for one output at a time: output(game, name).",
+            code="too-many",
         )
 
 
@@ -84,7 +86,7 @@ def output_index(outputs: tuple[str, ...], name: str) -> int:
     wanted = as_name(name)
     if not isinstance(wanted, str) or wanted not in outputs:
         some = ", ".join(map(repr, outputs[:8])) + (", …" if len(outputs) > 8 else "")
-        raise InvalidInput(f"unknown output {shown(name)}; the outputs are {some}")
+        raise InvalidInput(f"unknown output {shown(name)}; the outputs are {some}", code="unknown")
     return outputs.index(wanted)
 
 
@@ -198,5 +200,5 @@ class _TabulatedOutput(_Output):
         table = np.asarray(self._games.table)
         shape = (1 << len(self.players), len(self._games.outputs))
         if table.shape != shape:
-            raise BadPayoff(f"table of {type(self._games).__name__} has shape {table.shape}; {shape} is needed")
+            raise BadPayoff(f"table of {type(self._games).__name__} has shape {table.shape}; {shape} is needed", code="shape")
         return np.ascontiguousarray(table[:, self._index])

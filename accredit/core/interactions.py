@@ -55,12 +55,18 @@ class Interactions(Drawn):
         put = object.__setattr__
         put(self, "players", check_players(self.players))
         if not isinstance(self.values, Mapping):
-            raise InvalidInput(f"values is {shown(self.values)}; write a mapping, as in {{('A', 'B'): 1.0}}")
+            raise InvalidInput(
+                f"values is {shown(self.values)}; write a mapping, as in {{('A', 'B'): 1.0}}", argument="values", code="type"
+            )
         if not self.values:
-            raise InvalidInput("values is empty; give at least one coalition with its number")
+            raise InvalidInput("values is empty; give at least one coalition with its number", argument="values", code="empty")
         kept = {self._key(who): x for who, x in self.values.items()}
         if len(kept) < len(self.values):
-            raise InvalidInput(f"values holds a coalition twice: {len(self.values)} entries for {len(kept)} coalitions")
+            raise InvalidInput(
+                f"values holds a coalition twice: {len(self.values)} entries for {len(kept)} coalitions",
+                argument="values",
+                code="duplicate",
+            )
         count = len(kept)
         put(self, "values", dict(zip(kept, frozen(list(kept.values()), (count,), "values").tolist(), strict=True)))
         put(self, "claims", checked_claims(self.claims))
@@ -85,7 +91,9 @@ class Interactions(Drawn):
         names = [given] if isinstance(given, str) else given
         if not isinstance(names, Iterable) or isinstance(names, bytes):
             raise InvalidInput(f"{shown(who)} is not a coalition; write the names of its members, as in ('A', 'B')")
-        places = {self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p) for p in names}
+        places = [self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p) for p in names]
+        if len(set(places)) < len(places):
+            raise InvalidInput(f"{shown(who)} names a player twice; a coalition holds each of its members once")
         return tuple(self.players[place] for place in sorted(places))
 
     @property
@@ -107,7 +115,8 @@ class Interactions(Drawn):
         key = self._key(coalition)
         if key not in self.values:
             raise InvalidInput(
-                f"there is no number of the coalition {{{', '.join(key)}}} here; the sizes computed are {list(self.sizes)}"
+                f"there is no number of the coalition {{{', '.join(key)}}} here; the sizes computed are {list(self.sizes)}",
+                code="unknown",
             )
         return key
 
@@ -125,6 +134,13 @@ class Interactions(Drawn):
 
     def __iter__(self) -> Iterator[tuple[Coalition, float]]:
         return iter(self.values.items())
+
+    def __contains__(self, coalition: object) -> bool:
+        """Whether there is a number of a coalition."""
+        try:
+            return self._key(coalition) in self.values  # type: ignore[arg-type]
+        except InvalidInput:
+            return False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -209,7 +225,7 @@ class Interactions(Drawn):
             pairs = [_pair(entry) for entry in data["values"]]
             data["values"] = dict(pairs)
             if len(data["values"]) < len(pairs):
-                raise InvalidInput("values holds a coalition that is listed twice")
+                raise InvalidInput("values holds a coalition that is listed twice", argument="values", code="duplicate")
             data["claims"] = tuple(Claim.from_plain(claim) for claim in data["claims"])
             data["precision"] = Precision.from_plain(data["precision"])
             return cls(**data)

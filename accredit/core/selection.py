@@ -13,13 +13,14 @@ from accredit.checks.tables import player_frame
 from accredit.core.attribution import frozen
 from accredit.core.display import Drawn
 from accredit.core.game import check_players
+from accredit.core.procedure import Procedure, check_procedure, read_procedure
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas
 
 
-FORMAT = 1
+FORMAT = 2  # 1: `method` was its line of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class Selection(Drawn):
 
     players: tuple[str, ...]
     chosen: BoolArray  # (n,)
-    method: str  # enough to run it again
+    method: Procedure  # enough to run it again; a text names one
     rule: str = ""  # how many are chosen, by which mask law, and what replaces the others
     scores: FloatArray | None = None  # (n,) what the choice was made by, where there is such a thing
     seed: int | None = None
@@ -49,13 +50,13 @@ class Selection(Drawn):
         n = len(self.players)
         chosen = as_array(self.chosen, "chosen").copy()
         if chosen.shape != (n,) or chosen.dtype != bool:
-            raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}")
+            raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}", argument="chosen")
         chosen.setflags(write=False)
         put(self, "chosen", chosen)
         if self.scores is not None:
             put(self, "scores", frozen(self.scores, (n,), "scores"))
-        for name in ("method", "rule"):
-            put(self, name, check_text(getattr(self, name), name))
+        put(self, "method", check_procedure(self.method))
+        put(self, "rule", check_text(self.rule, "rule"))
         put(self, "seed", None if self.seed is None else check_seed(self.seed))
         for name in ("certificate", "provenance"):
             put(self, name, plain_mapping(getattr(self, name), name))
@@ -96,15 +97,17 @@ class Selection(Drawn):
 
     def to_json(self) -> str:
         """Everything, as JSON."""
-        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data = {f.name: getattr(self, f.name) for f in fields(self)} | {"method": self.method.as_plain()}
         return json.dumps({"kind": "selection", "format": FORMAT} | plain(data, "selection"), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Selection:
         """Read what `to_json` wrote; anything else is refused."""
-        values = fields_of(cls, read_object(text, "selection"), "selection", FORMAT)
+        data = read_object(text, "selection")
+        values = fields_of(cls, data, "selection", FORMAT, before=True)
         with damaged("selection"):
             read_list(values, "players", "chosen")
+            values["method"] = read_procedure(values["method"], is_line=data["format"] < FORMAT)
             return cls(**values)
 
     def to_pandas(self) -> pandas.DataFrame:

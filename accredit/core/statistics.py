@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
-from accredit.checks.numbers import FloatArray, real_numbers
+from accredit.checks.numbers import FloatArray, IntArray, real_numbers
 from accredit.core.rounding import DOUBLE, SINGLE
 from accredit.errors import InvalidInput
 
@@ -47,15 +49,46 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
 def tied(values: FloatArray, rounding: float) -> FloatArray:
     """Places 0, 1, … of values in rising order, (n,) -> (n,); those that differ by no more than `rounding` share one.
 
+    A place begins at its lowest value and reaches `rounding` above it. So many values that lie close together are not one
+    tie because each is near the next.
+
     >>> tied(np.array([2.0, 0.0, 2.0 + 1e-9, -1.0]), rounding=1e-8)
     array([2., 1., 2., 0.])
+    >>> tied(np.arange(5.0), rounding=1.0)
+    array([0., 0., 1., 1., 2.])
     """
     order = np.argsort(values, kind="stable")
     rising = values[order]
-    steps = np.diff(rising) > rounding
+    begins = np.diff(rising, prepend=-np.inf) > rounding
+    runs = np.append(np.flatnonzero(begins), len(values))
+    for start, end in pairwise(runs.tolist()):
+        while rising[end - 1] - rising[start] > rounding:
+            start += int(np.searchsorted(rising[start:end] - rising[start], rounding, side="right"))
+            begins[start] = True
     found = np.empty(len(values))
-    found[order] = np.concatenate([[0.0], np.cumsum(steps)])[: len(values)]
+    found[order] = np.cumsum(begins) - 1
     return found
+
+
+def falling(scores: FloatArray, rounding: float) -> IntArray:
+    """The numbers of `scores` from the highest down; those that are the same but for rounding stay in their order.
+
+    >>> falling(np.array([0.3, 0.5, 0.1 + 0.2]), rounding=1e-12)
+    array([1, 0, 2])
+    """
+    return np.argsort(-tied(scores, rounding), kind="stable")
+
+
+def top_chances(scores: FloatArray, count: int, rounding: float) -> FloatArray:
+    """The chance of each to be among the `count` highest, when the same scores but for rounding are put in random order.
+
+    >>> top_chances(np.array([5.0, 3.0, 3.0, 1.0]), 2, rounding=0.0)
+    array([1. , 0.5, 0.5, 0. ])
+    """
+    places = tied(scores, rounding)
+    last = np.sort(places)[::-1][min(count, len(places)) - 1]
+    above, level = places > last, places == last
+    return np.asarray(np.minimum(above + level * ((count - above.sum()) / level.sum()), 1.0))
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:
@@ -66,7 +99,7 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     """
     given = real_numbers(p, "p")
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
-        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r:.80}")
+        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r:.80}", argument="p", code="range")
     order = np.argsort(given, kind="stable")
     adjusted = np.empty_like(given)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)))

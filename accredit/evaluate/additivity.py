@@ -3,7 +3,7 @@ datamodeling score."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game, Selection, endpoints, payoffs
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure, Selection, endpoints, payoffs
 from accredit.core.coalitions import from_index
 from accredit.core.rounding import blur, blur_of
 from accredit.core.statistics import rank_correlation, ranks, tied
@@ -21,7 +21,6 @@ from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, roundi
 
 SAME = 0.01  # totals that differ by more than this share are totals of different things
 FRESH = 0x1D5  # marks the stream of random numbers for coalitions that only measure
-FLAT = 1e-12  # of the largest value: a smaller spread counts as none
 
 
 def _credit(result: Result, metric: str) -> FloatArray:
@@ -78,9 +77,15 @@ class SensitivityN:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.sizes < 1 or self.removals < 2:
-            raise InvalidInput(f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}")
+            raise InvalidInput(
+                f"sizes must be ≥ 1 and removals ≥ 2, got {self.sizes!r} and {self.removals!r}", argument="sizes", code="range"
+            )
         if self.at is not None and (not self.at or min(self.at) < 1):
-            raise InvalidInput(f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1")
+            raise InvalidInput(
+                f"at must list whole sizes ≥ 1, got {self.at!r}; leave it out to spread them over 1..n−1",
+                argument="at",
+                code="range",
+            )
 
     def _remove(self, players: int) -> list[BoolArray]:
         spread = np.linspace(1, players - 1, self.sizes).round().astype(int).tolist() if self.at is None else self.at
@@ -97,7 +102,8 @@ class SensitivityN:
         lost = earned[0] - earned[1:]
         found, start = [], 0
         for removed in self._remove(len(credit)):
-            found.append(correlation(removed @ credit, lost[start : start + len(removed)]))
+            sums, moved = removed @ credit, 2 * rounding_of(result, earned)  # both payoffs of a loss may have moved
+            found.append(correlation(sums, lost[start : start + len(removed)], rounding_of(result, sums), moved))
             start += len(removed)
         known = [r for r in found if r is not None]
         if not known:
@@ -107,32 +113,33 @@ class SensitivityN:
     def oracle(self, game: Game) -> Attribution:
         """The credit whose sums correlate best with the losses in these very removals: ascent from a least-squares fit."""
         removed = self._remove(len(game.players))
-        losses = _losses(game, removed)
+        losses, moved = _losses(game, removed)
         pairs = [(r - r.mean(axis=0), y - y.mean()) for r, y in zip(removed, losses, strict=True)]
-        pairs = [(x, y / np.linalg.norm(y)) for (x, y), lost in zip(pairs, losses, strict=True) if not _flat(y, lost)]
+        pairs = [(x, y / np.linalg.norm(y)) for x, y in pairs if not _flat(y, moved)]
         if not pairs:
             raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same")
-        return _share(game, most_correlated([x for x, _ in pairs], [y for _, y in pairs]))
+        return _score(game, most_correlated([x for x, _ in pairs], [y for _, y in pairs]))
 
 
-def correlation(sums: FloatArray, lost: FloatArray) -> float | None:
-    """Pearson correlation; None where the loss is constant, 0 where only the sums are.
+def correlation(sums: FloatArray, lost: FloatArray, blurred: float, moved: float) -> float | None:
+    """Pearson correlation; None where the loss is constant, 0 where only the sums are, both but for rounding: `moved` is what
+    it may make of the losses, `blurred` of the sums.
 
-    >>> correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
+    >>> correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]), blurred=0.0, moved=0.0)
     1.0
     """
     x, y = sums - sums.mean(), lost - lost.mean()
-    if _flat(y, lost):
+    if _flat(y, moved):
         return None
-    if _flat(x, sums):
+    if _flat(x, blurred):
         return 0.0
     x, y = x / np.abs(x).max(), y / np.abs(y).max()  # so that squares neither vanish nor overflow
     return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
 
 
-def _flat(centred: FloatArray, values: FloatArray) -> bool:
-    """Whether values are constant up to rounding."""
-    return bool(np.abs(centred).max() <= FLAT * np.abs(values).max())
+def _flat(centred: FloatArray, rounding: float) -> bool:
+    """Whether values, less their mean, are nothing but rounding."""
+    return bool(np.abs(centred).max() <= rounding)
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,7 @@ class Infidelity:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.removals < 1:
-            raise InvalidInput(f"removals must be at least 1, got {self.removals!r}")
+            raise InvalidInput(f"removals must be at least 1, got {self.removals!r}", argument="removals", code="range")
 
     def _remove(self, players: int) -> BoolArray:
         if players < 62 and (1 << players) - 1 <= self.removals:
@@ -193,7 +200,7 @@ class Infidelity:
     def oracle(self, game: Game) -> Attribution:
         """The least-squares credit for these very removals."""
         removed = self._remove(len(game.players))
-        (lost,) = _losses(game, [removed])
+        (lost,), _ = _losses(game, [removed])
         return _share(game, np.linalg.lstsq(removed.astype(float), lost, rcond=None)[0])
 
 
@@ -205,7 +212,7 @@ class LinearDatamodelingScore:
 
     LDS of Park et al. (2023), for one target. The coalitions come from a stream of random numbers that no solver draws from, so
     they are fresh ablations; one that a method has asked as well is a coincidence. Sums, and payoffs, that differ by rounding
-    only (1e-6 of the largest) are ties. `linear_datamodeling_score` is the same for scores and outputs in arrays.
+    only (`accredit.core.rounding`) are ties. `linear_datamodeling_score` is the same for scores and outputs in arrays.
 
     >>> from accredit.evaluate import measure
     >>> from accredit.games import FunctionGame
@@ -226,7 +233,11 @@ class LinearDatamodelingScore:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.ablations < 2 or not 0 < self.keep < 1:
-            raise InvalidInput(f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}")
+            raise InvalidInput(
+                f"ablations must be ≥ 2 and keep between 0 and 1, got {self.ablations!r} and {self.keep!r}",
+                argument="ablations",
+                code="range",
+            )
 
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))
@@ -241,22 +252,33 @@ class LinearDatamodelingScore:
 
     def oracle(self, game: Game) -> Attribution:
         """The least-squares credit for the ranks of these very coalitions."""
-        kept = self.plan(_share(game, np.zeros(len(game.players))))
+        kept = self.plan(_score(game, np.zeros(len(game.players))))
         earned = payoffs(game, kept)
-        order = ranks(tied(earned, blur_of(game) + blur(float(np.abs(earned).max()))))
-        return _share(game, np.linalg.lstsq(kept - kept.mean(axis=0), order - order.mean(), rcond=None)[0])
+        order = ranks(tied(earned, _moved(game, earned)))
+        return _score(game, np.linalg.lstsq(kept - kept.mean(axis=0), order - order.mean(), rcond=None)[0])
 
 
-def _losses(game: Game, removed: list[BoolArray]) -> list[FloatArray]:
-    """What is lost by each removal, asked in one batch."""
+def _losses(game: Game, removed: list[BoolArray]) -> tuple[list[FloatArray], float]:
+    """What is lost by each removal, asked in one batch, and how far rounding may have moved a loss."""
     n = len(game.players)
     earned = payoffs(game, np.vstack([np.ones((1, n), dtype=bool), *(~r for r in removed)]))
-    return np.split(earned[0] - earned[1:], np.cumsum([len(r) for r in removed])[:-1])
+    lost = np.split(earned[0] - earned[1:], np.cumsum([len(r) for r in removed])[:-1])
+    return lost, 2 * _moved(game, earned)
+
+
+def _moved(game: Game, earned: FloatArray) -> float:
+    """How far rounding may have moved payoffs of a game."""
+    return blur_of(game) + blur(float(np.abs(earned).max()))
 
 
 def _share(game: Game, credit: FloatArray) -> Attribution:
     nobody, everybody = endpoints(game)
-    return Attribution(game.players, credit, total=everybody - nobody, method="oracle: fitted to the metric's own removals")
+    return replace(_score(game, credit), total=everybody - nobody)
+
+
+def _score(game: Game, scores: FloatArray) -> Attribution:
+    """Scores whose unit is not that of the payoffs: what counts as rounding goes by their own size."""
+    return Attribution(game.players, scores, total=None, method=Procedure("oracle", "fitted to the metric's own removals"))
 
 
 def most_correlated(designs: list[FloatArray], targets: list[FloatArray]) -> FloatArray:

@@ -1,4 +1,8 @@
-"""Do two explanations say the same? Rank correlations and overlap of the top."""
+"""Do two explanations say the same? Rank correlations and overlap of the top.
+
+Players whose credit is the same but for rounding are ties. An attribution knows how far rounding may have moved its credit
+(`Attribution.rounding`); numbers in an array are taken as they are, up to roundings of double precision.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,9 @@ import numpy as np
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, FloatArray
-from accredit.core.statistics import rank_correlation
+from accredit.core.statistics import rank_correlation, tied, top_chances
 from accredit.errors import InvalidInput
-from accredit.evaluate.chains import ordering
+from accredit.evaluate.metric import rounding_between
 
 
 def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -18,10 +22,19 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     x = a.credit if isinstance(a, Attribution) else real_numbers(a, "a")
     y = b.credit if isinstance(b, Attribution) else real_numbers(b, "b")
     if x.shape != y.shape or x.ndim != 1:
-        raise InvalidInput(f"a has shape {x.shape} and b {y.shape}; give one number per player in both")
+        raise InvalidInput(
+            f"a has shape {x.shape} and b {y.shape}; give one number per player in both", argument="a", code="shape"
+        )
+    if not len(x):
+        raise InvalidInput("a and b are empty; give one number per player in both", argument="a", code="empty")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank")
+        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank", code="not-finite")
     return x, y
+
+
+def _places(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[FloatArray, ...]:
+    """The places of the players on both sides, shared by those who tie."""
+    return tuple(tied(z, rounding_between(given, z)) for given, z in zip((a, b), _pair(a, b), strict=True))
 
 
 @check_arguments
@@ -31,7 +44,7 @@ def spearman(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]))
     -1.0
     """
-    return float(rank_correlation(*_pair(a, b)))
+    return float(rank_correlation(*_places(a, b)))
 
 
 def spearman_square(scores: FloatArray) -> FloatArray:
@@ -54,7 +67,7 @@ def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
     >>> kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0]))
     0.3333333333333333
     """
-    x, y = (np.sign(z[:, None] - z[None, :]) for z in _pair(a, b))
+    x, y = (np.sign(z[:, None] - z[None, :]) for z in _places(a, b))
     scale = float(np.sqrt((x * x).sum() * (y * y).sum()))
     return float((x * y).sum() / scale) if scale else 0.0
 
@@ -63,10 +76,15 @@ def kendall(a: Attribution | FloatArray, b: Attribution | FloatArray) -> float:
 def top_overlap(a: Attribution | FloatArray, b: Attribution | FloatArray, count: int) -> float:
     """Share of the `count` highest players of one that are among the `count` highest of the other; chance is count/n.
 
+    Players who tie take the places that are left among them with equal chance, in one independently of the other.
+
     >>> top_overlap(np.array([3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0]), 2)
     0.5
     """
     x, y = _pair(a, b)
     if not 1 <= count <= len(x):
-        raise InvalidInput(f"count must be from 1 to {len(x)} (the number of players), got {count!r}")
-    return len(set(ordering(x)[:count].tolist()) & set(ordering(y)[:count].tolist())) / count
+        raise InvalidInput(
+            f"count must be from 1 to {len(x)} (the number of players), got {count!r}", argument="count", code="range"
+        )
+    chances = (top_chances(z, count, rounding_between(given, z)) for given, z in ((a, x), (b, y)))
+    return float(np.prod(list(chances), axis=0).sum() / count)

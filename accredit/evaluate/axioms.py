@@ -32,9 +32,13 @@ def _check_method(given: object, name: str) -> object:
     """A function of a game. Solvers are classes with a method that is one."""
     kind = given if isinstance(given, type) else type(given)
     if hasattr(kind, "solve"):
-        raise InvalidInput(f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve")
+        raise InvalidInput(
+            f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve", argument=name, code="type"
+        )
     if isinstance(given, type):
-        raise InvalidInput(f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley")
+        raise InvalidInput(
+            f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley", argument=name, code="type"
+        )
     return check_callable(given, name)
 
 
@@ -130,7 +134,9 @@ def check_claims(
 def _check_players(attribution: Attribution, game: Game) -> None:
     """Refuse an attribution that is not about this game, or that claims to share all of it among some."""
     if not isinstance(attribution, Attribution):
-        raise InvalidInput(f"attribution is {attribution!r:.60}; write check_claims(shapley(game), game)")
+        raise InvalidInput(
+            f"attribution is {attribution!r:.60}; write check_claims(shapley(game), game)", argument="attribution", code="type"
+        )
     others = [player for player in attribution.players if player not in set(game.players)]
     if others:
         raise InvalidInput(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, Game, Holds, no_division
+from accredit.core import Attribution, Claim, Game, Holds, Procedure, no_division
 from accredit.evaluate.metric import Metric, Result
 
 
@@ -14,12 +14,14 @@ def random_scores(game: Game, seed: int = 0) -> Attribution:
     """A random order of the players: what a method must beat.
 
     >>> from accredit.games import TableGame
-    >>> random_scores(TableGame(("a", "b"), [0, 1, 2, 3]), seed=1).method
-    'random(seed=1)'
+    >>> print(random_scores(TableGame(("a", "b"), [0, 1, 2, 3]), seed=1).method)
+    random(seed=1)
     """
     scores = np.random.default_rng(seed).permutation(np.arange(1.0, len(game.players) + 1.0))
     claims = (*no_division("drawn at random"), Claim("null player", Holds.NO, "drawn at random"))
-    return Attribution(game.players, scores, total=None, method=f"random(seed={seed})", claims=claims, seed=seed)
+    return Attribution(
+        game.players, scores, total=None, method=Procedure("random", settings={"seed": seed}), claims=claims, seed=seed
+    )
 
 
 @check_arguments

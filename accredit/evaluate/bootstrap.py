@@ -58,11 +58,13 @@ def bootstrap(
     """
     x = real_numbers(values, "values")
     if x.ndim != 1 or len(x) == 0 or not np.isfinite(x).all():
-        raise InvalidInput(f"values must be a non-empty row of finite numbers, got shape {x.shape}")
+        raise InvalidInput(
+            f"values must be a non-empty row of finite numbers, got shape {x.shape}", argument="values", code="shape"
+        )
     if not 0 < level < 1:
-        raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.95")
+        raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.95", argument="level", code="range")
     if count < 1:
-        raise InvalidInput(f"count must be at least 1, got {count!r}; write 2000")
+        raise InvalidInput(f"count must be at least 1, got {count!r}; write 2000", argument="count", code="range")
     estimate = real_number(statistic(x), "what statistic returns")
     drawn = finite_numbers(statistic(x[resamples(len(x), count, seed)]), "what statistic returns")
     if drawn.shape != (count,):
@@ -145,7 +147,8 @@ def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, s
     x, y = real_numbers(first, "first"), real_numbers(second, "second")
     if x.ndim != 1 or x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise InvalidInput(
-            f"first and second must be rows of finite numbers over the same examples, got shapes {x.shape} and {y.shape}"
+            f"first and second must be rows of finite numbers over the same examples, got shapes {x.shape} and {y.shape}",
+            code="shape",
         )
     gap = x - y
     return float(sign_flips(gap[gap != 0][:, None], count=count, seed=seed)[0])
@@ -160,7 +163,7 @@ def sign_flips(gaps: FloatArray, *, count: int = 10_000, seed: int = 0) -> Float
     array([0.25, 1.  ])
     """
     examples = len(gaps)
-    seen = np.abs(gaps.sum(axis=0)) - 1e-12 * np.abs(gaps).sum(axis=0)  # as far, whatever the order of summation
+    seen = np.abs(gaps.sum(axis=0)) - ALIKE * np.abs(gaps).sum(axis=0)  # as far, but for rounding of the gaps and of their sum
     if examples <= EXACT_SIGNS:
         signs = 1.0 - 2.0 * (np.arange(1 << examples)[:, None] >> np.arange(examples) & 1)
         return np.asarray((np.abs(signs @ gaps) >= seen).mean(axis=0))

@@ -18,11 +18,6 @@ from accredit.errors import InvalidInput
 CHAIN_LIMIT = 12  # players; up to here the best chain is found exactly from 2ⁿ payoffs, beyond it greedily from n²/2
 
 
-def ordering(scores: FloatArray) -> IntArray:
-    """Players from most to least credited, by signed value; ties keep the players' order."""
-    return np.argsort(-scores, kind="stable")
-
-
 def tops(order: IntArray, sizes: Sequence[int] | IntArray) -> BoolArray:
     """The first k players of an order as a coalition, for every k in `sizes`: (len(sizes), n).
 
@@ -47,7 +42,10 @@ def sizes_of(fractions: Sequence[float], players: int) -> IntArray:
 def check_fractions(fractions: Sequence[float]) -> None:
     """Fractions of the players lie in (0, 1]."""
     if not fractions or not all(0 < q <= 1 for q in fractions):
-        raise InvalidInput(f"fractions must be numbers in (0, 1], got {tuple(fractions)!r}; write for example (0.1, 0.2, 0.5)")
+        raise InvalidInput(
+            f"fractions must be numbers in (0, 1], got {tuple(fractions)!r}; write for example (0.1, 0.2, 0.5)",
+            argument="fractions",
+        )
 
 
 def trapezoid(players: int) -> FloatArray:

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game
-from accredit.evaluate.chains import best_chain, ordering, tops, trapezoid
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure
+from accredit.evaluate.chains import best_chain, tops, trapezoid
 from accredit.evaluate.erasure import rank
-from accredit.evaluate.metric import Better, Ends, Result, scores_of
+from accredit.evaluate.metric import Better, Ends, Result, order_of, scores_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Deletion:
         check_fields(self)
 
     def plan(self, result: Result) -> BoolArray:
-        order = ordering(scores_of(result, self.name))
+        order = order_of(result, scores_of(result, self.name))
         return ~tops(order, np.arange(len(order) + 1))
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -47,7 +47,7 @@ class Deletion:
 
     def oracle(self, game: Game) -> Attribution:
         joins = best_chain(game, trapezoid(len(game.players)), grow=False)
-        return rank(game, joins[::-1], "oracle: least left")
+        return rank(game, joins[::-1], Procedure("oracle", "least left"))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Insertion:
         check_fields(self)
 
     def plan(self, result: Result) -> BoolArray:
-        order = ordering(scores_of(result, self.name))
+        order = order_of(result, scores_of(result, self.name))
         return tops(order, np.arange(len(order) + 1))
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -83,7 +83,7 @@ class Insertion:
 
     def oracle(self, game: Game) -> Attribution:
         joins = best_chain(game, -trapezoid(len(game.players)), grow=True)
-        return rank(game, joins, "oracle: most kept")
+        return rank(game, joins, Procedure("oracle", "most kept"))
 
 
 def on_grid(curve: FloatArray, points: int = 21) -> FloatArray:

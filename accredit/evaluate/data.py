@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
-from accredit.checks import real_numbers
+from accredit.checks import check_seed, real_numbers, whole_number
+from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, BoolArray, Estimate, FloatArray, Game, IntArray, Precision, payoffs
-from accredit.core.statistics import rank_correlation
+from accredit.core.estimate import check_level
+from accredit.core.statistics import falling, rank_correlation, tied
 from accredit.errors import InvalidInput
+from accredit.evaluate.metric import rounding_between
 
 RESAMPLES = 300
 
 
+@check_arguments
 def linear_datamodeling_score(
     scores: FloatArray, subsets: BoolArray, outputs: FloatArray, *, level: float = defaults.LEVEL, seed: int = 0
 ) -> Estimate:
@@ -41,6 +45,7 @@ def linear_datamodeling_score(
     return _rank_agreement(subsets @ scores, outputs, level, seed, "subsets")
 
 
+@check_arguments
 def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: float = defaults.LEVEL, seed: int = 0) -> Estimate:
     """Mean Spearman correlation, over targets, of scores with true leave-one-out effects; both (N, T). Resamples rows."""
     scores, truth = _columns(scores, "scores"), _columns(truth, "truth")
@@ -53,13 +58,20 @@ def _columns(values: FloatArray, name: str) -> FloatArray:
     array = real_numbers(values, name)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or not np.isfinite(array).all():
-        raise InvalidInput(f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}")
+        raise InvalidInput(
+            f"{name} must be finite numbers, one column per target; got shape {np.shape(values)}",
+            argument=name,
+            code="shape",
+        )
     return array
 
 
 def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what: str) -> Estimate:
-    rng = np.random.default_rng(seed)
-    a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)  # (T, m)
+    check_level(level)
+    rng = np.random.default_rng(check_seed(seed))
+    if len(a) < 2:
+        raise InvalidInput(f"{len(a)} {what} have no order to compare; give at least two")
+    a, b = (np.array([tied(x, rounding_between(x, x)) for x in columns.T]) for columns in (a, b))  # (T, m)
     means = np.empty(RESAMPLES)
     for i in range(RESAMPLES):
         rows = rng.integers(0, a.shape[1], size=a.shape[1])
@@ -70,6 +82,7 @@ def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what:
     return Estimate(centre, min(float(low), centre), max(float(high), centre), Precision.interval(because), level)
 
 
+@check_arguments
 def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = defaults.LEVEL) -> Estimate:
     """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
 
@@ -79,13 +92,19 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     1.000 [unknown]
     """
     values = credit.credit if isinstance(credit, Attribution) else real_numbers(credit, "credit")
+    check_level(level)
     wrong = np.asarray(mislabelled)
     if wrong.shape != values.shape or wrong.dtype != bool:
-        raise InvalidInput(f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}")
+        raise InvalidInput(
+            f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}", argument="mislabelled"
+        )
     if wrong.all() or not wrong.any():
-        raise InvalidInput("mislabelled must mark some rows and not others; there is nothing to tell apart")
-    bad, good = values[wrong], values[~wrong]
-    beats = (good[None, :] > bad[:, None]) + 0.5 * (good[None, :] == bad[:, None])  # (bad, good)
+        raise InvalidInput(
+            "mislabelled must mark some rows and not others; there is nothing to tell apart", argument="mislabelled"
+        )
+    places = tied(values, rounding_between(credit, values))  # rows whose credit differs by rounding are even
+    bad, good = places[wrong], places[~wrong]
+    beats = (np.sign(good[None, :] - bad[:, None]) + 1) / 2  # (bad, good)
     area = float(beats.mean())
     variance = sum(part.var(ddof=1) / len(part) for part in (beats.mean(axis=1), beats.mean(axis=0)) if len(part) > 1)
     if variance == 0:
@@ -116,6 +135,7 @@ class Curve:
         return float(np.trapezoid(self.payoffs, self.fractions) / (self.fractions[-1] - self.fractions[0]))
 
 
+@check_arguments
 def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
     """The payoff as players are taken out by credit. Good credit makes it fall fast from the top, late from the bottom.
 
@@ -130,6 +150,7 @@ def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_f
     return _curve(game, label, order, steps, lambda gone: ~gone)
 
 
+@check_arguments
 def addition_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
     """The payoff as players are brought in by credit. Good credit makes it rise fast from the top."""
     order = _order(game, credit, highest_first)
@@ -137,10 +158,12 @@ def addition_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_
     return _curve(game, label, order, steps, lambda there: there)
 
 
+@check_arguments
 def random_removal_curve(game: Game, *, steps: int = 20, orders: int = 10, seed: int = 0) -> Curve:
     """The baseline: players taken out in random orders, averaged, with its standard error."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     n = len(game.players)
+    whole_number(orders, "orders", example=10)
     curves = [_curve(game, "", rng.permutation(n), steps, lambda gone: ~gone) for _ in range(orders)]
     values = np.array([curve.payoffs for curve in curves])
     stderr = values.std(axis=0, ddof=1) / np.sqrt(orders) if orders > 1 else None
@@ -150,12 +173,11 @@ def random_removal_curve(game: Game, *, steps: int = 20, orders: int = 10, seed:
 def _order(game: Game, credit: Attribution, highest_first: bool) -> IntArray:
     if credit.players != game.players:
         raise InvalidInput("credit and game have different players; give the attribution of this game, unsorted")
-    return np.argsort(-credit.credit if highest_first else credit.credit, kind="stable")
+    return falling(credit.credit if highest_first else -credit.credit, credit.rounding)
 
 
 def _curve(game: Game, label: str, order: IntArray, steps: int, coalitions: Callable[[BoolArray], BoolArray]) -> Curve:
-    if steps < 1:
-        raise InvalidInput(f"steps must be at least 1, got {steps!r}")
+    whole_number(steps, "steps", example=20)
     n = len(order)
     counts = np.unique(np.round(np.linspace(0, n, min(steps, n) + 1)).astype(np.int64))
     taken = np.zeros((len(counts), n), dtype=bool)

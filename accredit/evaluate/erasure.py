@@ -12,10 +12,11 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, Selection, payoffs
+from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, Procedure, Selection, payoffs
+from accredit.core.rounding import SINGLE, blur
 from accredit.errors import InvalidInput
-from accredit.evaluate.chains import best_chain, check_fractions, ordering, sizes_of, tops
-from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
+from accredit.evaluate.chains import best_chain, check_fractions, sizes_of, tops
+from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, order_of, rounding_of, scores_of
 
 EVERY_CHOICE = 2000  # choices of players to remove that are all tried
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the players; the thresholds of ERASER
@@ -25,7 +26,7 @@ def _choose(result: Result, fractions: Sequence[float]) -> BoolArray:
     """The players called important, one row per bin; a selection is its own single bin: (bins, n)."""
     if isinstance(result, Selection):
         return result.chosen[None]
-    return tops(ordering(result.credit), sizes_of(fractions, len(result)))
+    return tops(order_of(result, result.credit), sizes_of(fractions, len(result)))
 
 
 def _bins(fractions: Sequence[float], players: int) -> FloatArray:
@@ -51,15 +52,15 @@ def _mean_loss(earned: FloatArray, empty_bin: bool) -> float:
 def _least_left(game: Game, fractions: Sequence[float], worth: Callable[[FloatArray], FloatArray] = lambda v: v) -> Attribution:
     """The order whose first players, removed, leave the least."""
     bins = _bins(fractions, len(game.players))[::-1]
-    return rank(game, best_chain(game, bins, grow=False, worth=worth)[::-1], "oracle: least left")
+    return rank(game, best_chain(game, bins, grow=False, worth=worth)[::-1], Procedure("oracle", "least left"))
 
 
 def _most_kept(game: Game, bins: FloatArray) -> Attribution:
     """The order whose first players, kept, keep the most."""
-    return rank(game, best_chain(game, -bins, grow=True), "oracle: most kept")
+    return rank(game, best_chain(game, -bins, grow=True), Procedure("oracle", "most kept"))
 
 
-def rank(game: Game, order: IntArray, method: str) -> Attribution:
+def rank(game: Game, order: IntArray, method: Procedure) -> Attribution:
     """An order of the players as scores n, n−1, …, 1."""
     credit = np.empty(len(order))
     credit[order] = np.arange(len(order), 0, -1)
@@ -183,8 +184,9 @@ class LogOdds:
 
 
 def _log_probability(earned: FloatArray) -> FloatArray:
-    if (earned <= 0).any() or (earned > 1 + 1e-9).any():
-        bad = earned[(earned <= 0) | (earned > 1 + 1e-9)][0]
+    impossible = (earned <= 0) | (earned > 1 + blur(1.0, SINGLE))
+    if impossible.any():
+        bad = earned[impossible][0]
         raise NotApplicable(f"log-odds needs payoffs that are probabilities in (0, 1], and this game pays {bad:.4g}")
     return np.log(earned)
 
@@ -214,13 +216,17 @@ class AOPC:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.steps is not None and self.steps < 1:
-            raise InvalidInput(f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player")
+            raise InvalidInput(
+                f"steps must be at least 1, got {self.steps!r}; leave it out to remove every player",
+                argument="steps",
+                code="range",
+            )
 
     def _last(self, players: int) -> int:
         return players if self.steps is None else min(self.steps, players)
 
     def plan(self, result: Result) -> BoolArray:
-        order = ordering(scores_of(result, self.name))
+        order = order_of(result, scores_of(result, self.name))
         return ~tops(order, np.arange(self._last(len(order)) + 1))
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -230,7 +236,7 @@ class AOPC:
         n = len(game.players)
         weights = np.zeros(n + 1)
         weights[n - self._last(n) :] = 1.0
-        return rank(game, best_chain(game, weights, grow=False)[::-1], "oracle: least left")
+        return rank(game, best_chain(game, weights, grow=False)[::-1], Procedure("oracle", "least left"))
 
 
 @dataclass(frozen=True)
@@ -262,7 +268,7 @@ class DropAt:
         return f"drop@{self.k}"
 
     def plan(self, result: Result) -> BoolArray:
-        order = ordering(scores_of(result, self.name))
+        order = order_of(result, scores_of(result, self.name))
         return ~tops(order, np.array([0, min(self.k, len(order)), len(order)]))
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -274,12 +280,12 @@ class DropAt:
         n = len(game.players)
         if comb(n, min(self.k, n)) > EVERY_CHOICE:
             bins = np.eye(n + 1)[n - min(self.k, n)]
-            return rank(game, best_chain(game, bins, grow=False)[::-1], "oracle: least left")
+            return rank(game, best_chain(game, bins, grow=False)[::-1], Procedure("oracle", "least left"))
         chosen = np.array(list(combinations(range(n), min(self.k, n))))
         stays = np.ones((len(chosen), n), dtype=bool)
         np.put_along_axis(stays, chosen, False, axis=1)
         first = chosen[int(payoffs(game, stays).argmin())]
-        return rank(game, np.concatenate([first, np.setdiff1d(np.arange(n), first)]), "oracle: least left")
+        return rank(game, np.concatenate([first, np.setdiff1d(np.arange(n), first)]), Procedure("oracle", "least left"))
 
 
 @dataclass(frozen=True)
@@ -314,7 +320,8 @@ class PostHocAccuracy:
         return _alone(_choose(result, (self.fraction,)))
 
     def score(self, result: Result, earned: FloatArray) -> float:
-        return float((earned[0] > self.threshold) == (earned[1] > self.threshold))
+        above = earned > self.threshold + rounding_of(result, earned)  # half of a vote, but for rounding, is not above half
+        return float(above[0] == above[1])
 
     def oracle(self, game: Game) -> Attribution:
         """The keeping order that pushes the payoff furthest to the side of the decision."""

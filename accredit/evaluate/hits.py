@@ -9,8 +9,8 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, FloatArray, Game
-from accredit.core.statistics import tied
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Procedure
+from accredit.core.statistics import top_chances
 from accredit.errors import InvalidInput
 from accredit.evaluate.erasure import rank
 from accredit.evaluate.metric import Better, Ends, NotApplicable, Result, rounding_of, scores_of
@@ -53,19 +53,16 @@ class HitAt:
             raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
         n = len(scores_of(result, self.name))
         if not all(0 <= i < n for i in self.truth):
-            raise InvalidInput(f"truth is {self.truth}, and there are {n} players; count them from 0")
+            raise InvalidInput(f"truth is {self.truth}, and there are {n} players; count them from 0", argument="truth")
         return np.ones((1, n), dtype=bool)
 
     def score(self, result: Result, earned: FloatArray) -> float:
         scores = scores_of(result, self.name)
-        places = tied(scores, rounding_of(result, scores))
-        last = np.sort(places)[::-1][min(self.k, len(places)) - 1]
-        above, level = places > last, places == last
-        chance = above + level * ((self.k - above.sum()) / level.sum())
-        return float(np.minimum(chance, 1.0)[list(self.truth)].sum() / min(self.k, len(self.truth)))
+        chance = top_chances(scores, self.k, rounding_of(result, scores))
+        return float(chance[list(self.truth)].sum() / min(self.k, len(self.truth)))
 
     def oracle(self, game: Game) -> Attribution:
         if not self.truth:
             raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
         others = [i for i in range(len(game.players)) if i not in self.truth]
-        return rank(game, np.array([*self.truth, *others]), "oracle: the truth")
+        return rank(game, np.array([*self.truth, *others]), Procedure("oracle", "the truth"))

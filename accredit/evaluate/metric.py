@@ -14,9 +14,10 @@ import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import shown
-from accredit.core import Attribution, BoolArray, FloatArray, Game, Selection, payoffs
+from accredit.core import Attribution, BoolArray, FloatArray, Game, IntArray, Selection, payoffs
 from accredit.core.coalitions import unique
 from accredit.core.rounding import SINGLE, blur
+from accredit.core.statistics import falling
 from accredit.errors import AccreditError, InvalidInput
 
 Result = Attribution | Selection
@@ -144,10 +145,10 @@ def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Met
     chosen = tuple(metrics)
     for metric in chosen:
         if not hasattr(metric, "plan") or isinstance(metric, type):
-            raise InvalidInput(f"metrics holds {shown(metric)}; give metrics, for example [Deletion()]")
+            raise InvalidInput(f"metrics holds {shown(metric)}; give metrics, for example [Deletion()]", argument="metrics")
     for name, result in results.items():
         if not isinstance(result, Attribution | Selection):
-            raise InvalidInput(f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection")
+            raise InvalidInput(f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection", code="type")
         if result.players != game.players:
             raise InvalidInput(
                 f"result {name!r} does not credit the {len(game.players)} players of this game in their order; "
@@ -184,6 +185,16 @@ def scores_of(result: Result, metric: str) -> FloatArray:
     if result.scores is None:
         raise NotApplicable(f"{metric} needs an order of the players, and {result.method} is a selection without scores")
     return result.scores
+
+
+def order_of(result: Result, scores: FloatArray) -> IntArray:
+    """Players from most to least credited, by signed value; ties, also by rounding, keep the players' order."""
+    return falling(scores, rounding_of(result, scores))
+
+
+def rounding_between(given: Attribution | FloatArray, numbers: FloatArray) -> float:
+    """How far apart rounding alone may have brought `numbers`: by the attribution that they come from, else as doubles."""
+    return given.rounding if isinstance(given, Attribution) else blur(float(np.abs(numbers).max(initial=0.0)))
 
 
 def rounding_of(result: Result, numbers: FloatArray) -> float:

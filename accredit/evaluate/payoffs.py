@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.core import Attribution, Attributions, FloatArray, Game
+from accredit.core.statistics import falling
 from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import spearman
 from accredit.values import shapley
-
-ZERO = 1e-12  # credit below this share of the largest has no sign
 
 CARRIES_OVER = {  # from v to f(v), f strictly increasing and f(0) = 0
     "null player": "yes: a player who never changes v never changes f(v)",
@@ -49,18 +48,18 @@ def payoff_moves(games: Mapping[str, Game], *, budget: int | None = None, seed: 
     (('a', 'a'), 1.0, 1.0)
     """
     if len({game.players for game in games.values()}) != 1:
-        raise InvalidInput("games must share their players and differ in their payoff; give at least one")
+        raise InvalidInput("games must share their players and differ in their payoff; give at least one", argument="games")
     credits: dict[str, Attribution] = {name: shapley(game, budget=budget, seed=seed) for name, game in games.items()}
     every = Attributions(credits, payoffs=sum(one.payoffs or 0 for one in credits.values()))
-    columns = every.credit.T
-    pairs = [[(a, b) for b in columns] for a in columns]
+    pairs = [[(a, b) for b in credits.values()] for a in credits.values()]
     return PayoffMoves(
         every,
         np.array([[spearman(a, b) for a, b in row] for row in pairs]),
         np.array([[float(np.mean(_sign(a) == _sign(b))) for a, b in row] for row in pairs]),
-        tuple(one.ranked().players[0] for one in credits.values()),
+        tuple(one.players[falling(one.credit, one.rounding)[0]] for one in credits.values()),
     )
 
 
-def _sign(credit: FloatArray) -> FloatArray:
-    return np.sign(np.where(np.abs(credit) <= ZERO * max(float(np.abs(credit).max()), 1e-300), 0.0, credit))
+def _sign(one: Attribution) -> FloatArray:
+    """−1, 0 or 1 per player; 0 for credit that is rounding."""
+    return np.sign(np.where(np.abs(one.credit) <= one.rounding, 0.0, one.credit))

@@ -11,9 +11,11 @@ import numpy as np
 
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import shown, whole_number
-from accredit.core import BoolArray, FloatArray
+from accredit.checks.numbers import real_number, shown, whole_number
+from accredit.core import Attribution, BoolArray, FloatArray
+from accredit.core.statistics import tied
 from accredit.errors import InvalidInput
+from accredit.evaluate.metric import rounding_between
 
 Span = tuple[int, int]  # [start, end)
 
@@ -21,7 +23,11 @@ Span = tuple[int, int]  # [start, end)
 def _check(chosen: BoolArray, rationale: BoolArray) -> tuple[BoolArray, BoolArray]:
     a, b = _booleans(chosen, "chosen"), _booleans(rationale, "rationale")
     if a.shape != b.shape or a.ndim != 1:
-        raise InvalidInput(f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean per token in both")
+        raise InvalidInput(
+            f"chosen has shape {a.shape} and rationale {b.shape}; give one boolean per token in both",
+            argument="chosen",
+            code="shape",
+        )
     return a, b
 
 
@@ -30,7 +36,8 @@ def _booleans(values: BoolArray, name: str) -> BoolArray:
     array = np.asarray(values)
     if not np.isin(array, (0, 1)).all():
         raise InvalidInput(
-            f"{name} must be True or False for each token, got {array.dtype} numbers; choose first, e.g. scores > 0.5"
+            f"{name} must be True or False for each token, got {array.dtype} numbers; choose first, e.g. scores > 0.5",
+            argument=name,
         )
     return array.astype(bool)
 
@@ -48,25 +55,27 @@ def token_f1(chosen: BoolArray, rationale: BoolArray) -> float:
 
 
 @check_arguments
-def auprc(scores: FloatArray, rationale: BoolArray) -> float:
+def auprc(scores: Attribution | FloatArray, rationale: BoolArray) -> float:
     r"""Area under the precision–recall curve of soft scores, as average precision: Σ (R_k − R_{k−1})·P_k over distinct scores.
 
-    Tied scores enter together, and there is no interpolation between points: ERASER's own scorer joins them by straight lines,
-    which gives another number. The chance level is the share of rationale tokens.
+    Tied scores, also those that differ by rounding alone, enter together, and there is no interpolation between points:
+    ERASER's own scorer joins them by straight lines, which gives another number. The chance level is the share of rationale
+    tokens.
 
     >>> auprc(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
     0.8333333333333333
     """
-    scores = real_numbers(scores, "scores")
-    if scores.ndim != 1 or not np.isfinite(scores).all():
-        raise InvalidInput(f"scores must be one finite number per token, got {scores!r}")
-    _, b = _check(np.zeros(len(scores), dtype=bool), rationale)
+    given = scores.credit if isinstance(scores, Attribution) else real_numbers(scores, "scores")
+    if given.ndim != 1 or not np.isfinite(given).all():
+        raise InvalidInput(f"scores must be one finite number per token, got {given!r}", argument="scores")
+    _, b = _check(np.zeros(len(given), dtype=bool), rationale)
     if not b.any():
         raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")
-    order = np.argsort(-scores, kind="stable")
+    places = tied(given, rounding_between(scores, given))
+    order = np.argsort(-places, kind="stable")
     hits = np.cumsum(b[order])
-    last_of_tie = np.append(np.diff(scores[order]) != 0, True)
-    found, taken = hits[last_of_tie], (np.arange(len(scores)) + 1)[last_of_tie]
+    last_of_tie = np.append(np.diff(places[order]) != 0, True)
+    found, taken = hits[last_of_tie], (np.arange(len(given)) + 1)[last_of_tie]
     return float((np.diff(found, prepend=0) / b.sum()) @ (found / taken))
 
 
@@ -79,7 +88,7 @@ def spans_of(chosen: BoolArray) -> list[Span]:
     """
     marks = _booleans(chosen, "chosen")
     if marks.ndim != 1:
-        raise InvalidInput(f"chosen has shape {marks.shape}; give one boolean per token")
+        raise InvalidInput(f"chosen has shape {marks.shape}; give one boolean per token", argument="chosen", code="shape")
     edges = np.flatnonzero(np.diff(np.concatenate([[False], marks, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
@@ -94,8 +103,9 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
     >>> iou_f1([(0, 4)], [(0, 2), (6, 8)])
     0.6666666666666666
     """
+    real_number(threshold, "threshold", 0, 1)
     if not rationale:
-        raise InvalidInput("rationale has no span; leave this example out")
+        raise InvalidInput("rationale has no span; leave this example out", argument="rationale")
     for name, spans in (("predicted", predicted), ("rationale", rationale)):
         for span in spans:
             if not isinstance(span, tuple | list) or len(span) != 2:
@@ -104,7 +114,7 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
                 whole_number(end, f"an end of a span in {name}", 0)
     for start, end in (*predicted, *rationale):
         if not start < end:
-            raise InvalidInput(f"span {(start, end)} is empty; a span is [start, end), end not included")
+            raise InvalidInput(f"span {(start, end)} is empty; a span is [start, end), end not included", code="empty")
     matched = sum(any(_iou(p, r) >= threshold for r in rationale) for p in predicted)
     if not matched:
         return 0.0

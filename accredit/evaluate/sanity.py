@@ -12,8 +12,9 @@ import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array, shown
-from accredit.core import Attribution
+from accredit.core import Attribution, FloatArray
 from accredit.core.attribution import returned
+from accredit.core.statistics import tied
 from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import spearman
 
@@ -62,7 +63,7 @@ def model_randomisation(
     ((-1.0,), -1.0)
     """
     if not inputs:
-        raise InvalidInput("inputs is empty; give some inputs to explain")
+        raise InvalidInput("inputs is empty; give some inputs to explain", argument="inputs", code="empty")
     explained = [(x, returned(explain(model, x), "explain")) for x in inputs]
     ranked = [(x, attribution) for x, attribution in explained if len(attribution) > 1]
     if not ranked:
@@ -73,19 +74,29 @@ def model_randomisation(
         other = [returned(explain(broken, x), "explain") for x, _ in ranked]
         stages.append(stage)
         signed.append(_mean([spearman(a, b) for a, b in zip(truth, other, strict=True)]))
-        by_size.append(_mean([spearman(np.abs(a.credit), np.abs(b.credit)) for a, b in zip(truth, other, strict=True)]))
+        by_size.append(_mean([spearman(_sizes(a), _sizes(b)) for a, b in zip(truth, other, strict=True)]))
     if not stages:
         raise InvalidInput("randomised yields no model; give for example randomised_layers(model, seed=0)")
     return Sanity(tuple(stages), tuple(signed), tuple(by_size))
+
+
+def _sizes(credit: Attribution) -> FloatArray:
+    """Places of the players by the size of their credit; one place where sizes differ by rounding."""
+    return tied(np.abs(credit.credit), credit.rounding)
 
 
 def _stages_of(randomised: Iterable[tuple[str, Model]]) -> Iterator[tuple[str, Model]]:
     seen: set[str] = set()
     for item in randomised:
         if not isinstance(item, tuple | list) or len(item) != 2 or not isinstance(item[0], str):
-            raise InvalidInput(f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)")
+            raise InvalidInput(
+                f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)",
+                argument="randomised",
+            )
         if item[0] in seen:
-            raise InvalidInput(f"randomised holds the stage {item[0]!r} twice; name each stage once")
+            raise InvalidInput(
+                f"randomised holds the stage {item[0]!r} twice; name each stage once", argument="randomised", code="duplicate"
+            )
         seen.add(item[0])
         yield item[0], item[1]
 
@@ -111,7 +122,7 @@ def label_randomisation(
     """
     given = as_array(labels, "labels")
     if given.ndim != 1 or given.size == 0:
-        raise InvalidInput(f"labels is {shown(labels)}; give one label per training example")
+        raise InvalidInput(f"labels is {shown(labels)}; give one label per training example", argument="labels", code="type")
     shuffled = np.random.default_rng(seed).permutation(given)
     return model_randomisation(explain, fit(labels), [("shuffled labels", fit(shuffled.tolist()))], inputs)
 

@@ -54,7 +54,7 @@ def shaken(game: Game, radius: float, seed: int) -> Game:
     True
     """
     if not radius >= 0:
-        raise InvalidInput(f"radius must be a number ≥ 0, got {radius!r}")
+        raise InvalidInput(f"radius must be a number ≥ 0, got {radius!r}", argument="radius", code="range")
     return Shaken(game, radius, seed)
 
 
@@ -81,7 +81,11 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
         raise InvalidInput("the explanation is zero everywhere, so a relative change of it is undefined")
     moved = [float(np.linalg.norm(returned(method(near), "method").credit - centre)) for near in neighbours]
     if not moved:
-        raise InvalidInput("neighbours is empty; give for example [shaken(game, 0.01, seed) for seed in range(10)]")
+        raise InvalidInput(
+            "neighbours is empty; give for example [shaken(game, 0.01, seed) for seed in range(10)]",
+            argument="neighbours",
+            code="empty",
+        )
     return max(moved) / length
 
 
@@ -100,7 +104,7 @@ def nudge_embeddings(model: TextModel, radius: float, count: int, seed: int = 0)
     from accredit.models import TextModel
 
     if not radius > 0:
-        raise InvalidInput(f"radius must be positive, got {radius!r}; write for example 0.1")
+        raise InvalidInput(f"radius must be positive, got {radius!r}; write for example 0.1", argument="radius", code="range")
     generator = torch.Generator().manual_seed(seed)
     for k in range(count):
         near = deepcopy(model.model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray
+from accredit.core import FloatArray, IntArray, Procedure
 from accredit.errors import InvalidInput
 from accredit.explanation.prompts import nest, show_prompt
 from accredit.explanation.result import Said, Token
@@ -186,7 +186,7 @@ class AnswerSubject(Dealt):
         facts, answer = self.game.provenance, self.game.answer
         pieces = (str(facts["answer"]),) if answer is None else answer.pieces
         targets = tuple((name, *_ends(where)) for name, where in zip(self.games.outputs, self.games.where, strict=True))
-        return Said(pieces, targets, with_all, without, facts["answer from"], facts["rather than"])
+        return Said(pieces, targets, with_all, without, Procedure.from_plain(facts["answer from"]), facts["rather than"])
 
     @property
     def worth(self) -> tuple[float, float]:
@@ -240,7 +240,9 @@ def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | No
         if target not in TARGETS:
             raise InvalidInput(
                 f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
-                "explanation.of(…) for one of them"
+                "explanation.of(…) for one of them",
+                argument="target",
+                code="unknown",
             )
         return game.targets(payoff, TARGETS[target]), ()
     most = EXACT_TARGETS if defaults.affordable(len(game.players), budget) else ESTIMATED_TARGETS
@@ -268,9 +270,11 @@ def _game(
     how: dict[str, Any],
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
-        raise InvalidInput("answer and generate are both given; give the answer, or let the model generate one")
+        raise InvalidInput(
+            "answer and generate are both given; give the answer, or let the model generate one", code="conflict"
+        )
     if answer is None and generate is False:
-        raise InvalidInput("there is no answer, and generate is False; give answer='…', or generate=True")
+        raise InvalidInput("there is no answer, and generate is False; give answer='…', or generate=True", code="missing")
     from accredit.models.strings import reads_strings
 
     settings = how | {"players": players}
@@ -281,13 +285,14 @@ def _game(
             raise InvalidInput("a function of prompts does not write: give the answer that it is asked about, answer='…'")
         if removal not in (None, "rebuild", "filler"):
             raise InvalidInput(
-                f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'"
+                f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'",
+                argument="removal",
             )
         for name in ("memory", "batch", "prefix"):
             if settings.pop(name, None):
                 raise InvalidInput(f"{name} is for models that run here, and a function of prompts was given")
         if (removal == "filler") != (settings.get("filler") is not None):
-            raise InvalidInput(f"removal is {removal!r}; a filler goes with removal='filler', filler='…'")
+            raise InvalidInput(f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal")
         return asked_game(model, prompt, answer, **settings)
     from accredit.answers.game import answer_game
 
@@ -310,5 +315,7 @@ def _generation(generate: Any) -> dict[str, Any]:
     if isinstance(generate, Mapping):
         return dict(generate)
     raise InvalidInput(
-        f"generate is {generate!r:.60}; write True, a number of new tokens, or settings: {{'max_new_tokens': 40}}"
+        f"generate is {generate!r:.60}; write True, a number of new tokens, or settings: {{'max_new_tokens': 40}}",
+        argument="generate",
+        code="type",
     )

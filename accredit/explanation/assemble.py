@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution
+from accredit.core import Attribution, Note, NoteKind, Procedure
+from accredit.core.notes import check_notes
 from accredit.errors import AccreditError
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import DRAWN, draw_flow, on_the_mask
-from accredit.explanation.result import SAME_PASSES, Explanation, FlowPicture
+from accredit.explanation.result import Explanation, FlowPicture
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
 
-NOTHING_KNOWN = "The model knows no token of this text: it tells their places apart, and not their words."
+NOTHING_KNOWN = Note(
+    NoteKind.NOTHING_KNOWN, "The model knows no token of this text: it tells their places apart, and not their words."
+)
 
 
 def explanation_of(
@@ -47,12 +50,14 @@ def explanation_of(
         seconds=seconds,
         flow=flow,
         unsigned=tuple(each.name for each in methods if not each.method.signed),
-        notes=(
-            *notes,
-            *undrawn,
-            *on_the_mask(attributions),
-            *_on_targets(attributions, others),
-            *_on_settings(subject, methods),
+        notes=check_notes(
+            (
+                *notes,
+                *undrawn,
+                *on_the_mask(attributions),
+                *_on_targets(attributions, others),
+                *_on_settings(subject, methods),
+            )
         ),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
         provenance={
@@ -112,7 +117,8 @@ def _answer(subject: AnswerSubject) -> dict[str, Any]:
         "prediction": ((subject.main, worth[0]),),
         "said": subject.said,
         "notes": (*facts["notes"], *subject.notes),
-        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None} | {"passes": subject.game.passes},
+        "provenance": {name: facts[name] for name in kept if facts.get(name) is not None}
+        | {"answer from": str(Procedure.from_plain(facts["answer from"])), "passes": subject.game.passes},
     }
 
 
@@ -139,7 +145,7 @@ def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) ->
             yield f"{name}={value!r:.40} concerns {', '.join(taking)}; the other methods do not take it."
 
 
-def _on_targets(attributions: Mapping[str, Attribution], others: Mapping[str, Mapping[str, Attribution]]) -> Iterator[str]:
+def _on_targets(attributions: Mapping[str, Attribution], others: Mapping[str, Mapping[str, Attribution]]) -> Iterator[Note]:
     """How many other targets were explained, and by which methods."""
     targets = _targets(others)
     if not targets:
@@ -147,10 +153,10 @@ def _on_targets(attributions: Mapping[str, Attribution], others: Mapping[str, Ma
     count = f"{len(targets)} other target{'s' if len(targets) > 1 else ''}"
     alone = [name for name in attributions if name not in others]
     limits = f" {', '.join(alone)} answer{'s' if len(alone) == 1 else ''} for this one only." if alone else ""
-    yield f"Credit for {count} {SAME_PASSES}.{limits}"
+    yield Note(NoteKind.OTHER_TARGETS, f"Credit for {count} comes from the same passes.{limits}")
 
 
-def _unknown_words(subject: Subject) -> Iterator[str]:
+def _unknown_words(subject: Subject) -> Iterator[str | Note]:
     """That most of the text is in no vocabulary: a model that reads another language, say."""
     unknown = getattr(getattr(subject.model, "tokenizer", None), "unk_token_id", None)
     if unknown is None or subject.kind != "text":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from accredit.attention import flow_credit, joint_flow, pairwise_flow, raw_attention, rollout
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, Procedure
 from accredit.errors import MissingExtra
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import beside_uniform, flow_options, solve_flow, uniform_flow
@@ -44,7 +44,7 @@ def last_layer(subject: Explained, tensor: str) -> Attribution | Attributions:
     """Weights with which the last layer's output positions read every token."""
     graph = graph_of(subject, tensor)
     weights = raw_attention(graph.attention)
-    return for_each(subject, graph, lambda out: score(graph, weights[out].mean(axis=0), "attention/last layer"))
+    return for_each(subject, graph, lambda out: score(graph, weights[out].mean(axis=0), Procedure("attention", "last layer")))
 
 
 def roll_out(subject: Explained, tensor: str) -> Attribution | Attributions:
@@ -54,7 +54,7 @@ def roll_out(subject: Explained, tensor: str) -> Attribution | Attributions:
     even = rollout(uniform_of(subject)) if graph.causal else None
 
     def one(outputs: list[int]) -> Attribution:
-        credit = score(graph, walked[outputs].mean(axis=0), "rollout/residual=0.5")
+        credit = score(graph, walked[outputs].mean(axis=0), Procedure("rollout", settings={"residual": 0.5}))
         return credit if even is None else beside_uniform(credit, graph.by_player(even[outputs].mean(axis=0)))
 
     return for_each(subject, graph, one)
@@ -66,11 +66,11 @@ def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
     flows = pairwise_flow(graph.attention, outputs=graph.outputs, **flow_options(tensor))
     row = {out: k for k, out in enumerate(graph.outputs)}
     return for_each(
-        subject, graph, lambda out: score(graph, flows[[row[k] for k in out]].mean(axis=0), f"pairwise-flow/{tensor}")
+        subject, graph, lambda out: score(graph, flows[[row[k] for k in out]].mean(axis=0), Procedure("pairwise-flow", tensor))
     )
 
 
-def score(dealt: Graph | Explained, tokens: FloatArray, method: str) -> Attribution:
+def score(dealt: Graph | Explained, tokens: FloatArray, method: Procedure) -> Attribution:
     """Scores of the model's tokens, (T,), summed over each player's tokens."""
     return Attribution(dealt.everyone, dealt.by_player(tokens), None, method, SCORE_CLAIMS)
 

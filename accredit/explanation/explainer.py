@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 
 import numpy as np
 
+from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model, load_model, read_as, reads_words, subject_of
@@ -153,14 +154,18 @@ def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
 
     methods = _row_methods(request)
     if model is None:
-        raise InvalidInput("model is missing; rows need the model that read them: explain(rows, model, background=…)")
+        raise InvalidInput(
+            "model is missing; rows need the model that read them: explain(rows, model, background=…)",
+            argument="model",
+            code="missing",
+        )
     if len(methods) > 1 and request.out is not None:
         first = methods[0].name
         raise InvalidInput(
             f"out is a file of one method, and methods names {len(methods)}; call once per method, with a file for each: "
             f"methods={first!r}, out='{first}.jsonl'",
             argument="out",
-            code="several methods",
+            code="too-many",
         )
     return tuple(
         Questions(
@@ -229,7 +234,7 @@ PROMPTED = (
 
 
 def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation:
-    return replace(explanation, notes=(*notes, *explanation.notes)) if notes else explanation
+    return replace(explanation, notes=(*check_notes(notes), *explanation.notes)) if notes else explanation
 
 
 def picture_players(players: Any, segments: Any) -> Any:
@@ -237,7 +242,7 @@ def picture_players(players: Any, segments: Any) -> Any:
     if segments is None:
         return players
     if not (players is None or (isinstance(players, str) and players == "segments")):
-        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out")
+        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out", argument="players")
     return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
 
 

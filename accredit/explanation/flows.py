@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.core import Attribution, BoolArray, FloatArray
-from accredit.core.statistics import alike, rank_correlation
+from accredit.core.notes import Note, NoteKind, check_notes
+from accredit.core.rounding import SINGLE, blur
+from accredit.core.statistics import rank_correlation, tied
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.graph import GRADIENTS, Graph, graph_of, uniform_of
 from accredit.explanation.result import FlowPicture
@@ -81,36 +83,40 @@ def beside_uniform(credit: Attribution, even: FloatArray, error: float = 0.0) ->
         return credit
     mine, mask = credit.credit / credit.credit.sum(), even / even.sum()
     found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
-    if not alike(mine) and not alike(mask):
-        found["uniform_rank_correlation"] = float(rank_correlation(mine, mask))
+    places = [tied(shares, blur(float(shares.max()), SINGLE)) for shares in (mine, mask)]
+    if places[0].any() and places[1].any():
+        found["uniform_rank_correlation"] = float(rank_correlation(*places))
     if error:
         found["uniform_error"] = error
     return replace(credit, certificate={**credit.certificate, **found})
 
 
-def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[str]:
+def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[Note]:
     """How far readings of causal attention are from what the mask alone gives, a warning where that is not far; and where
     nothing flows."""
     apart: list[str] = []
     error = max((credit.certificate.get("uniform_error", 0.0) for credit in attributions.values()), default=0.0)
     for name, credit in attributions.items():
         if credit.total == 0 and "max_flow" in credit.certificate:
-            yield f"{name}: nothing flows, because no path of positive weights leads from the output to the input."
+            nothing = f"{name}: nothing flows, because no path of positive weights leads from the output to the input."
+            yield Note(NoteKind.REMARK, nothing)
         distance = credit.certificate.get("uniform_distance")
         if distance is None:
             continue
         order = credit.certificate.get("uniform_rank_correlation")
         measured = f"{distance:.0%} of its credit lies elsewhere" + ("" if order is None else f", rank correlation {order:.2f}")
         if distance <= SAME_CREDIT or (order is not None and order >= SAME_ORDER):
-            yield f"Warning: {name} is close to {UNIFORM} ({measured}): it shows the mask more than the model."
+            close = f"{name} is close to {UNIFORM} ({measured}): it shows the mask more than the model."
+            yield Note(NoteKind.WARNING, close)
         else:
             apart.append(f"{name} ({measured})")
     if apart:
-        yield f"Compared with {UNIFORM}: {', '.join(apart)}."
+        yield Note(NoteKind.REMARK, f"Compared with {UNIFORM}: {', '.join(apart)}.")
     if error:
-        yield (
+        yield Note(
+            NoteKind.REMARK,
             f"The flow of uniform attention was carried over from shorter texts: about {error:.1%} of its credit may lie "
-            "elsewhere."
+            "elsewhere.",
         )
 
 
@@ -133,7 +139,7 @@ def _draw(subject: Explained, chosen: Chosen) -> FlowPicture | None:
     settings = flow_options(tensor) | {"outputs": graph.outputs, "intervals": network.tokens <= REPORTED}
     pairs = max(1, int(PAIRS * min(1.0, PAIRED / network.tokens) ** 2))
     report = flow_report(graph.attention, pairs=pairs, trials=0, flow=flow, **settings)
-    notes = report.summary.splitlines()
+    notes: list[Note | str] = [*report.notes]
     if chosen.method.name == "flow-shapley":
         notes.append("The drawing shows the barrier's flow: the Shapley rule shares without choosing edges.")
     if isinstance(graph.attention, AttentionStack):
@@ -143,7 +149,7 @@ def _draw(subject: Explained, chosen: Chosen) -> FlowPicture | None:
             f"the first {source} tokens are the source, and a token passes the layers of the other part as it is."
         )
     names, members = columns(graph, flow.demand)
-    return picture(network, flow, chosen.name, names, members, tuple(notes))
+    return picture(network, flow, chosen.name, names, members, check_notes(notes))
 
 
 def columns(graph: Graph, arriving: FloatArray) -> tuple[tuple[str, ...], BoolArray]:
@@ -169,7 +175,7 @@ def columns(graph: Graph, arriving: FloatArray) -> tuple[tuple[str, ...], BoolAr
 
 
 def picture(
-    network: LayeredNetwork, flow: Flow, method: str, names: tuple[str, ...], members: BoolArray, notes: tuple[str, ...]
+    network: LayeredNetwork, flow: Flow, method: str, names: tuple[str, ...], members: BoolArray, notes: tuple[Note, ...]
 ) -> FlowPicture:
     """A flow and its cut, tokens gathered into columns."""
     together = members.astype(np.float64)

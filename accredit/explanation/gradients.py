@@ -125,7 +125,9 @@ def _points(subject: Asked, baseline: Any, layer: Layer) -> dict[str, Point]:
 def _of_answer(subject: AnswerSubject, baseline: Any, layer: Layer) -> dict[str, Point]:
     answers = [answer.ids for answer in subject.answers]
     if layer is not None and len(answers) > 1:
-        raise InvalidInput("layer is given, and two answers are compared, which are read apart; ask without rather_than")
+        raise InvalidInput(
+            "layer is given, and two answers are compared, which are read apart; ask without rather_than", argument="layer"
+        )
     targets = {
         name: None if name == subject.main else where
         for name, where in zip(subject.games.outputs, subject.games.where, strict=True)

@@ -131,9 +131,13 @@ def subject_of(
             what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
             raise InvalidInput(f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)")
         if for_pictures(players):
-            raise InvalidInput(f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'")
+            raise InvalidInput(
+                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'", argument="players"
+            )
         if removal is not None and not isinstance(removal, str):
-            raise InvalidInput(f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero")
+            raise InvalidInput(
+                f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero", argument="removal"
+            )
         options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}
         return text_subject(model, given, players=players or defaults.PLAYERS_OF_TEXTS, **options)
     if isinstance(given, list | tuple):
@@ -144,7 +148,8 @@ def subject_of(
     if isinstance(players, Mapping) or (isinstance(players, str) and players in UNITS):
         raise InvalidInput(
             f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
-            "(rows, columns)"
+            "(rows, columns)",
+            argument="players",
         )
     return image_subject(cast("ImageModel", model), given, players=players, removal=removal, **settings)
 

@@ -85,7 +85,11 @@ class Request:
         optional_whole(self.budget, "budget", example=1000)
         check_seed(self.seed)
         if self.announce is not None and not callable(self.announce):
-            raise InvalidInput(f"announce is {shown(self.announce)}; give a function of one line of text, for example print")
+            raise InvalidInput(
+                f"announce is {shown(self.announce)}; give a function of one line of text, for example print",
+                argument="announce",
+                code="type",
+            )
 
     @property
     def readings(self) -> dict[str, Any]:
@@ -224,7 +228,9 @@ class RowRequest(Request):
         super().__post_init__()
         if self.executor is not None and not isinstance(self.executor, str):
             raise InvalidInput(
-                f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786"
+                f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786",
+                argument="executor",
+                code="type",
             )
         optional_whole(self.most_background, "most_background", example=100)
         check_fields(self)

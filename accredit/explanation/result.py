@@ -13,8 +13,10 @@ from accredit.answers.prompt import WHOLE as WHOLE
 from accredit.checks import check_text, real_number, real_numbers, shown
 from accredit.checks.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
 from accredit.checks.tables import player_frame
-from accredit.core import Attribution, FloatArray, IntArray
+from accredit.core import Attribution, FloatArray, IntArray, Note, NoteKind, Procedure
 from accredit.core.attribution import frozen
+from accredit.core.notes import check_notes, read_notes
+from accredit.core.procedure import check_procedure, read_procedure
 from accredit.core.shap_form import shap_explanation
 from accredit.errors import InvalidInput
 from accredit.results import Result, usual_name
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 1
+FORMAT = 2  # 1: notes, and how an answer came about, were lines of text
 PICTURE = "data:image/png;base64,"
-SAME_PASSES = "comes from the same passes"  # of the note on other targets, which only the main one has
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ class FlowPicture:
     source_cut: FloatArray  # (C,)
     sink_cut: FloatArray  # (C,)
     value: float
-    notes: tuple[str, ...] = ()  # what the reader must know: where the cut binds, whether the flow collapses
+    notes: tuple[Note, ...] = ()  # what the reader must know: where the cut binds, whether the flow collapses
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "columns", tuple(self.columns))
-        put(self, "notes", tuple(self.notes))
+        put(self, "notes", check_notes(self.notes, "flow.notes"))
         put(self, "value", float(self.value))
         count, layers = len(self.columns), len(self.edges)
         shapes = {
@@ -89,7 +90,9 @@ class FlowPicture:
         for name, shape in shapes.items():
             array = real_numbers(getattr(self, name), f"flow.{name}", copy=True)
             if array.shape != shape or not np.isfinite(array).all():
-                raise InvalidInput(f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed")
+                raise InvalidInput(
+                    f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed", code="shape"
+                )
             array.setflags(write=False)
             put(self, name, array)
 
@@ -151,13 +154,14 @@ class Said:
     targets: tuple[tuple[str, int, int], ...]
     likely: FloatArray  # (A,) log-probability of each token with the whole prompt
     base: FloatArray  # (A,) the same when nobody's part is in the prompt
-    source: str  # given, or how it was generated
+    source: Procedure  # given, or how it was generated; a text says it
     rather_than: str | None = None  # the answer that this one is compared with
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "pieces", tuple(map(str, self.pieces)))
         put(self, "targets", tuple((str(name), int(a), int(b)) for name, a, b in self.targets))
+        put(self, "source", check_procedure(self.source, "said.source"))
         count = len(np.atleast_1d(self.likely))
         if len(self.pieces) not in (1, count) or any(not 0 <= a < b <= count for _, a, b in self.targets):
             raise InvalidInput(
@@ -203,7 +207,7 @@ class Explanation(Result):
     unsigned: tuple[str, ...] = ()  # methods whose numbers say how much, not which way
     payoff: str = "logit"  # what of the target is shared
     unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
-    notes: tuple[str, ...] = ()  # what the reader must know, for example what was cut off
+    notes: tuple[Note, ...] = ()  # what the reader must know, for example what was cut off
     provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
     pair: str | None = None  # the second text, where two were read together
     others: Mapping[str, Mapping[str, Attribution]] = field(default_factory=dict)  # other target -> method -> credit
@@ -215,10 +219,11 @@ class Explanation(Result):
             put(self, name, check_text(getattr(self, name), name))
         put(self, "pair", None if self.pair is None else check_text(self.pair, "pair"))
         if self.unit not in ("probability", "value"):
-            raise InvalidInput(f"unit is {shown(self.unit)}; write 'probability' or 'value'")
+            raise InvalidInput(f"unit is {shown(self.unit)}; write 'probability' or 'value'", argument="unit", code="unknown")
         put(self, "prediction", _predict(self.prediction))
-        for name in ("players", "methods", "unsigned", "notes"):
+        for name in ("players", "methods", "unsigned"):
             put(self, name, _texts(getattr(self, name), name))
+        put(self, "notes", check_notes(self.notes))
         put(self, "refused", {name: check_text(why, f"refused[{name!r}]") for name, why in self.refused.items()})
         put(self, "tokens", tuple(self.tokens))
         if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(self.refused):
@@ -227,7 +232,7 @@ class Explanation(Result):
         for name, attribution in (pair for credited in every for pair in credited.items()):
             missing = set(self.players) - set(attribution.players)
             if missing:
-                raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}")
+                raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}", code="missing")
         if self.picture is not None and max(owner for owner, _ in self.picture.runs) >= len(self.players):
             raise InvalidInput(f"picture.runs names a player beyond the {len(self.players)} that there are")
         put(self, "seconds", {key: real_number(s, f"seconds[{key!r}]", 0) for key, s in self.seconds.items()})
@@ -280,7 +285,7 @@ class Explanation(Result):
             seconds=seconds,
             flow=None,
             unsigned=tuple(name for name in self.unsigned if name in credited),
-            notes=tuple(note for note in self.notes if SAME_PASSES not in note),
+            notes=tuple(note for note in self.notes if note.kind is not NoteKind.OTHER_TARGETS),
             others={},
         )
 
@@ -315,23 +320,35 @@ class Explanation(Result):
         for name in ("picture", "flow", "said"):
             part = data[name]
             data[name] = None if part is None else {f.name: getattr(part, f.name) for f in fields(part)}
+        data["notes"] = [note.as_plain() for note in self.notes]
+        if self.flow is not None:
+            data["flow"]["notes"] = [note.as_plain() for note in self.flow.notes]
         if self.said is None:
             del data["said"]
+        else:
+            data["said"]["source"] = self.said.source.as_plain()
         whole: dict[str, Any] = {"kind": "explanation", "format": FORMAT} | plain(data, "explanation")
         return whole
 
     @classmethod
     def from_json(cls, text: str) -> Explanation:
         """Read what `to_json` wrote; anything else is refused."""
-        values = fields_of(cls, read_object(text, "explanation"), "explanation", FORMAT, optional=("others", "said"))
+        data = read_object(text, "explanation")
+        values = fields_of(cls, data, "explanation", FORMAT, optional=("others", "said"), before=True)
         with damaged("explanation"):
-            read_list(values, "prediction", "players", "methods", "tokens", "unsigned", "notes")
+            read_list(values, "prediction", "players", "methods", "tokens", "unsigned")
             values["attributions"] = _credit(values["attributions"], "attributions")
             others = plain_mapping(values.get("others", {}), "others")
             values["others"] = {target: _credit(each, f"others[{target!r}]") for target, each in others.items()}
             for name in ("refused", "seconds"):
                 values[name] = plain_mapping(values[name], name)
             values["tokens"] = tuple(made(Token, token, "tokens") for token in values["tokens"])
+            older = data["format"] < FORMAT
+            values["notes"] = read_notes(values["notes"], are_lines=older)
+            if isinstance(said := values.get("said"), dict) and "source" in said:
+                values["said"] = said | {"source": read_procedure(said["source"], is_line=older)}
+            if isinstance(flow := values["flow"], dict) and "notes" in flow:
+                values["flow"] = flow | {"notes": read_notes(flow["notes"], are_lines=older)}
             for name, kind in (("flow", FlowPicture), ("picture", Picture), ("said", Said)):
                 part = values.get(name)
                 values[name] = None if part is None else made(kind, part, name)
@@ -386,7 +403,7 @@ class Explanation(Result):
 def _texts(given: Any, name: str) -> tuple[str, ...]:
     """Texts in order."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts")
+        raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts", argument=name, code="type")
     return tuple(check_text(text, name) for text in given)
 
 
@@ -402,5 +419,7 @@ def _predict(given: Any) -> tuple[tuple[str, float], ...]:
 def _credit(given: Any, name: str) -> dict[str, Attribution]:
     """Attributions by method, from JSON."""
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
-        raise InvalidInput(f"{name} is {shown(given)}; it must be an object from methods to attributions")
+        raise InvalidInput(
+            f"{name} is {shown(given)}; it must be an object from methods to attributions", argument=name, code="type"
+        )
     return {method: Attribution.from_plain(one) for method, one in given.items()}

@@ -187,11 +187,14 @@ def _paying(game: PartsGame, seen: Any, memo: Memo, target: str | int | None) ->
     if count > OUTPUTS:
         raise InvalidInput(
             f"target is 'all', and {game.provenance['model']} has {count:,} outputs; up to {OUTPUTS:,} are explained at "
-            "once, so name one"
+            "once, so name one",
+            argument="target",
         )
     games = PartsGames(game, tuple(range(count)))
     if ALL in map(str.lower, games.outputs):
-        raise InvalidInput("target is 'all', which is also a label of this model; give the index of that label instead")
+        raise InvalidInput(
+            "target is 'all', which is also a label of this model; give the index of that label instead", argument="target"
+        )
     return games
 
 

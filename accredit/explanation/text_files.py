@@ -41,7 +41,7 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     else:
         texts = [line for line in read_lines(file) if line.strip()]
     if not texts:
-        raise InvalidInput(f"{str(file)!r} holds no text; give one per line, or a table with a header")
+        raise InvalidInput(f"{str(file)!r} holds no text; give one per line, or a table with a header", code="empty")
     return texts
 
 
@@ -52,7 +52,7 @@ def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[st
     sheet = read_sheet(file)
     pairs = list(zip(sheet.column(column, "column"), sheet.column(pair, "pair"), strict=True))
     if not pairs:
-        raise InvalidInput(f"{str(file)!r} holds no text; give a table with a header and at least one row")
+        raise InvalidInput(f"{str(file)!r} holds no text; give a table with a header and at least one row", code="empty")
     return pairs
 
 

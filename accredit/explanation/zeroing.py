@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from accredit.attention import rollout
-from accredit.core import Attribution, Attributions
+from accredit.core import Attribution, Attributions, Procedure
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.attention import for_each, score
 from accredit.explanation.graph import graph_of_parts
@@ -25,7 +25,7 @@ def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     joined = encoder_decoder(**parts, share=1.0) if "cross" in parts else parts["self"]
     graph = graph_of_parts(subject, parts, joined, {"layers": f"all {len(joined)}"})
     walked = rollout(joined, residual=0.0)
-    return for_each(subject, graph, lambda out: score(graph, walked[out].mean(axis=0), "value zeroing/rollout"))
+    return for_each(subject, graph, lambda out: score(graph, walked[out].mean(axis=0), Procedure("value zeroing", "rollout")))
 
 
 def _outputs(subject: Subject | AnswerSubject, model: Any) -> torch.Tensor:

@@ -39,7 +39,9 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     """
     names = check_players(players) if players is not None else tuple(str(k) for k in range(tokens))
     if len(names) != tokens:
-        raise InvalidInput(f"players has {len(names)} names for {tokens} tokens; give one name per token")
+        raise InvalidInput(
+            f"players has {len(names)} names for {tokens} tokens; give one name per token", argument="players", code="shape"
+        )
     if groups is None:
         return names, np.eye(tokens, dtype=bool)
     owner: dict[int, str] = {}
@@ -51,10 +53,12 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
             owner[k] = group
     empty = [group for group in groups if group not in owner.values()]
     if empty:
-        raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token")
+        raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token", code="empty")
     clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
     if clash:
-        raise InvalidInput(f"groups has a group with the same name as the single token {clash[0]!r}; choose another name")
+        raise InvalidInput(
+            f"groups has a group with the same name as the single token {clash[0]!r}; choose another name", argument="groups"
+        )
     whole = tuple(dict.fromkeys(owner.get(k, names[k]) for k in range(tokens)))
     belongs = np.zeros((len(whole), tokens), dtype=bool)
     for k in range(tokens):
@@ -118,19 +122,21 @@ class MixedFlowGame:
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
         self.network = network.pruned()
         if not places:
-            raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}")
+            raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}", argument="places", code="empty")
         self._players = check_players(list(places))
         self._places = [self._nodes(name, listed) for name, listed in places.items()]
         every = [place for listed in self._places for place in listed]
         if len(set(every)) != len(every) or not all(self._places):
-            raise InvalidInput("places must give every player at least one node, and no node to two players")
+            raise InvalidInput("places must give every player at least one node, and no node to two players", argument="places")
 
     def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
         """The nodes of one player as (layer, token)."""
         try:
             pairs = [(layer, token) for layer, token in listed]
         except (TypeError, ValueError):
-            raise InvalidInput(f"places[{player!r}] is {listed!r:.60}; give nodes as [(layer, token), …]") from None
+            raise InvalidInput(
+                f"places[{player!r}] is {listed!r:.60}; give nodes as [(layer, token), …]", code="type"
+            ) from None
         last = self.network.tokens - 1
         return [
             (check_layer(layer, self.network.layers), whole_number(token, f"a token of places[{player!r}]", 0, last))

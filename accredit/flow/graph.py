@@ -58,14 +58,20 @@ class Graph:
         """A graph from rows (from, to, capacity), with lower bound and cost after them where wanted (default 0)."""
         listed = list(edges) if isinstance(edges, Iterable) else [None]
         if not all(isinstance(row, list | tuple | np.void) for row in listed):
-            raise InvalidInput(f"edges is {shown(edges)}; give rows of from, to and capacity, as in [('s', 't', 1.0)]")
+            raise InvalidInput(
+                f"edges is {shown(edges)}; give rows of from, to and capacity, as in [('s', 't', 1.0)]",
+                argument="edges",
+                code="type",
+            )
         given = [tuple(row) for row in listed]
         rows = [(*map(as_name, row[:2]), *row[2:], *(0.0,) * (5 - len(row))) for row in given]
         if not rows or any(not 3 <= len(row) <= 5 for row in given):
             raise InvalidInput("edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more")
         nodes = tuple(dict.fromkeys(name for row in rows for name in row[:2]))
         if not all(isinstance(name, str) for name in nodes):
-            raise InvalidInput("edges has a node that is not named by a string or a whole number; name it by one")
+            raise InvalidInput(
+                "edges has a node that is not named by a string or a whole number; name it by one", argument="edges"
+            )
         for name in nodes:
             check_text(name, "a node of edges")
         where = {name: at for at, name in enumerate(nodes)}
@@ -119,7 +125,7 @@ class Graph:
     def node(self, name: str | int) -> int:
         """The place of a node by name."""
         if as_name(name) not in self.nodes:
-            raise InvalidInput(f"unknown node {shown(name)}; the nodes are {', '.join(self.nodes[:8])}")
+            raise InvalidInput(f"unknown node {shown(name)}; the nodes are {', '.join(self.nodes[:8])}", code="unknown")
         return self.nodes.index(as_name(name))
 
 
@@ -253,15 +259,17 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
     from scipy.optimize import linprog
 
     if not pairs:
-        raise InvalidInput("pairs is empty; name at least one source and sink")
+        raise InvalidInput("pairs is empty; name at least one source and sink", argument="pairs", code="empty")
     if (graph.lower != 0).any():
         raise InvalidInput("multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0")
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
-        raise InvalidInput(f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]")
+        raise InvalidInput(
+            f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]", argument="pairs", code="type"
+        )
     ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
     for (a, _), (s, t) in zip(pairs, ends, strict=True):
         if s == t:
-            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes")
+            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes", argument="pairs")
     m, k = len(graph.tail), len(pairs)
     unit = max(float(_widest(graph, s)[t]) for s, t in ends)
     if unit == np.inf:

@@ -42,10 +42,16 @@ def check_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     if array.ndim != 3 or array.shape[1] != array.shape[2]:
         raise InvalidInput(
             f"attention has shape {array.shape}; (layers, tokens, tokens) is needed, first layer first. "
-            "Average heads first: attention.mean(axis=1)"
+            "Average heads first: attention.mean(axis=1)",
+            argument="attention",
+            code="shape",
         )
     if array.size == 0:
-        raise InvalidInput(f"attention is empty: shape {array.shape}; at least one layer and one token are needed")
+        raise InvalidInput(
+            f"attention is empty: shape {array.shape}; at least one layer and one token are needed",
+            argument="attention",
+            code="empty",
+        )
     check_capacities(array, "attention")
     if normalise:
         sums = array.sum(axis=2)
@@ -64,7 +70,11 @@ def check_capacity(given: Any, name: str = "capacity") -> FloatArray:
     """Capacities as float64 (L, T, T), or an error that says what is wrong with them."""
     capacity = real_numbers(given, name)
     if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
-        raise InvalidInput(f"{name} has shape {capacity.shape}; (layers, tokens, tokens) is needed, at least one of each")
+        raise InvalidInput(
+            f"{name} has shape {capacity.shape}; (layers, tokens, tokens) is needed, at least one of each",
+            argument=name,
+            code="shape",
+        )
     check_capacities(capacity, name)
     return capacity
 
@@ -130,11 +140,14 @@ def _widen(capacity: FloatArray, carried: BoolArray) -> None:
 
 def _check_openings(weights: FloatArray, tokens: int) -> FloatArray:
     if weights.shape != (tokens,):
-        raise InvalidInput(f"outputs has shape {weights.shape}; a weight vector needs one number for each of {tokens} tokens")
+        raise InvalidInput(
+            f"outputs has shape {weights.shape}; a weight vector needs one number for each of {tokens} tokens", code="shape"
+        )
     if not np.isfinite(weights).all() or (weights < 0).any() or (weights > 1).any():
         raise InvalidInput(
             f"outputs holds weights from {weights.min():.3g} to {weights.max():.3g}; a weight is the share of its token's "
-            "source edge that is open, from 0 to 1: divide by the largest"
+            "source edge that is open, from 0 to 1: divide by the largest",
+            code="range",
         )
     if not weights.any():
         raise InvalidInput("outputs gives weight 0 to every token; open at least one, for example outputs=0")
@@ -151,14 +164,16 @@ def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int, name: st
         return np.arange(tokens)
     given = np.atleast_1d(as_array(outputs, name))
     if given.ndim != 1 or given.dtype.kind not in "iu" or given.size == 0:
-        raise InvalidInput(f"{name} is {outputs!r:.60}; give a token index, a list of indices, or None for all")
+        raise InvalidInput(
+            f"{name} is {outputs!r:.60}; give a token index, a list of indices, or None for all", argument=name, code="type"
+        )
     rows = given.astype(np.int64)
     if (rows < -tokens).any() or (rows >= tokens).any():
         bad = int(rows[(rows < -tokens) | (rows >= tokens)][0])
-        raise InvalidInput(f"{name} holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}")
+        raise InvalidInput(f"{name} holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}", argument=name)
     rows %= tokens
     if len(set(rows.tolist())) != len(rows):
-        raise InvalidInput(f"{name} names a token twice: {rows.tolist()}; name each once")
+        raise InvalidInput(f"{name} names a token twice: {rows.tolist()}; name each once", argument=name, code="duplicate")
     return rows
 
 
@@ -184,7 +199,7 @@ class LayeredNetwork:
         ):
             given = real_numbers(getattr(self, name), name)
             if given.shape != shape:
-                raise InvalidInput(f"{name} has shape {given.shape}; {shape} is needed, one number per token")
+                raise InvalidInput(f"{name} has shape {given.shape}; {shape} is needed, one number per token", code="shape")
             check_capacities(given, name)
             object.__setattr__(self, name, given)
 

@@ -37,7 +37,8 @@ class AttentionStack:
         weights, carried = finite_numbers(self.weights, "weights"), truths(self.carried, "carried")
         if weights.ndim != 3 or weights.shape[1] != weights.shape[2] or carried.shape != weights.shape[:2]:
             raise InvalidInput(
-                f"weights have shape {weights.shape} and carried {carried.shape}; (L, T, T) and (L, T) are needed"
+                f"weights have shape {weights.shape} and carried {carried.shape}; (L, T, T) and (L, T) are needed",
+                argument="weights",
             )
         object.__setattr__(self, "weights", np.where(carried[:, :, None], np.eye(weights.shape[1]), weights))
         object.__setattr__(self, "carried", carried)
@@ -113,19 +114,31 @@ def some_layers(attention: FloatArray | AttentionStack, layers: Any) -> FloatArr
 def _check_layers(attention: FloatArray | AttentionStack) -> None:
     shape = np.shape(attention.weights if isinstance(attention, AttentionStack) else attention)
     if len(shape) != 3 or 0 in shape:
-        raise InvalidInput(f"attention has shape {shape}; (layers, tokens, tokens) is needed, at least one of each")
+        raise InvalidInput(
+            f"attention has shape {shape}; (layers, tokens, tokens) is needed, at least one of each",
+            argument="attention",
+            code="shape",
+        )
 
 
 def layer_numbers(layers: int | Sequence[int], count: int) -> IntArray:
     """Numbers of layers, rising, each once."""
     given = np.atleast_1d(as_array(layers, "layers"))
     if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
-        raise InvalidInput(f"layers is {layers!r:.60}; give one number or a list of numbers, or None for all {count}")
+        raise InvalidInput(
+            f"layers is {layers!r:.60}; give one number or a list of numbers, or None for all {count}",
+            argument="layers",
+            code="type",
+        )
     if (given < -count).any() or (given >= count).any():
-        raise InvalidInput(f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input")
+        raise InvalidInput(
+            f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input", argument="layers"
+        )
     found = np.unique(given % count)
     if len(found) < len(given):
-        raise InvalidInput(f"layers is {layers!r:.60}, which names a layer twice; name each once")
+        raise InvalidInput(
+            f"layers is {layers!r:.60}, which names a layer twice; name each once", argument="layers", code="duplicate"
+        )
     return found.astype(np.int64)
 
 

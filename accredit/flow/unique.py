@@ -50,10 +50,16 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
             "so Σ f is the same for every max flow; use rule='l2', 'barrier' or 'shapley'"
         )
     if rule not in ("barrier", "l2"):
-        raise InvalidInput(f"rule is {rule!r}; write 'barrier' or 'l2' (or 'shapley' in joint_flow)")
+        raise InvalidInput(
+            f"rule is {rule!r}; write 'barrier' or 'l2' (or 'shapley' in joint_flow)", argument="rule", code="unknown"
+        )
     epsilon = real_number(epsilon, "epsilon", 0, example=1e-6)
     if not epsilon:
-        raise InvalidInput("epsilon is 0; it is the flow value that may be lost and must be positive, for example 1e-6")
+        raise InvalidInput(
+            "epsilon is 0; it is the flow value that may be lost and must be positive, for example 1e-6",
+            argument="epsilon",
+            code="range",
+        )
     _check_memory(network)
     exact = maximum_flow(network)
     pruned = network.pruned()
@@ -64,7 +70,8 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
     if epsilon < FINEST * max(1.0, exact.value):
         raise InvalidInput(
             f"epsilon {epsilon:.1e} is below the rounding of a max flow of {exact.value:.6g}; "
-            f"use {FINEST * max(1.0, exact.value):.1e} or more"
+            f"use {FINEST * max(1.0, exact.value):.1e} or more",
+            code="range",
         )
     narrowed = epsilon * min(1.0, exact.value)  # small capacities, such as gradients, get the same relative accuracy
     point = central_point(pruned, mu=narrowed / (2 * pruned.edges))

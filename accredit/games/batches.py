@@ -65,7 +65,9 @@ def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: 
     (64, 1)
     """
     if not real_number(memory, "memory", 0, example=1e9) > 0:
-        raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes, for example memory=1e9")
+        raise InvalidInput(
+            f"memory is {memory!r}; give a positive number of bytes, for example memory=1e9", argument="memory", code="type"
+        )
     most = CACHE_TOKENS // tokens if device == "cpu" else ROWS
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
 

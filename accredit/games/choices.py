@@ -32,11 +32,15 @@ class ChoiceTable(Choosing):
         values = real_numbers(table, "table", copy=True)
         names = check_players(players)
         if values.ndim != len(names):
-            raise InvalidInput(f"table has {values.ndim} axes for {len(names)} players; give one axis per player")
+            raise InvalidInput(
+                f"table has {values.ndim} axes for {len(names)} players; give one axis per player", argument="table"
+            )
         super().__init__(*check_levels(names, list(values.shape) if levels is None else levels))
         wanted = shape_of(self)
         if values.shape != wanted:
-            raise InvalidInput(f"table has shape {values.shape}; these players and levels need {wanted}")
+            raise InvalidInput(
+                f"table has shape {values.shape}; these players and levels need {wanted}", argument="table", code="shape"
+            )
         flat = values.ravel()
         check_finite(flat, lambda row: choose(self, np.array(np.unravel_index(row, wanted))))
         values.setflags(write=False)
@@ -61,7 +65,9 @@ class ChoiceFunction(Choosing):
     def __init__(self, players: Iterable[str | int], levels: Any, function: Callable[[IntArray], Any]) -> None:
         super().__init__(*check_levels(players, levels))
         if not callable(function):
-            raise InvalidInput(f"function must be callable, got {function!r:.60}; for a table use ChoiceTable")
+            raise InvalidInput(
+                f"function must be callable, got {function!r:.60}; for a table use ChoiceTable", argument="function"
+            )
         self._function = function
 
     def worth(self, choices: IntArray) -> FloatArray:
@@ -104,15 +110,20 @@ def choices_in(sheet: Sheet) -> ChoiceTable:
     players = [name for name in header if name.lower() != "payoff"]
     if len(pays) != 1 or not players:
         raise InvalidInput(
-            f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; one per player and one named payoff are needed"
+            f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; one per player and one named payoff are needed",
+            code="shape",
         )
     cells = [[cell.strip() for at, cell in enumerate(row) if at != pays[0]] for row in sheet.rows]
     if not cells:
-        raise InvalidInput(f"{sheet.file!r} has no line below the names of its columns; give a payoff for every joint choice")
+        raise InvalidInput(
+            f"{sheet.file!r} has no line below the names of its columns; give a payoff for every joint choice", code="missing"
+        )
     levels = [_choices(players[at], [row[at] for row in cells]) for at in range(len(players))]
     levels = [levels[0] if set(each) == set(levels[0]) else each for each in levels]  # the same names in the same order
     if prod(len(each) for each in levels) > MOST_CELLS:
-        raise InvalidInput(f"{sheet.file!r} has more than {MOST_CELLS:,} joint choices; that is too many for a table")
+        raise InvalidInput(
+            f"{sheet.file!r} has more than {MOST_CELLS:,} joint choices; that is too many for a table", code="too-many"
+        )
     return _fill(sheet, players, levels, cells, pays[0])
 
 
@@ -129,7 +140,8 @@ def _fill(sheet: Sheet, players: list[str], levels: list[list[str]], cells: list
     if len(missing):
         first = ", ".join(each[k] for each, k in zip(levels, missing[0].tolist(), strict=True))
         raise InvalidInput(
-            f"{sheet.file!r} lacks {len(missing)} of {table.size} joint choices, the first is {first}; give a payoff for each"
+            f"{sheet.file!r} lacks {len(missing)} of {table.size} joint choices, the first is {first}; give a payoff for each",
+            code="missing",
         )
     return ChoiceTable(players, table, levels)
 

@@ -122,7 +122,11 @@ def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]
         narrow = _narrowing(blocks[int(number)], int(model.model.config.get_text_config().hidden_size), model.name)
         wide = int(narrow.in_features)
         return tuple(f"neuron {number}.{j}" for j in range(wide)), [_silencing(narrow, 0, wide)]
-    raise InvalidInput(f"players is {players!r:.40}; write 'layers', 'heads' or 'neurons:K', K from 0 to {len(blocks) - 1}")
+    raise InvalidInput(
+        f"players is {players!r:.40}; write 'layers', 'heads' or 'neurons:K', K from 0 to {len(blocks) - 1}",
+        argument="players",
+        code="unknown",
+    )
 
 
 def _projection(block: torch.nn.Module, name: str) -> torch.nn.Module:

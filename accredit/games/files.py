@@ -111,7 +111,7 @@ def _payoffs(rows: list[Row], players: list[str] | None) -> dict[frozenset[str],
     for members, earned, where in rows:
         who = frozenset(members)
         if len(who) != len(members):
-            raise InvalidInput(f"{where} names a player twice: {SEPARATOR.join(members)!r}")
+            raise InvalidInput(f"{where} names a player twice: {SEPARATOR.join(members)!r}", code="duplicate")
         if who in payoffs:
             raise InvalidInput(f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it")
         payoffs[who] = earned
@@ -121,7 +121,7 @@ def _payoffs(rows: list[Row], players: list[str] | None) -> dict[frozenset[str],
             if name not in players:
                 raise InvalidInput(f"{where} names the unknown player {name!r}; players lists {', '.join(players)}")
     if not payoffs:
-        raise InvalidInput("the file has no coalitions; write one line for each, starting with ',0' for nobody")
+        raise InvalidInput("the file has no coalitions; write one line for each, starting with ',0' for nobody", code="missing")
     return payoffs
 
 
@@ -151,7 +151,9 @@ def _table_rows(sheet: Sheet) -> tuple[list[Row], tuple[str, ...]]:
 def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]:
     data = read_json(text, "the file")
     if not isinstance(data, dict):
-        raise InvalidInput(f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}")
+        raise InvalidInput(
+            f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}", code="type"
+        )
     players, outputs = (_collect_names(data, what) for what in ("players", "outputs"))
     given = data.get("payoffs", data)
     if isinstance(given, dict):
@@ -161,7 +163,7 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     elif isinstance(given, list) and all(isinstance(item, dict) and {"coalition", "payoff"} <= item.keys() for item in given):
         pairs = [(_read_list(item["coalition"]), item["payoff"]) for item in given]
     else:
-        raise InvalidInput("payoffs must be an object, or a list of objects with coalition and payoff")
+        raise InvalidInput("payoffs must be an object, or a list of objects with coalition and payoff", code="type")
     rows = []
     for who, earned in pairs:
         where = f"coalition {SEPARATOR.join(who)!r}"
@@ -190,7 +192,7 @@ def _collect_names(data: dict[str, Any], what: str) -> list[str] | None:
     if isinstance(names, list):
         names = [as_name(name) for name in names]
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise InvalidInput(f"{what} must be a list of names, got {names!r:.60}")
+        raise InvalidInput(f"{what} must be a list of names, got {names!r:.60}", code="type")
     return names
 
 
@@ -207,10 +209,10 @@ def _read_list(members: Any) -> tuple[str, ...]:
     if isinstance(members, str):
         return _members(members, f"coalition {members!r}")
     if not isinstance(members, list):
-        raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}")
+        raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}", code="type")
     names = [as_name(name) for name in members]
     if not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}")
+        raise InvalidInput(f"coalition must be a list of names, got {members!r:.60}", code="type")
     return tuple(names)
 
 
@@ -231,7 +233,7 @@ def _number(value: Any, where: str) -> float:
     else:
         raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number")
     if not math.isfinite(payoff):
-        raise InvalidInput(f"the payoff of {where} is {payoff}; a payoff is a finite number")
+        raise InvalidInput(f"the payoff of {where} is {payoff}; a payoff is a finite number", code="not-finite")
     return payoff
 
 
@@ -250,6 +252,6 @@ def read_groups(text: str) -> dict[str, list[str]]:
         if not listed or not name.strip():
             raise InvalidInput(f"groups has the empty group {part!r}; write for example stem=B+C,web=A")
         if name.strip() in groups:
-            raise InvalidInput(f"groups names {name.strip()!r} twice")
+            raise InvalidInput(f"groups names {name.strip()!r} twice", code="duplicate")
         groups[name.strip()] = listed
     return groups

@@ -28,13 +28,17 @@ class TableGames:
         n, k = len(self._players), len(self._outputs)
         if n > TABLE_LIMIT:
             raise TooManyPlayers(
-                f"a table of {n} players has 2^{n} rows; the limit is {TABLE_LIMIT} players. Use FunctionGames."
+                f"a table of {n} players has 2^{n} rows; the limit is {TABLE_LIMIT} players. Use FunctionGames.",
+                code="too-many",
             )
         check_room(1 << n, k)
         values = np.array(real_numbers(table, "table"), order="F")  # a column is read as a whole
         if values.shape != (1 << n, k):
             raise InvalidInput(
-                f"table of {n} players and {k} outputs has shape {values.shape}; ({1 << n}, {k}) is needed: a row per coalition"
+                f"table of {n} players and {k} outputs has shape {values.shape}; ({1 << n}, {k}) is needed: a row per "
+                "coalition",
+                argument="table",
+                code="shape",
             )
         check_every_finite(values, self._outputs, lambda row: write_coalition(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
@@ -71,7 +75,9 @@ class FunctionGames:
     def __init__(self, players: Iterable[str], outputs: Iterable[str], function: Callable[[BoolArray], Any]) -> None:
         self._players, self._outputs = check_players(players), check_names(outputs, "outputs")
         if not callable(function):
-            raise InvalidInput(f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames")
+            raise InvalidInput(
+                f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames", argument="function"
+            )
         self._function = function
 
     @property

@@ -62,15 +62,23 @@ class PartsGame(ABC):
         The model is called as often as for one target. Payoff, removal and players are the same for every target.
         """
         if isinstance(targets, str) and targets != "all":
-            raise InvalidInput(f"targets is {targets!r}; write paying('all'), or a list: paying([{targets!r}])")
+            raise InvalidInput(
+                f"targets is {targets!r}; write paying('all'), or a list: paying([{targets!r}])",
+                argument="targets",
+                code="type",
+            )
         if targets == "all":
             return PartsGames(self, tuple(range(len(self.model.predict(self._whole)))))
         chosen = tuple(self.model.target(target, self._whole) for target in targets)
         if not chosen:
-            raise InvalidInput("targets is empty; name at least one, or write paying('all')")
+            raise InvalidInput("targets is empty; name at least one, or write paying('all')", argument="targets", code="empty")
         twice = next((one for place, one in enumerate(chosen) if one in chosen[:place]), None)
         if twice is not None:
-            raise InvalidInput(f"targets holds {self.model.label(twice)!r} (output {twice}) twice; name it once")
+            raise InvalidInput(
+                f"targets holds {self.model.label(twice)!r} (output {twice}) twice; name it once",
+                argument="targets",
+                code="duplicate",
+            )
         return PartsGames(self, chosen)
 
     def estimate(self, budget: int) -> Cost:

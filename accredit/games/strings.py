@@ -56,7 +56,11 @@ class StringGame(PartsGame):
         """The text without the words that left: (T,) -> a string."""
         here = truths(stays, "stays")
         if here.shape != (len(self._pieces),):
-            raise InvalidInput(f"stays has shape {here.shape}; give one truth for each of {len(self._pieces)} words")
+            raise InvalidInput(
+                f"stays has shape {here.shape}; give one truth for each of {len(self._pieces)} words",
+                argument="stays",
+                code="shape",
+            )
         return "".join(piece for piece, stay in zip(self._pieces, here.tolist(), strict=True) if stay).strip()
 
     @property
@@ -95,7 +99,9 @@ def string_game(
     array([0., 1., 0., 1., 0.])
     """
     if removal not in (None, "delete"):
-        raise InvalidInput(f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'")
+        raise InvalidInput(
+            f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'", argument="removal"
+        )
     encoded = text if isinstance(text, Encoded) else model.encode(text)
     paid = payoff or defaults.payoff(model.law)
     check_payoff(paid, model.law, len(model.predict(encoded)))

@@ -44,7 +44,9 @@ class TableGame:
         self._players = check_players(players)
         n = len(self._players)
         if n > TABLE_LIMIT:
-            raise TooManyPlayers(f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame.")
+            raise TooManyPlayers(
+                f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame.", code="too-many"
+            )
         values = _in_binary_order(_with_nobody(real_numbers(table, "table", copy=True), n, nobody), order)
         check_finite(values, lambda row: write_coalition(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
@@ -62,15 +64,21 @@ class TableGame:
         listed = _read_list(payoffs)
         given = {frozenset(who): value for who, value in listed}
         if len(given) != len(payoffs):
-            raise InvalidInput("payoffs names one coalition twice; give each coalition once")
+            raise InvalidInput(
+                "payoffs names one coalition twice; give each coalition once", argument="payoffs", code="duplicate"
+            )
         if nobody is not None:
             if frozenset() in given:
-                raise InvalidInput(f"nobody={nobody!r:.40} is given, and payoffs has a line for nobody; leave out one")
+                raise InvalidInput(
+                    f"nobody={nobody!r:.40} is given, and payoffs has a line for nobody; leave out one", argument="nobody"
+                )
             given[frozenset()] = nobody
         seen = dict.fromkeys(name for who, _ in listed for name in who)
         names = check_players(players if players is not None else list(seen))
         if len(names) > TABLE_LIMIT:
-            raise TooManyPlayers(f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}")
+            raise TooManyPlayers(
+                f"a table of {len(names)} players has 2^{len(names)} payoffs; the limit is {TABLE_LIMIT}", code="too-many"
+            )
         table = np.zeros(1 << len(names))
         filled = np.zeros(len(table), dtype=bool)
         bit = {name: 1 << i for i, name in enumerate(names)}
@@ -83,7 +91,9 @@ class TableGame:
             missing = np.flatnonzero(~filled)
             who_text = write_coalition(names, missing[0] >> np.arange(len(names)) & 1)
             remedy = "write nobody=0 if nobody earns nothing" if missing.tolist() == [0] else "give a payoff for each"
-            raise InvalidInput(f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}")
+            raise InvalidInput(
+                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}", code="missing"
+            )
         return cls(names, table)
 
     @property
@@ -104,15 +114,23 @@ class TableGame:
 def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]:
     """The members of every coalition and its payoff, or an error that shows a key that is none. A number is one player."""
     if not isinstance(payoffs, Mapping):
-        raise InvalidInput(f"payoffs is {shown(payoffs)}; write {{(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}}")
+        raise InvalidInput(
+            f"payoffs is {shown(payoffs)}; write {{(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}}",
+            argument="payoffs",
+            code="type",
+        )
     listed = []
     for who, value in payoffs.items():
         one = as_name(who)
         if one is who and not isinstance(who, Iterable):
-            raise InvalidInput(f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)")
+            raise InvalidInput(
+                f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)", argument="payoffs"
+            )
         listed.append(((one,) if one is not who else tuple(as_name(member) for member in who), value))
     if not listed:
-        raise InvalidInput("payoffs is empty; write {(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}")
+        raise InvalidInput(
+            "payoffs is empty; write {(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}", argument="payoffs", code="empty"
+        )
     return listed
 
 
@@ -124,7 +142,9 @@ def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray
     if values.shape == (whole - 1,) and nobody is not None and n > 0:
         return np.append(real_number(nobody, "nobody"), values)
     if values.shape == (whole,):
-        raise InvalidInput(f"nobody={nobody!r:.40} is given, and table has all {whole} payoffs; leave out nobody")
+        raise InvalidInput(
+            f"nobody={nobody!r:.40} is given, and table has all {whole} payoffs; leave out nobody", argument="nobody"
+        )
     if values.shape == (whole - 1,):
         raise InvalidInput(
             f"table of {n} players needs {whole} payoffs, got {whole - 1}; if nobody was left out, write nobody=0"
@@ -137,7 +157,11 @@ def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray
 
 def _in_binary_order(values: FloatArray, order: str) -> FloatArray:
     if order not in ORDERS:
-        raise InvalidInput(f"order is {order!r:.40}; write 'binary' (bit i is player i) or 'size' (1, 2, 3, 12, 13, 23, 123)")
+        raise InvalidInput(
+            f"order is {order!r:.40}; write 'binary' (bit i is player i) or 'size' (1, 2, 3, 12, 13, 23, 123)",
+            argument="order",
+            code="unknown",
+        )
     if order == "binary":
         return values
     table = np.empty_like(values)
@@ -158,7 +182,9 @@ class FunctionGame:
     def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], Any], *, blur: float = 0.0) -> None:
         self._players = check_players(players)
         if not callable(function):
-            raise InvalidInput(f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame")
+            raise InvalidInput(
+                f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame", argument="function"
+            )
         self._function, self.blur = function, real_number(blur, "blur", 0, example=1e-5)
 
     @property

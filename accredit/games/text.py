@@ -159,7 +159,8 @@ class TextGame(PartsGame):
         if self.removal == "mask":
             if not self.model.masks:
                 raise InvalidInput(
-                    f"{self.model.name} has no mask token that it knows; use removal='delete', 'attention', 'pad' or 'zero'"
+                    f"{self.model.name} has no mask token that it knows; use removal='delete', 'attention', 'pad' or 'zero'",
+                    code="unsupported",
                 )
             return int(tokenizer.mask_token_id)
         if self.removal == "attention" and not self.encoded.special.any():
@@ -290,6 +291,6 @@ def text_game(
         stays = model.head is not None and model.head.in_place
         removal = "mask" if model.masks else "pad" if stays else "delete"
     if removal not in REMOVALS:
-        raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}")
+        raise InvalidInput(f"removal is {removal!r}; write one of {', '.join(REMOVALS)}", argument="removal", code="unknown")
     paid = payoff or defaults.payoff(model.law)
     return TextGame(model, encoded, encoded.partition(players), removal, paid, model.target(target, encoded), memory)

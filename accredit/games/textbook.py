@@ -52,7 +52,7 @@ def electoral_college(year: int = 2024) -> WeightedVote:
     Maine and Nebraska divide their electors; here, as in the literature, they vote as one.
     """
     if year not in ELECTORS:
-        raise InvalidInput(f"year is {year!r}; electors are here for {', '.join(map(str, ELECTORS))}")
+        raise InvalidInput(f"year is {year!r}; electors are here for {', '.join(map(str, ELECTORS))}", argument="year")
     electors = ELECTORS[year]
     return WeightedVote(electors, list(electors.values()), quota=270)
 
@@ -66,7 +66,11 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     """
     owed = _numbers(list(claims.values()), "claims")
     if not 0 <= estate <= owed.sum() * (1 + 1e-12):  # the sum in another order may be one rounding less
-        raise InvalidInput(f"estate is {estate!r}; it must lie between 0 and the sum of claims, {owed.sum():g}")
+        raise InvalidInput(
+            f"estate is {estate!r}; it must lie between 0 and the sum of claims, {owed.sum():g}",
+            argument="estate",
+            code="range",
+        )
 
     def left(coalitions: BoolArray) -> FloatArray:
         return np.maximum(0.0, estate - ~coalitions @ owed)
@@ -85,7 +89,7 @@ def airport(costs: Mapping[str, float]) -> FunctionGame:
 def apex(players: int = 5) -> FunctionGame:
     """One strong player who wins with any other, and others who win only all together (von Neumann and Morgenstern, 1944)."""
     if players < 3:
-        raise InvalidInput(f"players is {players!r}; an apex game has at least 3")
+        raise InvalidInput(f"players is {players!r}; an apex game has at least 3", argument="players")
     names = ["apex", *(f"minor {i}" for i in range(1, players))]
     return FunctionGame(names, lambda c: np.where(c[:, 0], c[:, 1:].any(axis=1), c[:, 1:].all(axis=1)))
 
@@ -104,12 +108,12 @@ def unanimity(players: Iterable[str | int], carrier: Iterable[str | int]) -> Fun
     game = FunctionGame(players, lambda coalitions: (coalitions | ~needed).all(axis=1))
     needed = coalition_of(game.players, carrier)
     if not needed.any():
-        raise InvalidInput("carrier is empty; name at least one player")
+        raise InvalidInput("carrier is empty; name at least one player", argument="carrier", code="empty")
     return game
 
 
 def _numbers(given: list[float], name: str) -> FloatArray:
     numbers = finite_numbers(given, name)
     if not numbers.size or numbers.ndim != 1 or (numbers < 0).any():
-        raise InvalidInput(f"{name} is {given!r:.60}; give each player a number of at least 0")
+        raise InvalidInput(f"{name} is {given!r:.60}; give each player a number of at least 0", argument=name, code="type")
     return numbers

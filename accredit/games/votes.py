@@ -34,7 +34,8 @@ class WeightedVote:
         self.weights = _whole(weights, "weights")
         if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
             raise InvalidInput(
-                f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0"
+                f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0",
+                argument="weights",
             )
         if sum(self.weights.tolist()) > MOST_VOTES:
             raise InvalidInput(
@@ -62,6 +63,7 @@ def _whole(given: Any, name: str) -> IntArray:
     if (whole != numbers).any():
         raise InvalidInput(
             f"{name} is {given!r:.60}; votes are counted in whole numbers: multiply weights and quota by the same number, "
-            "or give the rule as FunctionGame(players, lambda coalitions: coalitions @ weights >= quota)"
+            "or give the rule as FunctionGame(players, lambda coalitions: coalitions @ weights >= quota)",
+            argument=name,
         )
     return whole

@@ -34,7 +34,10 @@ class WordChoices(Choosing):
         target: str | int | None = None,
     ) -> None:
         if not getattr(model, "masks", False):
-            raise InvalidInput(f"{model.name} has no mask token that it knows, and 'masked' is one of the three states here")
+            raise InvalidInput(
+                f"{model.name} has no mask token that it knows, and 'masked' is one of the three states here",
+                code="unsupported",
+            )
         self.model, self.text, self.payoff_name = model, text, payoff or defaults.payoff(model.law)
         check_payoff(self.payoff_name, model.law, model.classes)
         self.target = model.target(target, model.encode(text))
@@ -43,7 +46,8 @@ class WordChoices(Choosing):
         if unknown or not found:
             raise InvalidInput(
                 f"replacements names {', '.join(sorted(unknown)) or 'no word'}; the words of the text are "
-                f"{', '.join(WORD.findall(text))[:80]}"
+                f"{', '.join(WORD.findall(text))[:80]}",
+                argument="replacements",
             )
         self._spans = [span for span, _ in found]
         self._written = [(str(model.tokenizer.mask_token), other, text[a:b]) for (a, b), other in found]

@@ -88,11 +88,13 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
             owner[i] = name
     empty = set(groups) - set(owner.values())
     if empty:
-        raise InvalidInput(f"groups[{sorted(empty)[0]!r}] is empty; name at least one player")
+        raise InvalidInput(f"groups[{sorted(empty)[0]!r}] is empty; name at least one player", code="empty")
     names = check_players(list(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n))))
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:
-        raise InvalidInput(f"groups has a group with the same name as the single player {clash[0]!r}; choose another name")
+        raise InvalidInput(
+            f"groups has a group with the same name as the single player {clash[0]!r}; choose another name", argument="groups"
+        )
     members = np.zeros((len(names), n), dtype=bool)
     for i in range(n):
         members[names.index(owner.get(i, game.players[i])), i] = True
@@ -137,7 +139,7 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
             f"given and players both hold {write_coalition(game.players, free & present)}; a player is free or given"
         )
     if not free.any():
-        raise InvalidInput("players is empty; name at least one player to keep")
+        raise InvalidInput("players is empty; name at least one player to keep", argument="players", code="empty")
     return (_RestrictedGames if isinstance(game, Games) else _Restricted)(game, np.flatnonzero(free), present)
 
 

@@ -22,9 +22,9 @@ from scipy.optimize import minimize
 
 from accredit.checks import shown
 from accredit.checks.arguments import check_arguments
-from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, no_division
+from accredit.core import AXIOMS, Attribution, Claim, FloatArray, Holds, Procedure, no_division
 from accredit.core.estimate import Precision
-from accredit.core.statistics import alike, holm
+from accredit.core.statistics import ALIKE, alike, holm
 from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.point import Point, point
 from accredit.models.arrays import ArrayModel
@@ -92,11 +92,12 @@ def tcav(
     nulls = [null[len(acts)] for acts in known.values()]
     p = np.array([_p_value(own, others, test) for own, others in zip(found, nulls, strict=True)])
     scores = np.stack([own.scores for own in found])  # (concepts, negatives)
+    settings = {"layer": layer, "random_concepts": random_concepts, "negatives": negatives, "test": test, "seed": seed}
     return Attribution(
         tuple(concepts),
         scores.mean(axis=1),
         None,
-        f"tcav(layer={layer!r}, random_concepts={random_concepts}, negatives={negatives}, test={test!r}, seed={seed})",
+        Procedure("tcav", settings=settings),
         CLAIMS,
         precision=Precision.unknown("standard errors over draws of other examples only; see the p-values"),
         stderr=scores.std(axis=1, ddof=1) / np.sqrt(negatives),
@@ -138,16 +139,20 @@ def _check(
         raise InvalidInput(f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each")
     for name, given in concepts.items():
         if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
-            raise InvalidInput(f"concepts[{name!r}] is {shown(given)}; give a list of its examples")
+            raise InvalidInput(f"concepts[{name!r}] is {shown(given)}; give a list of its examples", code="type")
         if len(given) < 2:
             raise InvalidInput(f"concept {name!r} has {len(given)} examples; a direction needs at least 2")
         if len(random) < 2 * len(given):
             raise InvalidInput(
                 f"random has {len(random)} inputs and concept {name!r} {len(given)}; the pool must hold two disjoint sets of "
-                f"that size: give at least {2 * len(given)}"
+                f"that size: give at least {2 * len(given)}",
+                argument="random",
+                code="range",
             )
     if not 0 < penalty < math.inf:
-        raise InvalidInput(f"penalty is {penalty!r}; give a positive number, as in penalty=1.0")
+        raise InvalidInput(
+            f"penalty is {penalty!r}; give a positive number, as in penalty=1.0", argument="penalty", code="type"
+        )
     if draws < 1 or negatives < 2:
         raise InvalidInput(f"random_concepts={draws}, negatives={negatives}: give at least 1 and at least 2")
 
@@ -161,7 +166,9 @@ def _measure(
         negative = pool[rng.choice(len(pool), len(concept), replace=False)]
         direction, accuracy = concept_vector(concept, negative, penalty)
         along = slopes @ direction
-        scores[k] = (along > 0).mean()
+        scores[k] = (
+            along > ALIKE * (np.abs(slopes) @ np.abs(direction))
+        ).mean()  # what cancels but for rounding is not above 0
         each += along / negatives
         separation += accuracy / negatives
     return Concept(scores, each, separation)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.gradients.expected import several
 from accredit.gradients.multipliers import multipliers
@@ -76,7 +76,7 @@ def deep_lift_at(points: Sequence[Point]) -> Attribution:
         at.partition.players,
         credit,
         total,
-        f"DeepLIFT(Rescale, {len(points)} baseline{'s' * (len(points) > 1)})",
+        Procedure("DeepLIFT", settings={"rule": "Rescale", "baselines": len(points)}),
         claims,
         baseline=low,
         payoffs=2 * len(points),
@@ -100,6 +100,6 @@ def _share(at: Point) -> tuple[FloatArray, float, float]:
     if not off <= COMPLETE * size:
         raise InvalidInput(
             f"the multipliers of DeepLIFT miss f(input) − f(baseline) = {high - low:.6g} by {off:.3g}: an operation of "
-            f"{at.provenance['model']} has no rule or is too steep; use integrated-gradients or a game such as shapley"
+            f"{at.provenance['model']} has no rule or is too steep; use integrated-gradients or a game such as shapley",
         )
     return credit, high - low, low

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.gradients.integrated import ON_THE_LINE
 from accredit.gradients.point import Point, point
@@ -61,11 +61,13 @@ def discretised_integrated_gradients_at(
     if points < 2 or neighbours < 1 or strategy not in ("greedy", "maxcount"):
         raise InvalidInput(
             f"points={points}, neighbours={neighbours}, strategy={strategy!r}: give points ≥ 2, neighbours ≥ 1 and "
-            "the strategy greedy or maxcount"
+            "the strategy greedy or maxcount",
+            argument="points",
+            code="range",
         )
     path = _path(at, points, neighbours, strategy)
     credit = at.shares(((path[1:] - path[:-1]) * at.slopes(path[:-1])).double().sum(dim=0, keepdim=True))
-    return _attribution(at, credit, f"points={points}, {strategy}", points)
+    return _attribution(at, credit, {"points": points, "strategy": strategy}, points)
 
 
 def _path(at: Point, points: int, *how: Any) -> torch.Tensor:
@@ -120,7 +122,7 @@ def _between(word: FloatArray, here: FloatArray, end: FloatArray) -> Any:
     return (np.minimum(here, end) <= word) & (word <= np.maximum(here, end))
 
 
-def _attribution(at: Point, credit: FloatArray, settings: str, points: int) -> Attribution:
+def _attribution(at: Point, credit: FloatArray, settings: dict[str, Any], points: int) -> Attribution:
     low, high = at.worth(at.baseline), at.worth(at.here)
     gap = abs(float(credit.sum()) - (high - low))
     claims = (
@@ -133,7 +135,7 @@ def _attribution(at: Point, credit: FloatArray, settings: str, points: int) -> A
         at.partition.players,
         credit,
         high - low,
-        f"discretised integrated gradients({settings})",
+        Procedure("discretised integrated gradients", settings=settings),
         claims,
         baseline=low,
         payoffs=points - 1,

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
 from accredit.gradients.point import Point, point
@@ -59,14 +59,16 @@ def several(baseline: Any) -> list[Any]:
     """Baselines as a list: one is a list of itself."""
     ways = [*baseline] if isinstance(baseline, list | tuple) else [baseline]
     if not ways:
-        raise InvalidInput("baseline is an empty list; give at least one")
+        raise InvalidInput("baseline is an empty list; give at least one", argument="baseline")
     return ways
 
 
 def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: float = 0.0, seed: int = 0) -> Attribution:
     """GradientSHAP of one payoff, given once with each baseline."""
     if samples < 2 or not noise >= 0:
-        raise InvalidInput(f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more")
+        raise InvalidInput(
+            f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more", argument="samples"
+        )
     named = ", ".join(str(each.provenance["baseline"]) for each in points)
     at = replace(
         points[0],
@@ -88,7 +90,7 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
         at.partition.players,
         credit,
         total,
-        f"gradient SHAP(samples={samples}, noise={noise:g}, seed={seed})",
+        Procedure("gradient SHAP", settings={"samples": samples, "noise": noise, "seed": seed}),
         _claims(noise),
         stderr=stderr,
         baseline=low,

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, Holds, Precision
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.point import Point, point
 
@@ -70,7 +70,8 @@ def check_steps(steps: int, most_steps: int, tolerance: float) -> None:
     """Refuse what cannot be integrated with."""
     if steps < 1 or most_steps < steps or not tolerance > 0:
         raise InvalidInput(
-            f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0"
+            f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0",
+            argument="steps",
         )
 
 
@@ -129,7 +130,7 @@ def integrated_gradients_at(
         at.partition.players,
         credit,
         high - low,
-        f"integrated gradients(steps={used})",
+        Procedure("integrated gradients", settings={"steps": used}),
         claims,
         baseline=low,
         payoffs=used,

@@ -110,16 +110,19 @@ def point(
             return at
         return at_layer(at, Partition(*with_special(at.partition.players, at.partition.owner, encoded.tokens)), layer)
     if layer is not None:
-        raise InvalidInput(f"layer is {layer!r}, which is for the blocks of a text model; leave it out")
+        raise InvalidInput(f"layer is {layer!r}, which is for the blocks of a text model; leave it out", argument="layer")
     if isinstance(model, ImageModel):
         away = defaults.REMOVAL_OF_PICTURES if baseline is None else baseline
         return _of_image(model, given, target, payoff, players, away)
     if isinstance(model, StringModel):
-        raise InvalidInput(f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'")
+        raise InvalidInput(
+            f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'", code="unsupported"
+        )
     rows = as_array_model(model)
     if rows.module is None:
         raise InvalidInput(
-            f"{rows.name} has no gradients; give a torch module, or use a game: tabular_game(model, row, background)"
+            f"{rows.name} has no gradients; give a torch module, or use a game: tabular_game(model, row, background)",
+            code="unsupported",
         )
     return _of_row(rows, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)
 
@@ -173,10 +176,16 @@ def absent(model: TextModel, baseline: Any, here: torch.Tensor) -> torch.Tensor:
     except (TypeError, ValueError, RuntimeError):
         raise InvalidInput(
             f"baseline is {baseline!r:.60}; write 'mask', 'pad', 'zero' or 'mean', or give an array of "
-            f"{here.shape[1]} numbers, or of shape {tuple(here.shape)}"
+            f"{here.shape[1]} numbers, or of shape {tuple(here.shape)}",
+            argument="baseline",
+            code="shape",
         ) from None
     if not bool(torch.isfinite(vectors).all()):
-        raise InvalidInput("baseline holds a number that is not finite; give finite numbers, or the name of a baseline")
+        raise InvalidInput(
+            "baseline holds a number that is not finite; give finite numbers, or the name of a baseline",
+            argument="baseline",
+            code="not-finite",
+        )
     return vectors
 
 
@@ -231,7 +240,7 @@ def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any,
     values = real_numbers(row, "row")
     values = values.reshape(-1) if values.ndim == 2 and len(values) == 1 else values
     if values.ndim != 1 or not np.isfinite(values).all():
-        raise InvalidInput(f"row has shape {values.shape}; give one row of finite numbers")
+        raise InvalidInput(f"row has shape {values.shape}; give one row of finite numbers", argument="row", code="shape")
     dtype = next((p.dtype for p in module.parameters()), torch.float32)
     here = torch.as_tensor(values, dtype=dtype, device=device_of(module))[None]
     outputs = model.outputs(values[None])[0]
@@ -260,7 +269,7 @@ def _columns_as_players(players: Mapping[str, Iterable[int]] | Iterable[str] | N
     groups = players if isinstance(players, Mapping) else {}
     names = tuple(f"x{i}" for i in range(columns)) if players is None or groups else tuple(players)
     if len(names) != columns:
-        raise InvalidInput(f"players names {len(names)} columns and the row has {columns}; name each one")
+        raise InvalidInput(f"players names {len(names)} columns and the row has {columns}; name each one", argument="players")
     return partition_of(groups, columns, np.ones(columns, dtype=bool), names)
 
 

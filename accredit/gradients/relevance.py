@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, Holds, Precision
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure
 from accredit.gradients.point import Point, point
 from accredit.gradients.rules import identity_activations, relevance
 from accredit.models.attention import attention_kernel
@@ -75,7 +75,7 @@ def _attribution(at: Point, values: torch.Tensor, worth: float) -> Attribution:
         at.partition.players,
         credit,
         None,
-        "AttnLRP",
+        Procedure("AttnLRP"),
         claims,
         certificate=split,
         provenance=at.local,

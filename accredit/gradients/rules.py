@@ -140,7 +140,9 @@ def _check(node: Node, name: str) -> None:
     if node.name() in (INPUT, "PowBackward0") or _operation(node) in known:
         return
     if "Compiled" in node.name():
-        raise InvalidInput(f"{name} was compiled, which hides its operations; give the model as it was before torch.compile")
+        raise InvalidInput(
+            f"{name} was compiled, which hides its operations; give the model as it was before torch.compile", argument=name
+        )
     raise _without_a_rule(node, name)
 
 

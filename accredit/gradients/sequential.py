@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import NotConverged
 from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, check_steps, few_digits
 from accredit.gradients.point import Point, point
@@ -101,7 +101,7 @@ def _attribution(at: Point, credit: FloatArray, alone: FloatArray, used: FloatAr
         at.partition.players,
         credit,
         None,
-        f"sequential integrated gradients(steps={int(used.max())})",
+        Procedure("sequential integrated gradients", settings={"steps": int(used.max())}),
         claims,
         payoffs=int(used.sum()) + len(credit) + 1,
         stopped="every player's gap met the tolerance",

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, Holds, Precision, no_division
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure, no_division
 from accredit.errors import InvalidInput
 from accredit.gradients.point import Point, point
 
@@ -49,7 +49,7 @@ def saliency(
 
 def saliency_at(at: Point) -> Attribution:
     claim = Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|")
-    return _scores(at, at.slopes(at.here).abs(), "saliency", claim)
+    return _scores(at, at.slopes(at.here).abs(), Procedure("saliency"), claim)
 
 
 @check_arguments
@@ -77,7 +77,7 @@ def input_x_gradient(
 
 def input_x_gradient_at(at: Point) -> Attribution:
     linear = Claim("linearity", Holds.EXACTLY, "the slope of a sum of payoffs is the sum of their slopes")
-    return _scores(at, at.here * at.slopes(at.here), "input × gradient", linear)
+    return _scores(at, at.here * at.slopes(at.here), Procedure("input × gradient"), linear)
 
 
 @check_arguments
@@ -110,7 +110,9 @@ def smoothgrad(
 
 def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int = 0) -> Attribution:
     if not noise > 0 or samples < 2:
-        raise InvalidInput(f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples")
+        raise InvalidInput(
+            f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples", argument="noise"
+        )
     scale = noise * float(at.here.max() - at.here.min())
     generator = torch.Generator().manual_seed(seed)
     slopes = []
@@ -123,7 +125,7 @@ def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int 
     parts = torch.stack([torch.from_numpy(at.shares(row[None])) for row in along])
     credit, stderr = parts.mean(dim=0).numpy(), (parts.std(dim=0) / samples**0.5).numpy()
     claim = Claim("linearity", Holds.NO, "|slope| of a sum is not the sum of |slopes|")
-    method = f"smoothgrad(noise={noise}, samples={samples}, seed={seed})"
+    method = Procedure("smoothgrad", settings={"noise": noise, "samples": samples, "seed": seed})
     return Attribution(
         at.partition.players,
         credit,
@@ -146,7 +148,7 @@ def _claims(linearity: Claim) -> tuple[Claim, ...]:
     )
 
 
-def _scores(at: Point, values: torch.Tensor, method: str, linearity: Claim) -> Attribution:
+def _scores(at: Point, values: torch.Tensor, method: Procedure, linearity: Claim) -> Attribution:
     return Attribution(
         at.partition.players,
         at.shares(values),

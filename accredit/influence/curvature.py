@@ -37,7 +37,9 @@ def neumann_error(low: float, high: float, terms: int) -> float:
         raise InvalidInput(f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A")
     error = float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
     if not np.isfinite(error):
-        raise InvalidInput(f"low is {low!r}, so small that the error is beyond numbers; give a larger low")
+        raise InvalidInput(
+            f"low is {low!r}, so small that the error is beyond numbers; give a larger low", argument="low", code="type"
+        )
     return error
 
 
@@ -49,7 +51,7 @@ def neumann_terms(low: float, high: float, relative: float) -> int:
     458
     """
     if not 0 < relative < 1:
-        raise InvalidInput(f"relative must lie between 0 and 1, got {relative!r}")
+        raise InvalidInput(f"relative must lie between 0 and 1, got {relative!r}", argument="relative", code="range")
     neumann_error(low, high, 0)  # checks the range
     rate = max(abs(1 - low), abs(1 - high))
     terms = 0 if rate == 0 else int(np.ceil(np.log(relative) / np.log(rate))) - 1
@@ -74,8 +76,8 @@ class ExactHessian:
     >>> from accredit.influence import Softmax, influence
     >>> from accredit.valuation import split
     >>> model = Softmax(split([[-1.0], [1.0], [2.0], [1.5]], [0, 1, 1, 0], [[0.5]], [1]), weight_decay=0.1)
-    >>> influence(model, ExactHessian()).method
-    'influence/ExactHessian()'
+    >>> print(influence(model, ExactHessian()).method)
+    influence/ExactHessian()
     """
 
     def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
@@ -189,7 +191,7 @@ class Neumann:
             if not np.isfinite(worst) or worst > 1e3 * max(best, 1.0):
                 raise NotConverged(
                     f"the Neumann series diverges at step {step}: the residual is {worst:.3g}. The scale must exceed "
-                    f"λ_max/2, it is {scale:.4g}, and the Hessian must be positive: raise damping above {damping:g}"
+                    f"λ_max/2, it is {scale:.4g}, and the Hessian must be positive: raise damping above {damping:g}",
                 )
             best = min(best, worst)
             u = u + residual / scale

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
+from accredit.core.procedure import check_procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.curvature import Curvature, ExactHessian
 from accredit.influence.objectives import Objective
@@ -46,20 +47,23 @@ class Influences:
     players: tuple[str, ...]
     targets: tuple[str, ...]
     matrix: FloatArray  # (N, M)
-    method: str
+    method: Procedure  # a text names one
     certificate: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", check_procedure(self.method))
 
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one test point, or averaged over all: estimated leave-one-out values of minus the loss."""
         if target is not None and target not in self.targets:
-            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …")
+            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …", code="unknown")
         column = self.matrix.mean(axis=1) if target is None else self.matrix[:, self.targets.index(target)]
         slope = "a slope where all rows play: it divides nothing"
         return Attribution(
             self.players,
             column,
             total=None,
-            method=self.method if target is None else f"{self.method} on {target}",
+            method=self.method if target is None else self.method.with_settings(target=target),
             claims=(
                 Claim("efficiency", Holds.NO, slope),
                 Claim("symmetry", Holds.EXACTLY, "equal rows have equal gradients"),
@@ -94,7 +98,7 @@ def influence(
     'row 3'
     """
     if not 0 <= damping < np.inf:
-        raise InvalidInput(f"damping must be a number ≥ 0, got {damping!r}")
+        raise InvalidInput(f"damping must be a number ≥ 0, got {damping!r}", argument="damping", code="range")
     train, test = objective.train_gradients(), objective.test_gradients()
     settled = stationarity(objective.stationarity(), float(np.sqrt((train**2).sum(axis=1).mean())))
     if averaged:
@@ -105,13 +109,13 @@ def influence(
     matrix = (products if len(test) <= len(train) else products.T) / len(train)
     facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged} | settled | certificate
     data = objective.data
-    return Influences(data.names, data.targets, matrix, f"influence/{curvature}", facts)
+    return Influences(data.names, data.targets, matrix, Procedure.by("influence", curvature), facts)
 
 
 def stationarity(gradient: float, typical: float) -> dict[str, Any]:
     """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero."""
     if not math.isfinite(gradient) or not math.isfinite(typical):
-        raise NotConverged("the gradients are not finite: give the model in float32, and check its loss")
+        raise NotConverged("the gradients are not finite: give the model in float32, and check its loss", code="not-finite")
     return {
         "gradient norm": gradient,
         "gradient norm of a row": typical,

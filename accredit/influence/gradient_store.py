@@ -22,7 +22,7 @@ import numpy as np
 
 from accredit.checks import check_text, whole_number
 from accredit.checks.files import put, read_json_object
-from accredit.core import FloatArray
+from accredit.core import FloatArray, Procedure
 from accredit.errors import InvalidInput
 from accredit.influence.functions import Influences, stationarity
 from accredit.influence.losses import Batch, check_rows
@@ -97,7 +97,7 @@ class GradientStore:
         whole_number(side, "side", example=SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
-            raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each")
+            raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each", code="shape")
         about = {
             "format": FORMAT,
             "rows": rows,
@@ -139,7 +139,9 @@ class GradientStore:
                 watch(min(rows.start + done.stop, len(self)))
             tensors = {n: torch.cat([f[n] for f in found]).float().cpu().contiguous() for n in found[0]}
             if not all(bool(torch.isfinite(t).all()) for t in tensors.values()):
-                raise InvalidInput(f"rows {rows.start} … have gradients that are not finite; give the model in float32")
+                raise InvalidInput(
+                    f"rows {rows.start} … have gradients that are not finite; give the model in float32", code="not-finite"
+                )
             put(self._file(block), save(tensors))
         if not self._moments_file.exists():
             moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
@@ -177,7 +179,11 @@ class GradientStore:
         if model_digest(net) != self.about["model"]:
             raise InvalidInput("the store was built with other weights or layers; give the model that it was built with")
         if not damping > 0:
-            raise InvalidInput(f"damping must be positive, got {damping!r}; 0.1 of the mean eigenvalue is the default")
+            raise InvalidInput(
+                f"damping must be positive, got {damping!r}; 0.1 of the mean eigenvalue is the default",
+                argument="damping",
+                code="range",
+            )
         project = projection(net, self.about["side"], self.about["seed"])
         found = [project.apply(net.layers, seen) for _, _, seen in net.passes(queries)]
         right = {}
@@ -196,7 +202,7 @@ class GradientStore:
         }
         players = tuple(self.about["names"] or (f"row {i}" for i in range(len(self))))
         asked_for = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
-        return Influences(players, asked_for, matrix / len(self), "influence/projected gradients", facts)
+        return Influences(players, asked_for, matrix / len(self), Procedure("influence", "projected gradients"), facts)
 
     def self_influence(self, damping: float = DAMPING) -> FloatArray:
         """φᵢᵀ(moments + λ)⁻¹φᵢ of every row (N,): how much it moves the model about itself; long and odd rows do most."""
@@ -237,7 +243,7 @@ class GradientStore:
         try:
             return dict(load_file(file))
         except (OSError, SafetensorError) as error:
-            raise InvalidInput(f"{file} cannot be read: {error}; delete it, and {AGAIN}") from None
+            raise InvalidInput(f"{file} cannot be read: {error}; delete it, and {AGAIN}", code="unreadable") from None
 
 
 def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int]) -> None:

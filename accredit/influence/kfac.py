@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from accredit.core import FloatArray
+from accredit.core import FloatArray, Procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.functions import Influences, stationarity
 from accredit.influence.layers import Seen
@@ -177,7 +177,9 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
 def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> Fitted:
     """The whole matrix where it is small enough, else EK-FAC; or the one that is asked for."""
     if damping is not None and not 0 <= damping < math.inf:
-        raise InvalidInput(f"damping must be a number from 0 on, or None for the default, got {damping!r}")
+        raise InvalidInput(
+            f"damping must be a number from 0 on, or None for the default, got {damping!r}", argument="damping", code="range"
+        )
     if curvature not in ("auto", "joint", "ekfac"):
         raise InvalidInput(f"curvature {curvature!r} is unknown; choose auto, joint or ekfac")
     if curvature == "joint" and 8 * net.parameters**2 > net.memory:
@@ -238,12 +240,12 @@ def network_influence(
             mean[name] = mean[name] + g.sum(dim=0, keepdim=True) / count
             squares += float((g.norm(dim=1).double() ** 2).sum()) / count
     if not np.isfinite(matrix).all():
-        raise NotConverged("some influences are not finite: raise damping, or give the model in float32")
+        raise NotConverged("some influences are not finite: raise damping, or give the model in float32", code="not-finite")
     if averaged:
         matrix -= matrix.mean(axis=0)
     norm = math.sqrt(sum(float((m.double() ** 2).sum()) for m in mean.values()))
     facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares)) | {"averaged": averaged, "seed": seed}
-    return Influences(players, asked_for, matrix / count, f"influence/{facts['curvature']}", facts)
+    return Influences(players, asked_for, matrix / count, Procedure("influence", facts["curvature"]), facts)
 
 
 def _solve_queries(net: Network, curved: Fitted, queries: Batch, count: int | None) -> Coordinates:
@@ -268,11 +270,11 @@ def mean_influence(several: Sequence[Influences]) -> Influences:
     array([[2.]])
     """
     if not several:
-        raise InvalidInput("mean_influence needs at least one Influences; give one for each model")
+        raise InvalidInput("mean_influence needs at least one Influences; give one for each model", code="empty")
     first = several[0]
     for other in several[1:]:
         if other.players != first.players or other.targets != first.targets:
             raise InvalidInput("the influences are about different rows or queries; ask every model the same")
     matrix: FloatArray = np.mean([one.matrix for one in several], axis=0)
     facts = {"models": len(several), "each": [dict(one.certificate) for one in several]}
-    return Influences(first.players, first.targets, matrix, f"mean of {len(several)} models, {first.method}", facts)
+    return Influences(first.players, first.targets, matrix, first.method.then(f"mean of {len(several)} models"), facts)

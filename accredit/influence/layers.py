@@ -68,7 +68,9 @@ def track_layers(
         for pattern in layers:
             if not any(fnmatch(layer.name, pattern) for layer in found):
                 some = ", ".join(layer.name for layer in found[:6])
-                raise InvalidInput(f"layers: no layer is called {pattern!r}; there are {some}{', …' * (len(found) > 6)}")
+                raise InvalidInput(
+                    f"layers: no layer is called {pattern!r}; there are {some}{', …' * (len(found) > 6)}", code="unknown"
+                )
         found = [layer for layer in found if any(fnmatch(layer.name, pattern) for pattern in layers)]
     if widest is not None:
         found = [layer for layer in found if max(layer.inputs, layer.outputs) <= widest]
@@ -76,7 +78,9 @@ def track_layers(
     covered = {id(value) for layer in kept for value in layer.module.parameters()}
     left = tuple(n for n, v in model.named_parameters() if v.requires_grad and id(v) not in covered)
     if not kept:
-        raise InvalidInput("the model has no linear, convolutional or embedding layer that is trained and fits; see layers=")
+        raise InvalidInput(
+            "the model has no linear, convolutional or embedding layer that is trained and fits; see layers=", code="missing"
+        )
     return kept, left
 
 
@@ -143,7 +147,9 @@ def row_gradients(
         labels = batch["labels"] if draw is None else loss.drawn(answers, batch["labels"], draw)
         losses = loss.rows(answers, labels)
     if losses.shape != (len(batch["labels"]),):
-        raise InvalidInput(f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed")
+        raise InvalidInput(
+            f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed", code="shape"
+        )
     return losses.detach(), _tell(layers, calls, losses, again=False)
 
 

@@ -138,7 +138,7 @@ def loss_named(loss: str | Loss | None, model: Any) -> Loss:
     if loss not in LOSSES:
         raise InvalidInput(
             f"the loss of {type(model).__name__} is {'not known' if loss is None else f'called {loss!r}'}; "
-            f"write loss= one of {', '.join(LOSSES)}, or give an object with rows() and drawn()"
+            f"write loss= one of {', '.join(LOSSES)}, or give an object with rows() and drawn()",
         )
     return LOSSES[loss]
 
@@ -154,7 +154,9 @@ def answers_of(model: Any, batch: Batch) -> torch.Tensor:
 def check_rows(data: Batch, name: str = "data") -> int:
     """How many rows a data set of tensors holds; every tensor must hold as many."""
     if "labels" not in data or len(data) < 2:
-        raise InvalidInput(f"{name} must map names to tensors, 'labels' and inputs among them; got {sorted(data)}")
+        raise InvalidInput(
+            f"{name} must map names to tensors, 'labels' and inputs among them; got {sorted(data)}", argument=name
+        )
     sizes = {key: len(value) for key, value in data.items()}
     if len(set(sizes.values())) != 1 or not sizes["labels"]:
         raise InvalidInput(f"the tensors of {name} hold {sizes} rows; each must hold as many, at least one")

@@ -74,7 +74,10 @@ class Network:
                 rows = slice(start, start + self.batch_size)
                 losses, seen = row_gradients(self.model, self.layers, self.loss, pick(data, rows, self.device), generator)
                 if not bool(torch.isfinite(losses).all()):
-                    raise NotConverged(f"the loss of row {start + int((~torch.isfinite(losses)).nonzero()[0])} is not finite")
+                    raise NotConverged(
+                        f"the loss of row {start + int((~torch.isfinite(losses)).nonzero()[0])} is not finite",
+                        code="not-finite",
+                    )
                 yield rows, losses, seen
                 if self.watch:
                     self.watch(len(losses))
@@ -127,7 +130,9 @@ def network(
     with needs("text", "influence of a network"):
         import torch  # noqa: F401
     if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
-        raise InvalidInput(f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1")
+        raise InvalidInput(
+            f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1", argument="weight_decay"
+        )
     kept, left = track_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
     check_precision(model.parameters())
     return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)

@@ -88,17 +88,27 @@ class Softmax:
         if data.classes is None:
             raise InvalidInput("logistic regression needs classes; this split holds numbers: use Ridge")
         if not weight_decay > 0:
-            raise InvalidInput(f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique")
+            raise InvalidInput(
+                f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique",
+                argument="weight_decay",
+                code="range",
+            )
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         self._codes, self._test_codes = (np.eye(len(data.classes))[y] for y in (data.y, data.test_y))
         weight = np.ones(len(data)) if rows is None else rows
         if weight.shape != (len(data),) or (weight < 0).any() or not weight.any():
-            raise InvalidInput(f"rows has shape {weight.shape}; give {len(data)} weights of 0 or more, not all 0")
+            raise InvalidInput(
+                f"rows has shape {weight.shape}; give {len(data)} weights of 0 or more, not all 0",
+                argument="rows",
+                code="shape",
+            )
         self._share = weight / weight.sum()  # (N,)
         shape = (self._x.shape[1], len(data.classes))
         if start is not None and start.shape != shape:
-            raise InvalidInput(f"start has shape {start.shape}; {shape} is needed, as `theta` has")
+            raise InvalidInput(
+                f"start has shape {start.shape}; {shape} is needed, as `theta` has", argument="start", code="shape"
+            )
         self.theta = self._minimise(np.zeros(shape) if start is None else start)  # (d + 1, C)
         self._probability = _softmax(self._x @ self.theta)  # (N, C)
 
@@ -200,7 +210,7 @@ class Ridge:
         if data.classes is not None:
             raise InvalidInput("ridge regression needs numbers; this split holds classes: use Softmax")
         if not weight_decay >= 0:
-            raise InvalidInput(f"weight_decay must not be negative, got {weight_decay!r}")
+            raise InvalidInput(f"weight_decay must not be negative, got {weight_decay!r}", argument="weight_decay")
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         gram = self.hessian_products(np.eye(self.parameters))
@@ -253,7 +263,7 @@ class TorchObjective:
         self._module = copy.deepcopy(module).double().eval()
         named = [(name, value) for name, value in self._module.named_parameters() if value.requires_grad]
         if not named:
-            raise InvalidInput("module has no parameter that is trained; set requires_grad of some to True")
+            raise InvalidInput("module has no parameter that is trained; set requires_grad of some to True", argument="module")
         self._names = [name for name, _ in named]
         self._shapes = [value.shape for _, value in named]
         self._theta = torch.cat([value.detach().reshape(-1) for _, value in named])

@@ -16,7 +16,7 @@ import numpy as np
 from accredit.checks.files import LIMIT, put, read_json_object
 from accredit.checks.json_data import plain
 from accredit.checks.numbers import shown
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.influence.functions import moving
 from accredit.influence.gradient_store import SIDE, GradientStore
@@ -85,7 +85,7 @@ class Trace:
             tuple(f"row {i + 1}" for i in range(len(self.texts))),
             self.scores,
             total=None,
-            method=f"trace/projected gradients, {self.facts['scale']}",
+            method=Procedure("trace", "projected gradients", {"scale": self.facts["scale"]}),
             claims=(Claim("efficiency", Holds.NO, "a slope where all texts were trained on: it divides nothing"),),
             precision=Precision.unknown("the error is that of first order and of the projection"),
             certificate=self.facts,
@@ -137,7 +137,9 @@ class Trace:
             if list(found.warnings) != list(data["warnings"]):
                 raise ValueError("its warnings do not follow from its facts")
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"the trace is damaged: {error!r}; write it again with accredit trace … --json") from None
+            raise InvalidInput(
+                f"the trace is damaged: {error!r}; write it again with accredit trace … --json", code="unreadable"
+            ) from None
         return found
 
 
@@ -173,9 +175,9 @@ def trace(
     (('Rome', '.'), 2)
     """
     if not answer.strip():
-        raise InvalidInput(f"the answer is {shown(answer)}, which is empty; give the words that the model said")
+        raise InvalidInput(f"the answer is {shown(answer)}, which is empty; give the words that the model said", code="empty")
     if train_texts is not None and not len(train_texts):
-        raise InvalidInput("train_texts is empty; give one text at least")
+        raise InvalidInput("train_texts is empty; give one text at least", argument="train_texts", code="empty")
     longest = longest or _longest(model)
     query, pieces, first = asked(tokenizer, prompt, answer, longest)
     net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
@@ -240,7 +242,8 @@ def encoded(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[dict[st
     ids = [list(tokenizer(text)["input_ids"]) for text in texts]
     if short := [row for row, part in enumerate(ids) if len(part) < 2]:
         raise InvalidInput(
-            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so it foretells nothing: {texts[short[0]]!r:.60}"
+            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so it foretells nothing: {texts[short[0]]!r:.60}",
+            code="range",
         )
     return pad([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
 

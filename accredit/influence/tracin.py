@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit.core import Procedure
 from accredit.errors import InvalidInput
 from accredit.influence.functions import Influences
 from accredit.influence.losses import Batch, check_rows
@@ -59,11 +60,11 @@ def tracin(
     if not used or (rates is not None and len(rates) != used):
         raise InvalidInput(f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each")
     if not np.isfinite(matrix).all():
-        raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32")
+        raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32", code="not-finite")
     facts = {"checkpoints": used, "rates": None if rates is None else list(rates)} | facts_of(net)
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     labels = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
-    return Influences(players, labels, matrix, f"TracIn over {used} checkpoints", facts)
+    return Influences(players, labels, matrix, Procedure("TracIn", settings={"checkpoints": used}), facts)
 
 
 def _rate(rates: Sequence[float], used: int) -> float:

@@ -73,9 +73,13 @@ def wrong_labels(
     views = _views(texts, features, len(y))
     rows = _name(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
     if len(rows) != len(y):
-        raise InvalidInput(f"names holds {len(rows)} for {len(y)} labels; give one name per label")
+        raise InvalidInput(f"names holds {len(rows)} for {len(y)} labels; give one name per label", argument="names")
     if not 0 < wanted < 1:
-        raise InvalidInput(f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted={WANTED:.2f}")
+        raise InvalidInput(
+            f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted={WANTED:.2f}",
+            argument="wanted",
+            code="range",
+        )
     with one_thread():
         near = {name: nearest(view) for name, view in views.items()}
         copies = None if texts is None else copies_of(texts, y)
@@ -264,7 +268,9 @@ def _views(texts: Sequence[str] | None, features: Any, rows: int) -> dict[str, V
     for name, view in views.items():
         if view.shape[0] != rows:
             whose = f"features {name!r}" if name in given else "texts"
-            raise InvalidInput(f"{whose} holds {view.shape[0]} rows and labels {rows}; give one of each for every row")
+            raise InvalidInput(
+                f"{whose} holds {view.shape[0]} rows and labels {rows}; give one of each for every row", code="shape"
+            )
     return views
 
 
@@ -273,7 +279,9 @@ def _check_texts(texts: Sequence[str]) -> list[str]:
     if isinstance(texts, str) or bad or not len(texts):
         raise InvalidInput(
             f"texts must be non-empty strings, one per row; row {bad[0] if bad else 0} holds "
-            f"{shown(texts[bad[0]] if bad else texts)}"
+            f"{shown(texts[bad[0]] if bad else texts)}",
+            argument="texts",
+            code="type",
         )
     return list(texts)
 
@@ -282,19 +290,24 @@ def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[st
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
     given = as_array(labels, "labels").tolist() if not isinstance(labels, list | tuple) else list(labels)
     if not isinstance(given, list):
-        raise InvalidInput(f"labels is {shown(labels)}; give one label per row")
+        raise InvalidInput(f"labels is {shown(labels)}; give one label per row", argument="labels", code="type")
     unknown = [row for row, label in enumerate(given) if missing(label)]
     if unknown:
-        raise InvalidInput(f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first")
+        raise InvalidInput(
+            f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first", argument="labels"
+        )
     words = [str(label) for label in given]
     classes, y = np.unique(words, return_inverse=True)
     if len(words) < FEWEST or len(classes) < 2:
-        raise InvalidInput(f"{len(words)} labels of {len(classes)} classes; at least {FEWEST} rows of two classes are needed")
+        raise InvalidInput(
+            f"{len(words)} labels of {len(classes)} classes; at least {FEWEST} rows of two classes are needed", code="range"
+        )
     rare = classes[np.bincount(y) < 2]
     if len(rare):
         raise InvalidInput(
             f"labels hold the class {shown(str(rare[0]))} in one row only; nothing else can vouch for it: drop or merge such "
-            "classes"
+            "classes",
+            argument="labels",
         )
     return y.astype(np.int64), tuple(map(str, classes))
 

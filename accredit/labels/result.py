@@ -90,7 +90,7 @@ class WrongLabels:
     def expected(self, size: int) -> float | None:
         """The expected share of wrong labels among the `size` most suspect rows; None where nobody is accused."""
         if not 1 <= size <= len(self.names):
-            raise InvalidInput(f"size must be from 1 to {len(self.names)}, got {size!r}")
+            raise InvalidInput(f"size must be from 1 to {len(self.names)}, got {size!r}", argument="size")
         return None if self.precision_at is None else float(self.precision_at[size - 1])
 
 

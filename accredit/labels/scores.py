@@ -69,7 +69,9 @@ def scale(view: View, name: str) -> View:
         return view.tocsr()
     x = real_numbers(view, f"features {name!r}")
     if x.ndim != 2 or not np.isfinite(x).all():
-        raise InvalidInput(f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed")
+        raise InvalidInput(
+            f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed", code="shape"
+        )
     return (x - x.mean(axis=0)) / units(x)
 
 

@@ -29,7 +29,7 @@ def asked(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
 def rows_of(inputs: Inputs, x: Array, answers: FloatArray, labels: npt.ArrayLike | None, target: str, query: bool) -> Batch:
     """Rows to learn from; `answers` (N, classes) are probabilities, or one scaled number per row."""
     if len(x) < 4:
-        raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds")
+        raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds", argument="x")
     classes = answers.shape[1]
     choices = thirds(answers[:, 0]) if classes == 1 else _choices(answers, labels, target)
     if len(np.unique(choices)) < 2 or (classes == 1 and alike(answers, size=1.0)):
@@ -50,7 +50,7 @@ def _choices(answers: FloatArray, labels: npt.ArrayLike | None, target: str) -> 
     if target != "labels":
         return np.asarray(answers.argmax(axis=1))
     if true is None:
-        raise InvalidInput("target is 'labels', and none are given; write fit(x, black_box, labels)")
+        raise InvalidInput("target is 'labels', and none are given; write fit(x, black_box, labels)", argument="target")
     return true
 
 

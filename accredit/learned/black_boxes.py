@@ -19,18 +19,25 @@ BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabili
 def answers_of(black_box: BlackBox, x: Array) -> FloatArray:
     """What a black box answers to some inputs: (N, ...) -> (N, classes)."""
     if not callable(black_box):
-        raise InvalidInput(f"black_box must be a function from inputs to probabilities, got {black_box!r:.60}")
+        raise InvalidInput(
+            f"black_box must be a function from inputs to probabilities, got {black_box!r:.60}",
+            argument="black_box",
+            code="type",
+        )
     return check_answers(black_box(x), len(x))
 
 
 def numbers_of(black_box: BlackBox, x: Array) -> FloatArray:
     """The numbers that a regression says of some inputs: (N, ...) -> (N, 1)."""
     if not callable(black_box):
-        raise InvalidInput(f"black_box must be a function from inputs to numbers, got {black_box!r:.60}")
+        raise InvalidInput(
+            f"black_box must be a function from inputs to numbers, got {black_box!r:.60}", argument="black_box", code="type"
+        )
     said = real_numbers(black_box(x), "black_box's answers")
     if said.shape not in ((len(x),), (len(x), 1)) or not np.isfinite(said).all():
         raise InvalidInput(
-            f"with classes=1 black_box must give one finite number for each of {len(x)} inputs, got shape {said.shape}"
+            f"with classes=1 black_box must give one finite number for each of {len(x)} inputs, got shape {said.shape}",
+            code="shape",
         )
     return said.reshape(-1, 1)
 
@@ -74,7 +81,9 @@ def check_answers(answers: Any, rows: int, name: str = "black_box's answers") ->
         seen = type(answers).__name__ if given.ndim == 0 else f"shape {given.shape}"
         raise InvalidInput(
             f"{name} must be probabilities of shape ({rows}, classes) with at least two classes, got {seen}; for the "
-            "chance p of one class, write np.column_stack([1 - p, p])"
+            "chance p of one class, write np.column_stack([1 - p, p])",
+            argument=name,
+            code="shape",
         )
     sums = given.sum(axis=1)
     bad = ~(np.isfinite(given).all(axis=1) & (given >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-3))
@@ -82,7 +91,8 @@ def check_answers(answers: Any, rows: int, name: str = "black_box's answers") ->
         row = int(bad.argmax())
         raise InvalidInput(
             f"{name} must be probabilities: no NaN, none negative, every row summing to 1; row {row} is "
-            f"{np.array2string(given[row], precision=3, threshold=6)} with sum {sums[row]:.3g}; apply softmax to logits"
+            f"{np.array2string(given[row], precision=3, threshold=6)} with sum {sums[row]:.3g}; apply softmax to logits",
+            argument=name,
         )
     return given
 
@@ -96,16 +106,19 @@ def check_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None) -
     given = as_array(labels)
     if given is None or given.shape != (rows,):
         seen = "rows of different lengths" if given is None else f"shape {given.shape}"
-        raise InvalidInput(f"labels must be {rows} class numbers, one per row, got {seen}")
+        raise InvalidInput(f"labels must be {rows} class numbers, one per row, got {seen}", argument="labels", code="shape")
     if given.dtype.kind not in "iub":
         raise InvalidInput(
             f"labels must be whole numbers 0, 1, …, got {given.dtype}; number the classes with "
-            "np.unique(labels, return_inverse=True)[1]"
+            "np.unique(labels, return_inverse=True)[1]",
+            argument="labels",
         )
     if rows and (given.min() < 0 or (classes is not None and given.max() >= classes)):
         most = "" if classes is None else f"..{classes - 1}"
-        raise InvalidInput(f"labels must be class numbers from 0{most}, got {given.min()}..{given.max()}")
+        raise InvalidInput(f"labels must be class numbers from 0{most}, got {given.min()}..{given.max()}", argument="labels")
     if len(np.unique(given)) < 2:
         found = f"all {given[0]}" if rows else "missing"
-        raise InvalidInput(f"labels are {found}: with one class there is nothing to learn; give rows of two classes")
+        raise InvalidInput(
+            f"labels are {found}: with one class there is nothing to learn; give rows of two classes", argument="labels"
+        )
     return given.astype(np.int64)

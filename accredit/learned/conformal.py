@@ -195,13 +195,19 @@ def calibrate(
     (2, 1)
     """
     if per not in PER:
-        raise InvalidInput(f"per is {per!r}; write one of {', '.join(map(repr, PER))}")
+        raise InvalidInput(f"per is {per!r}; write one of {', '.join(map(repr, PER))}", argument="per", code="unknown")
     if check_level(level) is None:
-        raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
+        raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95", argument="level", code="missing")
     if credit.shape != known.values.shape:
-        raise InvalidInput(f"credit has shape {credit.shape} and the known values {known.values.shape}; they must match")
+        raise InvalidInput(
+            f"credit has shape {credit.shape} and the known values {known.values.shape}; they must match",
+            argument="credit",
+            code="shape",
+        )
     if per == "player" and np.isnan(known.values).any():
-        raise InvalidInput("per is 'player', and some rows lack players; write per='rank', per='drawn player' or per='row'")
+        raise InvalidInput(
+            "per is 'player', and some rows lack players; write per='rank', per='drawn player' or per='row'", argument="per"
+        )
     order = np.random.default_rng(seed).permutation(len(credit))
     aside = min(len(credit) // 3, ASIDE) if len(credit) >= TUNED else 0
     tuned, rest = order[:aside], order[aside:]
@@ -217,7 +223,8 @@ def calibrate(
         unknown = int(np.isinf(known.reach).any(axis=(1, 2)).sum())
         raise InvalidInput(
             f"the error of {unknown} of {len(credit)} calibration values is unknown, too many for an interval; raise the "
-            "budget of each"
+            "budget of each",
+            code="too-many",
         )
     return Calibration(level, per, radius, difficulty, len(rest), known.exact, narrower)
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from accredit.core import BoolArray, FloatArray, IntArray, Selection
+from accredit.core import BoolArray, FloatArray, IntArray, Procedure, Selection
 from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
@@ -127,9 +127,9 @@ class CXPlain:
         rate: float = 1e-3,
     ) -> None:
         if not 0 < level < 1:
-            raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.9")
+            raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.9", argument="level", code="range")
         if not 0 < rate < np.inf:
-            raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3")
+            raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3", argument="rate", code="range")
         self.inputs, self.k, self.block, self.width = inputs, check_k(k, inputs.n), whole("block", block), width
         self.models, self.epochs = whole("models", models, 1, MOST_MODELS), whole("epochs", epochs)
         self.patience, self.batch = whole("patience", patience), whole("batch", batch)
@@ -161,12 +161,14 @@ class CXPlain:
         """Learn given shares (N, removed players), as `shares(removal_losses(...))` gives them."""
         rows = self.inputs.check(x)
         if wanted.shape != (len(rows), self.removed.n):
-            raise InvalidInput(f"wanted must have shape ({len(rows)}, {self.removed.n}), got {wanted.shape}")
+            raise InvalidInput(f"wanted must have shape ({len(rows)}, {self.removed.n}), got {wanted.shape}", argument="wanted")
         rng, began = np.random.default_rng(whole("seed", seed, 0, SEEDS)), time.monotonic()
         order = rng.permutation(len(rows))
         held, kept = np.split(order, [max(1, len(rows) // 10)])
         if len(kept) < 2:
-            raise InvalidInput(f"x has {len(rows)} rows; CXPlain learns from 3 or more, and usefully from hundreds")
+            raise InvalidInput(
+                f"x has {len(rows)} rows; CXPlain learns from 3 or more, and usefully from hundreds", argument="x"
+            )
         networks: list[nn.Module] = []
         losses: list[list[float]] = []
         stops: list[str] = []
@@ -233,7 +235,7 @@ class CXPlain:
             raise InvalidInput("this explainer has learned nothing yet; call fit(x, black_box, labels) first")
         rows = self.inputs.check(x)
         if len(rows) == 0:
-            raise InvalidInput("x holds no rows")
+            raise InvalidInput("x holds no rows", argument="x", code="empty")
         with torch.inference_mode():
             found = np.stack([_softmaxes(network, rows) for network in self._networks])
         if self.block == 1:
@@ -276,7 +278,7 @@ class CXPlain:
         return Selection(
             named,
             chosen,
-            f"cxplain/CXPlain(k={self.k}, block={self.block}, models={self.models}, seed={self.seed})",
+            Procedure("cxplain", "CXPlain", {"k": self.k, "block": self.block, "models": self.models, "seed": self.seed}),
             self.rule(),
             each.mean(axis=0)[0, present],
             self.seed,
@@ -316,7 +318,7 @@ class CXPlain:
                     selector_for(explainer.removed, width=explainer.width) for _ in range(explainer.models)
                 )
         except (*DAMAGE, ValueError) as error:
-            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error}") from None
+            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error}", code="unreadable") from None
         networks.load_state_dict(tensors(place, networks.state_dict()), assign=True)
         explainer._networks = [network.eval() for network in networks]
         return explainer
@@ -327,7 +329,7 @@ def _blocks(inputs: Inputs, block: int) -> Inputs:
     if block == 1:
         return inputs
     if not isinstance(inputs, Pixels):
-        raise InvalidInput(f"block={block} is for pictures; {type(inputs).__name__} inputs need block=1")
+        raise InvalidInput(f"block={block} is for pictures; {type(inputs).__name__} inputs need block=1", argument="block")
     return Pixels(inputs.shape, inputs.block * block, inputs.replace)
 
 

@@ -40,7 +40,8 @@ class Encoder:
         if not hasattr(config, "to_json_string"):
             raise InvalidInput(
                 f"encoder is a {type(given).__name__}; give a Hugging Face model or configuration, or write networks=… for "
-                "networks of your own"
+                "networks of your own",
+                code="type",
             )
         plain = json.loads(config.to_json_string(use_diff=False))
         weights = None
@@ -62,7 +63,9 @@ class Encoder:
         if self.weights is not None and not next(made.parameters()).is_meta:
             odd = made.load_state_dict(dict(self.weights), strict=False)
             if odd.missing_keys and not all("pooler" in name for name in odd.missing_keys):
-                raise InvalidInput(f"the given encoder lacks weights, first {odd.missing_keys[0]}; give the whole model")
+                raise InvalidInput(
+                    f"the given encoder lacks weights, first {odd.missing_keys[0]}; give the whole model", code="missing"
+                )
         return made
 
     def networks(self, inputs: Inputs, classes: int, query: bool) -> tuple[nn.Module, nn.Module]:
@@ -147,7 +150,9 @@ def _fitting(inputs: Inputs, body: Any) -> Words | Pixels:
     if isinstance(inputs, Words):
         words, places = getattr(config, "vocab_size", None), getattr(config, "max_position_embeddings", None)
         if words is None:
-            raise InvalidInput(f"the encoder is a {config.model_type}, which does not read words; give a BERT-like one")
+            raise InvalidInput(
+                f"the encoder is a {config.model_type}, which does not read words; give a BERT-like one", code="type"
+            )
         if inputs.vocabulary > words or (places is not None and inputs.length > places):
             raise InvalidInput(
                 f"the encoder reads {places} words of {words}, and the texts have {inputs.length} of {inputs.vocabulary}; give "

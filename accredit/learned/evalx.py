@@ -64,13 +64,13 @@ class EvalX:
         rate: float = 1e-3,
     ) -> None:
         if not 0 < keep < 1:
-            raise InvalidInput(f"keep must lie between 0 and 1, got {keep!r}; write 0.5")
+            raise InvalidInput(f"keep must lie between 0 and 1, got {keep!r}; write 0.5", argument="keep", code="range")
         self.inputs, self.kind, self.width, self.keep = inputs, network, width, keep
         self.k = None if k is None else check_k(k, inputs.n)
         self.epochs, self.patience = whole("epochs", epochs), whole("patience", patience)
         self.batch, self.rate = whole("batch", batch, 2), rate  # batch normalisation needs two rows
         if not 0 < rate < np.inf:
-            raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3")
+            raise InvalidInput(f"rate must be a positive number, got {rate!r}; write 1e-3", argument="rate", code="range")
         self.classes = 0  # known once it has learned
         self._network: nn.Module | None = None
 
@@ -109,14 +109,14 @@ class EvalX:
     def predict(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
         """Probabilities (N, classes) from what the mask leaves of x."""
         if self._network is None:
-            raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first")
+            raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first", code="not-fitted")
         rows = self.inputs.check(x)
         return answers(self._network, rows, check_mask(mask, len(rows), self.inputs.n))
 
     def save(self, folder: str | Path) -> None:
         """Settings as JSON and weights as safetensors, into `folder`; read them with `EvalX.load`."""
         if self._network is None:
-            raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first")
+            raise InvalidInput("this EvalX has learned nothing yet; call .fit(x, labels) first", code="not-fitted")
         named = ("width", "keep", "k", "epochs", "patience", "batch", "rate")
         settings = {
             "inputs": self.inputs.settings(),
@@ -136,7 +136,7 @@ class EvalX:
             with torch.device("meta"):  # shapes without memory
                 network = network_for(judge.inputs, judge.classes, width=judge.width, kind=judge.kind)
         except (*DAMAGE, ValueError) as error:
-            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error}") from None
+            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error}", code="unreadable") from None
         network.load_state_dict(tensors(place, network.state_dict()), assign=True)
         judge._network = network.eval()
         return judge

@@ -23,6 +23,7 @@ from accredit import defaults
 from accredit.checks import real_number
 from accredit.core import BoolArray, Claim, FloatArray, Holds, IntArray
 from accredit.core.estimate import check_level
+from accredit.core.rounding import blur, blur_of
 from accredit.errors import InvalidInput
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrate, rows_needed
@@ -211,7 +212,7 @@ class FastShapley:
                 )
             limit = float(about["limit"])
         except (*DAMAGE, ValueError) as error:
-            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r:.200}") from None
+            raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r:.200}", code="unreadable") from None
         expected = {f"network.{name}": value for name, value in found.network.state_dict().items()}
         state = tensors(place, expected | {"near.centre": near.centre, "near.root": near.root})
         found.near = Nearness(state.pop("near.centre"), state.pop("near.root"), limit)
@@ -245,7 +246,7 @@ def fit_fast(
     began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS))
     whole("pairs", pairs)
     if check_level(level) is None:
-        raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95")
+        raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95", argument="level", code="missing")
     whole("calibration", calibration, rows_needed(level))
     if len(family) < calibration + 10:
         raise InvalidInput(
@@ -312,14 +313,15 @@ def _ask(
     family: Family, learn: IntArray, present: Any, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Any
 ) -> Asked:
     coalitions = draw_coalitions(present[learn], pairs, rng)
-    wanted = np.empty((len(learn), pairs, total.shape[1]))
+    wanted, largest = np.empty((len(learn), pairs, total.shape[1])), 0.0
     for place, at in enumerate(learn.tolist()):
         n = int(present[at].sum())
         drawn = coalitions[place, :, :n]
         earned = family.game(at).payoff(np.concatenate([drawn, ~drawn]))
         wanted[place] = (earned[:pairs] - earned[pairs:] + total[at]) / 2
+        largest = max(largest, float(np.abs(earned).max()))
         bar.update(place)
-    return Asked(coalitions, wanted, total[learn])
+    return Asked(coalitions, wanted, total[learn], blur_of(family.game(int(learn[0]))) + blur(largest))
 
 
 def _sizes(family: Family, seen: Seen, width: int) -> dict[str, int]:

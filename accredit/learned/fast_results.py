@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Attributions, Known, Precision
+from accredit.core import Attribution, Attributions, Known, Precision, Procedure
+from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
 from accredit.learned.fast import CLAIMS, TOLERANCE, FastShapley, Values, fit_fast
@@ -90,7 +91,9 @@ def fit_fast_inputs(
     from accredit.explanation.loading import load_model
 
     if isinstance(inputs, str | Path) or not len(inputs):
-        raise InvalidInput(f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures")
+        raise InvalidInput(
+            f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures", argument="inputs", code="type"
+        )
     asked = load_model(inputs[0], model, tokenizer)
     family = InputFamily.of(inputs, asked, target=target, players=players, payoff=payoff, removal=removal, cut=cut)
     return fit_fast(family, **settings)
@@ -147,13 +150,13 @@ def explain_rows_fast(
     answer = Answer(
         found.credit,
         found.nobody[0],
-        f"{METHOD}, learned from {fast.report['trained on']} rows",
+        Procedure(METHOD, f"learned from {fast.report['trained on']} rows"),
         usual,
         CLAIMS,
         found.interval if usual.known is Known.INTERVAL else None,
     )
     explained = explanation_of(family.asked, answer, target)
-    notes = (*explained.notes, *say_why(found, family.asked.rows.names))
+    notes = (*explained.notes, *check_notes(say_why(found, family.asked.rows.names)))
     facts = {
         **explained.provenance,
         "fast": fast.report,
@@ -201,7 +204,7 @@ def credit(subject: Subject, folder: str) -> Attribution | Attributions:
             subject.players,
             found.credit[0, :there, k],
             float(found.everybody[0, k] - found.nobody[0, k]),
-            f"{METHOD}, learned from {fast.report['trained on']} {fast.kind}",
+            Procedure(METHOD, f"learned from {fast.report['trained on']} {fast.kind}"),
             CLAIMS,
             interval=None if exact else ends[:, k],
             level=None if exact else fast.calibration.level,

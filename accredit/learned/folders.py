@@ -43,7 +43,7 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     try:
         content = read_bytes(place, 4 << 30)
     except InvalidInput as error:
-        raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}") from None
+        raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}", code="missing") from None
     if about.get("format") != FORMAT:
         raise InvalidInput(f"explainer format {about.get('format')!r} is not {FORMAT}; save it again with this version")
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
@@ -55,10 +55,12 @@ def describe(folder: str | Path) -> dict[str, Any]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
         if not os.path.isfile(Path(folder) / "explainer.json"):
-            raise InvalidInput("there is no explainer.json in it; make one with accredit learn fit, or explainer.save(folder)")
+            raise InvalidInput(
+                "there is no explainer.json in it; make one with accredit learn fit, or explainer.save(folder)", code="missing"
+            )
         return read_json_object(Path(folder) / "explainer.json")
     except InvalidInput as error:
-        raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}") from None
+        raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}", code="missing") from None
 
 
 def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -74,7 +76,8 @@ def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
                 if tuple(part.get_shape()) != tuple(like.shape) or part.get_dtype() != TYPES.get(like.dtype):
                     raise InvalidInput(
                         f"{place}: tensor {name} has shape {part.get_shape()} of {part.get_dtype()}, not "
-                        f"{list(like.shape)} of {like.dtype}"
+                        f"{list(like.shape)} of {like.dtype}",
+                        code="shape",
                     )
             found = {name: file.get_tensor(name).clone() for name in expected}  # aligned as torch aligns its own
     except InvalidInput:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, Selection
+from accredit.core import BoolArray, FloatArray, Procedure, Selection
 from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array, Inputs, Pixels, Words, one_input
 from accredit.learned.masks import check_k, top
@@ -72,7 +72,7 @@ class Gradient:
         return Selection(
             named,
             chosen,
-            f"gradient/Gradient(k={self.k}, times_input={self.times_input})",
+            Procedure("gradient", "Gradient", {"k": self.k, "times_input": self.times_input}),
             f"the {int(chosen.sum())} players of steepest slope{' times input' if self.times_input else ''}; no mask is drawn",
             scores[0, present],
         )

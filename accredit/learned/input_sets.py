@@ -98,7 +98,7 @@ class RowFamily:
     ) -> RowFamily:
         """The games that `explain(rows, model, background)` would ask."""
         if background is None:
-            raise InvalidInput("background is missing; write background=training_rows", argument="background")
+            raise InvalidInput("background is missing; write background=training_rows", argument="background", code="missing")
         return cls(
             question(
                 rows,

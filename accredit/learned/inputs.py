@@ -89,7 +89,7 @@ class Tabular:
         """Columns scaled by their means and standard deviations in `x` (N, n); a removed column becomes its mean."""
         rows = real_numbers(x, "x")
         if rows.ndim != 2 or not len(rows):
-            raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}")
+            raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}", argument="x")
         centre = tuple(rows.mean(axis=0).tolist())
         named = None if columns is None else tuple(columns)
         return cls(rows.shape[1], centre, named, centre, tuple(units(rows).tolist()))
@@ -97,7 +97,7 @@ class Tabular:
     def __post_init__(self) -> None:
         whole("n", self.n)
         if (self.centre is None) != (self.spread is None):
-            raise InvalidInput("centre and spread belong together; give both or neither")
+            raise InvalidInput("centre and spread belong together; give both or neither", code="conflict")
         for name in ("centre", "spread"):
             given = getattr(self, name)
             values = None if given is None else as_array(given, np.float64)
@@ -106,15 +106,22 @@ class Tabular:
             if values is not None:
                 object.__setattr__(self, name, tuple(values.tolist()))
         if self.spread is not None and min(self.spread) <= 0:
-            raise InvalidInput(f"spread must be positive, got {min(self.spread):g}")
+            raise InvalidInput(f"spread must be positive, got {min(self.spread):g}", argument="spread", code="range")
         replace = as_array(self.replace, np.float64)
         if replace is None or replace.shape not in ((), (self.n,)) or not np.isfinite(replace).all():
-            raise InvalidInput(f"replace must be one finite number or {self.n} of them, got {self.replace!r}")
+            raise InvalidInput(
+                f"replace must be one finite number or {self.n} of them, got {self.replace!r}",
+                argument="replace",
+            )
         object.__setattr__(self, "replace", float(replace) if replace.ndim == 0 else tuple(replace.tolist()))
         if self.columns is not None:
             object.__setattr__(self, "columns", check_names(self.columns, "columns"))
             if len(self.columns) != self.n:
-                raise InvalidInput(f"columns names {len(self.columns)} columns; give {self.n}, one for each of a row")
+                raise InvalidInput(
+                    f"columns names {len(self.columns)} columns; give {self.n}, one for each of a row",
+                    argument="columns",
+                    code="shape",
+                )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -183,7 +190,8 @@ class Words:
         if ids.size and not (ids.min() >= 0 and ids.max() < self.vocabulary):
             raise InvalidInput(
                 f"word ids must lie in 0..{self.vocabulary - 1}, got {ids.min()}..{ids.max()}; "
-                "map rarer words to one id for unknown words"
+                "map rarer words to one id for unknown words",
+                code="range",
             )
         return np.ascontiguousarray(ids, dtype=np.int64)
 
@@ -226,7 +234,7 @@ class Pixels:
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, tuple | list) or len(self.shape) not in (2, 3):
-            raise InvalidInput(f"shape must be (H, W) or (C, H, W), got {self.shape!r}")
+            raise InvalidInput(f"shape must be (H, W) or (C, H, W), got {self.shape!r}", argument="shape")
         object.__setattr__(self, "shape", tuple(whole("every size of shape", size) for size in self.shape))
         whole("block", self.block)
         if self.height % self.block or self.width % self.block:
@@ -324,7 +332,9 @@ def one_input(
     if many == 0:
         raise InvalidInput("this input has no players: it is padding only")
     if len(given) not in (inputs.n, many):
-        raise InvalidInput(f"names has {len(given)} names for {many} players (of {inputs.n} positions)")
+        raise InvalidInput(
+            f"names has {len(given)} names for {many} players (of {inputs.n} positions)", argument="names", code="shape"
+        )
     if len(given) == inputs.n:
         given = tuple(name for name, there in zip(given, present, strict=True) if there)
     return row, distinct_names(given), present
@@ -352,6 +362,7 @@ def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         row = int((~np.isfinite(given)).reshape(len(given), -1).any(axis=1).argmax())
         raise InvalidInput(
             f"{what} hold NaN, or numbers beyond {np.finfo(np.float32).max:.0e}, first in row {row}; fill them in or "
-            "scale them first"
+            "scale them first",
+            argument=what,
         )
     return np.ascontiguousarray(given)

@@ -10,13 +10,12 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from accredit.core import BoolArray, FloatArray, Selection
+from accredit.core import BoolArray, FloatArray, Procedure, Selection
 from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of
 from accredit.learned.inputs import Array, Inputs, one_input
 from accredit.learned.masks import check_k, top
 from accredit.values.lime import LAWS, Lime, draw, fit_of, proximity, ridge_readout
-from accredit.values.sampling import describe
 from accredit.values.solver import progress as progress_bar
 
 RANKS = ("magnitude", "support")
@@ -42,7 +41,7 @@ class LimeExplainer:
 
     def __init__(self, inputs: Inputs, k: int, lime: Lime = Lime(), rank: str = "magnitude") -> None:
         if rank not in RANKS:
-            raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}")
+            raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}", argument="rank")
         if lime.features is not None:
             raise InvalidInput(f"lime.features={lime.features}: the number of players chosen is k; leave features out")
         self.inputs, self.k, self.lime, self.rank = inputs, check_k(k, inputs.n), lime, rank
@@ -98,7 +97,7 @@ class LimeExplainer:
         return Selection(
             named,
             chosen,
-            describe("lime", self.lime),
+            Procedure.by("lime", self.lime),
             f"{int(chosen.sum())} players by {self.rank} of slope; coalitions: {LAWS[self.lime.law]}; {self.inputs.describe()}",
             slopes[0, present],
             self.lime.seed,

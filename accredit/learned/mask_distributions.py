@@ -211,7 +211,7 @@ class Bernoulli:
         if self.gradient not in ("relaxed", "reinforce", "rebar"):
             raise InvalidInput(f"gradient {self.gradient!r} is unknown; write 'relaxed', 'reinforce' or 'rebar'")
         if not 0 < self.rate < 1:
-            raise InvalidInput(f"rate must lie between 0 and 1, got {self.rate}")
+            raise InvalidInput(f"rate must lie between 0 and 1, got {self.rate}", argument="rate", code="range")
 
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
@@ -363,9 +363,9 @@ def _positive(law: object, *names: str) -> None:
     for name in names:
         value = getattr(law, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise InvalidInput(f"{name} must be a positive number, got {value!r}")
+            raise InvalidInput(f"{name} must be a positive number, got {value!r}", code="range")
         if name == "k" and not isinstance(value, int):
-            raise InvalidInput(f"k must be a whole number of players, got {value!r}")
+            raise InvalidInput(f"k must be a whole number of players, got {value!r}", code="type")
 
 
 def _minus_gumbel(shape: Sequence[int], generator: torch.Generator, like: Tensor) -> Tensor:

@@ -197,9 +197,13 @@ def recipe(
     if name not in (*RECIPES, "cxplain"):
         raise InvalidInput(f"recipe {name!r} is unknown; known are {', '.join(RECIPES)}, cxplain")
     if preset not in (None, "paper"):
-        raise InvalidInput(f"preset is {preset!r}; write 'paper', or leave it out")
+        raise InvalidInput(f"preset is {preset!r}; write 'paper', or leave it out", argument="preset", code="unknown")
     if k is None and name not in COINS:
-        raise InvalidInput(f"k is missing; {name} chooses a fixed number of players: recipe({name!r}, inputs, {classes}, k)")
+        raise InvalidInput(
+            f"k is missing; {name} chooses a fixed number of players: recipe({name!r}, inputs, {classes}, k)",
+            argument="k",
+            code="missing",
+        )
     given = (published(name, inputs) if preset else {}) | settings
     if name == "cxplain":
         assert k is not None

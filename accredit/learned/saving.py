@@ -68,7 +68,7 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None, networks
     except (*DAMAGE, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r}") from None
+        raise InvalidInput(f"{place.with_suffix('.json')} is damaged: {error!r}", code="unreadable") from None
     together = nn.ModuleDict({"selector": selector, "surrogate": surrogate})
     together.load_state_dict(tensors(place, together.state_dict()), assign=True)
     explainer._networks = selector.eval(), surrogate.eval()
@@ -79,7 +79,7 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None, networks
 def explainer_from(settings: Mapping[str, Any]) -> TrainedExplainer:
     """An untrained explainer from `TrainedExplainer.settings`."""
     if not isinstance(settings, Mapping):
-        raise InvalidInput(f"settings are damaged: {settings!r:.40} is not a JSON object")
+        raise InvalidInput(f"settings are damaged: {settings!r:.40} is not a JSON object", argument="settings")
     given = dict(settings)
     made = {
         "inputs": inputs_from(given.pop("inputs")),

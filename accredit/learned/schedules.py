@@ -128,7 +128,7 @@ class RandomFirst:
 
     def __post_init__(self) -> None:
         if self.epochs is not None and self.epochs < 1:
-            raise InvalidInput(f"epochs must be positive, got {self.epochs}")
+            raise InvalidInput(f"epochs must be positive, got {self.epochs}", argument="epochs", code="range")
 
     def stages(self, job: Job) -> list[Stage]:
         law = self.random or job.law
@@ -178,7 +178,7 @@ class Weighted:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))
         if self.steps < 1 or not self.cap > 0 or not 0 < self.floor < 1:
-            raise InvalidInput(f"{self}: steps and cap must be positive, floor between 0 and 1")
+            raise InvalidInput(f"{self}: steps and cap must be positive, floor between 0 and 1", code="range")
 
     def stages(self, job: Job) -> list[Stage]:
         mask_labels = MaskLabels(job.players, len(job.prior), self.hidden, seed=job.seed).to(job.training.device)

@@ -55,7 +55,9 @@ class Training:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError, TypeError) as error:  # torch raises either where there is no such device
             first = " ".join(str(error).split())[:120]
-            raise InvalidInput(f"device is {self.device!r}, which cannot be used here ({first}); write 'cpu'") from None
+            raise InvalidInput(
+                f"device is {self.device!r}, which cannot be used here ({first}); write 'cpu'", argument="device"
+            ) from None
         if self.optimiser not in OPTIMISERS:
             raise InvalidInput(f"optimiser {self.optimiser!r} is unknown; write 'rmsprop' or 'adam'")
         whole("epochs", self.epochs)
@@ -63,12 +65,22 @@ class Training:
         whole("patience", self.patience)
         if not 0 < self.rate < math.inf or not 0 <= self.weight_decay < math.inf:
             raise InvalidInput(
-                f"rate must be positive and weight_decay not negative, got {self.rate!r} and {self.weight_decay!r}"
+                f"rate must be positive and weight_decay not negative, got {self.rate!r} and {self.weight_decay!r}",
+                argument="rate",
+                code="range",
             )
         if not 0 <= self.averaging < 1:
-            raise InvalidInput(f"averaging must be at least 0 and below 1, got {self.averaging}; write 0.999, or 0 for none")
+            raise InvalidInput(
+                f"averaging must be at least 0 and below 1, got {self.averaging}; write 0.999, or 0 for none",
+                argument="averaging",
+                code="range",
+            )
         if not 0 < self.validation <= 0.5:
-            raise InvalidInput(f"validation must be a share of the rows above 0 and at most 0.5, got {self.validation}")
+            raise InvalidInput(
+                f"validation must be a share of the rows above 0 and at most 0.5, got {self.validation}",
+                argument="validation",
+                code="range",
+            )
 
     def optimise(self, *modules: nn.Module) -> torch.optim.Optimizer:
         """The optimiser of the modules' parameters."""

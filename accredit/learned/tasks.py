@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from accredit.checks.files import read_bytes
-from accredit.core import Attribution, FloatArray, Precision
+from accredit.core import Attribution, FloatArray, Precision, Procedure
 from accredit.core.claims import no_division
 from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
@@ -73,7 +73,7 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
     _of_kind(like, Words, "texts")
     empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
     if empty is not None:
-        raise InvalidInput(f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something")
+        raise InvalidInput(f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something", code="empty")
     encoded = [model.encode(text, cut=True) for text in texts]
     ids = [one.ids[~one.special] for one in encoded]
     pad = model.padding()
@@ -98,7 +98,10 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
     seen = [model.encode(one) for one in pictures]
     shapes = {one.values.shape for one in seen}
     if len(shapes) > 1:
-        raise InvalidInput(f"pictures must have one size, and these have {len(shapes)}; give a model that resizes them")
+        raise InvalidInput(
+            f"pictures must have one size, and these have {len(shapes)}; give a model that resizes them",
+            argument="pictures",
+        )
     channels, height, width = shapes.pop()
     inputs = like or Pixels((channels, height, width), block=_block(seen[0], height, width))
     x = inputs.check(np.stack([one.values for one in seen]))
@@ -210,7 +213,7 @@ def scores_of(players: tuple[str, ...], scores: FloatArray, rule: str) -> Attrib
         players,
         scores,
         None,
-        f"selector, {rule}",
+        Procedure("selector", rule),
         no_division("a selector ranks players by how soon it chooses them"),
         precision=Precision.unknown("one trained network; another seed may rank otherwise"),
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.core import BoolArray, FloatArray, Selection
+from accredit.core import BoolArray, FloatArray, Procedure, Selection
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 from accredit.learned.batches import asked, rows_of
@@ -81,15 +81,21 @@ class TrainedExplainer:
     ) -> None:
         whole("classes", classes)
         if classes == 1 and target != "answers":
-            raise InvalidInput(f"target is {target!r}, and with classes=1 the answer is a number; leave target out")
+            raise InvalidInput(
+                f"target is {target!r}, and with classes=1 the answer is a number; leave target out", argument="target"
+            )
         if encoder is not None and networks is not None:
             raise InvalidInput("encoder and networks are given; leave one of them out")
         if target not in TARGETS:
-            raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}")
+            raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}", code="unknown")
         if not price >= 0:
-            raise InvalidInput(f"price must not be negative, got {price}")
+            raise InvalidInput(f"price must not be negative, got {price}", argument="price")
         if count is not None and not 0 < count < float("inf"):
-            raise InvalidInput(f"count must be positive, got {count}; leave it out to divide by the number of kept words")
+            raise InvalidInput(
+                f"count must be positive, got {count}; leave it out to divide by the number of kept words",
+                argument="count",
+                code="range",
+            )
         self.method, self.inputs, self.classes = method, inputs, classes
         self.k = None if k is None else check_k(k, inputs.n)
         self.law, self.schedule, self.query, self.target, self.price = law, schedule, query, target, price
@@ -235,7 +241,7 @@ class TrainedExplainer:
         return Selection(
             named,
             chosen,
-            method=self.method,
+            method=Procedure(self.method),
             rule=self.rule(k),
             scores=self.scores(given)[0][present],
             seed=self.seed,
@@ -317,7 +323,7 @@ class TrainedExplainer:
 
     def _fitted(self) -> tuple[nn.Module, nn.Module]:
         if self._networks is None:
-            raise InvalidInput(f"{self.method} is not trained yet; call explainer.fit(x, black_box) first")
+            raise InvalidInput(f"{self.method} is not trained yet; call explainer.fit(x, black_box) first", code="not-fitted")
         return self._networks
 
     def _logits(self, x: Array) -> tuple[Tensor, Tensor]:
@@ -333,13 +339,15 @@ class TrainedExplainer:
         rows = torch.tensor(x)
         logits = _in_parts(lambda part: selector(rows[part], None if answer is None else answer[part]), len(x))
         if not torch.isfinite(logits).all():
-            raise InvalidInput("the selector gives numbers that are not finite: its weights are damaged; train it again")
+            raise InvalidInput(
+                "the selector gives numbers that are not finite: its weights are damaged; train it again", code="not-finite"
+            )
         return logits, torch.from_numpy(self.inputs.present(x)).float()
 
 
 def _in_parts(ask: Any, rows: int) -> Tensor:
     """One answer for all rows, asked in parts."""
     if rows == 0:
-        raise InvalidInput("x holds no rows")
+        raise InvalidInput("x holds no rows", code="empty")
     with torch.inference_mode():
         return torch.cat([ask(slice(k, k + ROWS)) for k in range(0, rows, ROWS)])

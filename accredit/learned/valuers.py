@@ -29,7 +29,6 @@ from accredit.learned.networks import Windows
 
 ROWS = 2048  # inputs of one forward pass
 HELD_OUT = 0.1  # share of the rows that decides when training stops
-CONSTANT = 1e-24  # variance of payoffs up to which they count as the same
 SQUARES = 14  # of a picture, down and across, that a network sees
 DROPPED = 0.3  # of the hidden units of a network of pictures, in every step: it has more inputs than there are pictures
 
@@ -73,6 +72,7 @@ class Asked:
     coalitions: BoolArray  # (N, m, n)
     wanted: FloatArray  # (N, m, outputs): (v(S) − v(Sᶜ) + v(N) − v(∅)) / 2
     total: FloatArray  # (N, outputs): v(N) − v(∅)
+    blur: float = 0.0  # how far rounding may have moved a payoff
 
 
 def draw_coalitions(present: BoolArray, pairs: int, rng: np.random.Generator) -> BoolArray:
@@ -200,12 +200,13 @@ def fit(
     present = torch.zeros(len(seen), players)  # the input with the most players may not be among these
     present[:, : seen.players] = torch.from_numpy(seen.present).float()
     spread = wanted.reshape(-1, wanted.shape[2]).var(dim=0)
-    if not spread.max() > CONSTANT:
+    varies = spread > (2 * asked.blur) ** 2  # half of a sum of four payoffs
+    if not varies.any():
         raise InvalidInput(
             "every coalition that was asked earns the same: the model does not depend on these players, whose values are "
             "all 0, and there is nothing to learn"
         )
-    spread = torch.where(spread > CONSTANT, spread, spread.max())  # an output that never changes is learned to be 0
+    spread = torch.where(varies, spread, spread.max())  # an output that never changes is learned to be 0
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)
     slower = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
     losses: list[float] = []

@@ -78,7 +78,7 @@ def effective_sample_size(weights: npt.ArrayLike) -> float:
     """
     w = np.asarray(weights, dtype=float)
     if w.ndim != 1 or w.size == 0 or (w < 0).any() or not w.any():
-        raise InvalidInput("weights must not be negative and not all zero; give one number for each row")
+        raise InvalidInput("weights must not be negative and not all zero; give one number for each row", argument="weights")
     return float(w.sum() ** 2 / (w**2).sum())
 
 

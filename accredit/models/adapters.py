@@ -48,7 +48,7 @@ def settings_of(folder: Path) -> dict[str, Any]:
     try:
         found = read_json_object(folder / SETTINGS)
     except InvalidInput as error:
-        raise InvalidInput(f"{folder / SETTINGS} cannot be read as JSON: {error!s:.200}") from None
+        raise InvalidInput(f"{folder / SETTINGS} cannot be read as JSON: {error!s:.200}", code="unreadable") from None
     names = {"base_model_name_or_path": str, "r": int, "lora_alpha": int | float}
     bad = [name for name, kind in names.items() if not isinstance(found.get(name), kind)]
     for name, allowed in PLAIN.items():
@@ -71,7 +71,9 @@ def attach(model: Any, folder: Path) -> None:
     try:
         weights = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError) as error:
-        raise InvalidInput(f"{folder / WEIGHTS} cannot be read: {error!s:.200}; save the adapter as safetensors") from None
+        raise InvalidInput(
+            f"{folder / WEIGHTS} cannot be read: {error!s:.200}; save the adapter as safetensors", code="unreadable"
+        ) from None
     model.requires_grad_(False)
     root = float(settings["r"]) ** (0.5 if settings.get("use_rslora") else 1.0)
     for key in [key for key in weights if key.endswith(".lora_A.weight")]:
@@ -84,7 +86,7 @@ def attach(model: Any, folder: Path) -> None:
             layer = None
         if layer is None or b is None:
             raise InvalidInput(
-                f"{folder / WEIGHTS} has {key}, which {type(model).__name__} has no place for; name its base model"
+                f"{folder / WEIGHTS} has {key}, which {type(model).__name__} has no place for; name its base model",
             )
         setattr(parent, name.rpartition(".")[2], Lora(layer, weights.pop(key), b, float(settings["lora_alpha"]) / root))
     if weights:

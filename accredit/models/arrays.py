@@ -58,7 +58,10 @@ class ArrayModel:
                 f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed"
             )
         if not np.isfinite(outputs).all():
-            raise BadPayoff(f"{self.name} returned {outputs[~np.isfinite(outputs)][0]}; every output must be a finite number")
+            raise BadPayoff(
+                f"{self.name} returned {outputs[~np.isfinite(outputs)][0]}; every output must be a finite number",
+                code="not-finite",
+            )
         return outputs
 
     def predict(self, row: Any) -> FloatArray:
@@ -110,7 +113,11 @@ def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
         return _of_estimator(model, law)
     if callable(model):
         return ArrayModel(model, law or "none", name=getattr(model, "__name__", type(model).__name__))
-    raise InvalidInput(f"model is a {type(model).__name__}; give an estimator, a torch module or a function of a batch")
+    raise InvalidInput(
+        f"model is a {type(model).__name__}; give an estimator, a torch module or a function of a batch",
+        argument="model",
+        code="type",
+    )
 
 
 def _of_estimator(model: Any, law: Law | None) -> ArrayModel:

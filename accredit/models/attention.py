@@ -63,7 +63,7 @@ def capture(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, tu
     weights = getattr(output, FIELDS[part], None)
     given = [name for name, attribute in FIELDS.items() if getattr(output, attribute, None)]
     if not weights and given:
-        raise InvalidInput(f"part is {part!r}; {type(model).__name__} has the attentions {', '.join(given)}")
+        raise InvalidInput(f"part is {part!r}; {type(model).__name__} has the attentions {', '.join(given)}", argument="part")
     if not weights or any(w is None for w in weights):
         raise InvalidInput(
             f"{type(model).__name__} returned no attentions (kernel {model.config._attn_implementation!r}); load it "

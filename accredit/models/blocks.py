@@ -42,7 +42,7 @@ def block_of(module: torch.nn.Module, layer: int | str) -> torch.nn.Module:
         except AttributeError:
             raise InvalidInput(f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}") from None
     if isinstance(layer, bool) or not isinstance(layer, int | str) or not 0 <= int(layer) < len(blocks):
-        raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}")
+        raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}", argument="layer")
     return blocks[int(layer)]
 
 
@@ -76,7 +76,7 @@ def _watch(block: torch.nn.Module, change: Callable[[torch.Tensor], Any]) -> Ite
     def enter(_block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = next((name for name in ("hidden_states", "x", "input") if name in kwargs), "")
         if not args and not key:
-            raise InvalidInput(f"{type(block).__name__} is not given hidden states; choose another layer")
+            raise InvalidInput(f"{type(block).__name__} is not given hidden states; choose another layer", code="missing")
         new = change(args[0] if args else kwargs[key])
         if new is None:
             return None

@@ -35,7 +35,8 @@ def as_categories(table: Any, learned: dict[str, list[Any]]) -> tuple[Any, tuple
         if unseen:
             raise InvalidInput(
                 f"column {name!r} holds {unseen[0]!r}, which is not one of the model's categories "
-                f"({', '.join(map(repr, kinds[:8]))}{', …' * (len(kinds) > 8)}); leave the row out, or fit the model with it"
+                f"({', '.join(map(repr, kinds[:8]))}{', …' * (len(kinds) > 8)}); leave the row out, or fit the model with it",
+                code="unknown",
             )
     plain = [name for name in known if not isinstance(table[name].dtype, pandas.CategoricalDtype)]
     changed = {name: pandas.Categorical(table[name], categories=known[name]) for name in plain}

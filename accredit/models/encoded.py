@@ -72,7 +72,11 @@ class Encoded:
         elif players == "sentence":
             labels = self.sentences
         else:
-            raise InvalidInput(f"players is {players!r}; write one of {', '.join(UNITS)}, or a mapping of names to positions")
+            raise InvalidInput(
+                f"players is {players!r}; write one of {', '.join(UNITS)}, or a mapping of names to positions",
+                argument="players",
+                code="unknown",
+            )
         present, first = np.unique(labels, return_index=True)
         names = tuple(self._cover(labels == k) for k in present[present >= 0])
         return partition_by(labels, self._tell_apart(names, self.part[first[present >= 0]]))
@@ -177,7 +181,9 @@ def number_tokens(spans: IntArray, units: list[tuple[int, int]], text: str) -> I
 def check_words(text: str, name: str) -> None:
     """Refuse a word that no tokenizer gets through: some look at each of its characters many times over, or give up midway."""
     if len(text) > LONGEST_WORD and (longest := max(map(len, text.split()))) > LONGEST_WORD:
-        raise InvalidInput(f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it")
+        raise InvalidInput(
+            f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it", argument=name
+        )
 
 
 def visible(piece: str) -> str:

@@ -55,10 +55,14 @@ def _texts(model: TextModel, text: Text) -> tuple[str, ...]:
     """One text or two, none of them empty."""
     texts = text if isinstance(text, tuple) else (text,)
     if not 1 <= len(texts) <= 2 or not all(isinstance(each, str) for each in texts):
-        raise InvalidInput(f"text is {text!r:.60}; give one string, or a pair of strings (text, pair)")
+        raise InvalidInput(
+            f"text is {text!r:.60}; give one string, or a pair of strings (text, pair)", argument="text", code="type"
+        )
     for each in texts:
         if not each.strip():
-            raise InvalidInput(f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words")
+            raise InvalidInput(
+                f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words", argument="text"
+            )
         check_words(each, "text")
     if len(texts) == 2 and model.task not in ("classify", "fill"):
         raise InvalidInput(
@@ -93,7 +97,9 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any,
         row = model.tokenizer(*texts, truncation=False, **wanted)
     except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
         strange = next((each for each in texts if not each.isprintable()), texts[0])
-        raise InvalidInput(f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8") from None
+        raise InvalidInput(
+            f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8", code="unreadable"
+        ) from None
     count, most = len(row["input_ids"]), model.longest()
     if count <= most:
         return row, ""
@@ -150,10 +156,14 @@ def _read(model: TextModel, ids: IntArray) -> int:
 def _prefix(model: TextModel, prefix: str) -> IntArray:
     if model.task != "translate":
         if prefix:
-            raise InvalidInput(f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text")
+            raise InvalidInput(
+                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text", argument="prefix"
+            )
         return np.zeros(0, dtype=np.int64)
     start = model.model.config.decoder_start_token_id
     if start is None:
-        raise InvalidInput(f"{model.name} has no decoder_start_token_id; set model.config.decoder_start_token_id")
+        raise InvalidInput(
+            f"{model.name} has no decoder_start_token_id; set model.config.decoder_start_token_id", code="unsupported"
+        )
     said = model.tokenizer(prefix, add_special_tokens=False)["input_ids"] if prefix else []
     return np.array([start, *said], dtype=np.int64)

@@ -46,7 +46,9 @@ BITS = {
 def model_config(folder: Path) -> dict[str, Any]:
     """The model's settings, once the folder is found safe: a config, safetensors weights, and no code of its own."""
     if not (folder / "config.json").is_file():
-        raise InvalidInput(f"{folder} holds no model: config.json is missing; save one with model.save_pretrained(folder)")
+        raise InvalidInput(
+            f"{folder} holds no model: config.json is missing; save one with model.save_pretrained(folder)", code="missing"
+        )
     _check_files(folder)
     config = settings(folder / "config.json")
     for file in ("config.json", "tokenizer_config.json", "preprocessor_config.json", "processor_config.json"):
@@ -60,7 +62,8 @@ def model_config(folder: Path) -> dict[str, Any]:
                 "safetensors: model.save_pretrained(folder)"
             )
         raise InvalidInput(
-            f"{folder} holds no weights: model.safetensors is missing; save them with model.save_pretrained(folder)"
+            f"{folder} holds no weights: model.safetensors is missing; save them with model.save_pretrained(folder)",
+            code="missing",
         )
     _check_sizes(config, numbers_in(folder), folder)
     return config
@@ -71,7 +74,7 @@ def settings(file: Path) -> dict[str, Any]:
     try:
         return read_json_object(file, SETTINGS)
     except InvalidInput as error:
-        raise InvalidInput(f"{file} cannot be read as JSON: {error}") from None
+        raise InvalidInput(f"{file} cannot be read as JSON: {error}", code="unreadable") from None
 
 
 def _check_files(folder: Path) -> None:
@@ -164,7 +167,8 @@ def _check_sizes(config: dict[str, Any], numbers: int, folder: Path) -> None:
         if counts and "position" not in key and type(value) is int and value > max(numbers, 1_000_000):
             raise InvalidInput(
                 f"{folder / 'config.json'} has {key}={value:,}, and all weights together hold {numbers:,} numbers; the "
-                "two do not belong together"
+                "two do not belong together",
+                code="conflict",
             )
 
 
@@ -186,7 +190,8 @@ def check_model_size(kind: Any, folder: Path, config: dict[str, Any]) -> None:
     if counted > LARGER * numbers + SPARE:
         raise InvalidInput(
             f"{folder / 'config.json'} describes a model of {counted:,} numbers, and the weights hold {numbers:,}; "
-            "the two do not belong together"
+            "the two do not belong together",
+            code="conflict",
         )
 
 

@@ -79,7 +79,7 @@ def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     _check_ends(model, "ForQuestionAnswering", "span_model")
     whole_number(start, "start", 0, example=1)
     if not start <= end:
-        raise InvalidInput(f"start is {start} and end {end}; a span ends where it starts or later")
+        raise InvalidInput(f"start is {start} and end {end}; a span ends where it starts or later", argument="start")
 
     def read(output: Any, _: TokenBatch) -> torch.Tensor:
         return _at(output.start_logits[..., None], start) + _at(output.end_logits[..., None], end)
@@ -119,14 +119,16 @@ def _head(model: Any, tokenizer: Any, head: Head) -> TextModel:
     text_model = as_text_model(model, tokenizer, head)
     if text_model.model.config.is_encoder_decoder:
         raise InvalidInput(
-            f"{text_model.name} has an encoder and a decoder; give a function of strings: explain(text, lambda texts: …)"
+            f"{text_model.name} has an encoder and a decoder; give a function of strings: explain(text, lambda texts: …)",
         )
     return text_model
 
 
 def _check_ends(model: Any, ending: str, call: str) -> None:
     if not any(kind.__name__.endswith(ending) for kind in type(getattr(model, "_orig_mod", model)).__mro__):
-        raise InvalidInput(f"model is of class {type(model).__name__}; {call} needs a class that ends in {ending}")
+        raise InvalidInput(
+            f"model is of class {type(model).__name__}; {call} needs a class that ends in {ending}", argument="model"
+        )
 
 
 def _at(logits: torch.Tensor, place: int) -> torch.Tensor:

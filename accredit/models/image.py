@@ -51,7 +51,9 @@ class ImageModel:
         preprocess: Preprocess | None = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module):
-            raise InvalidInput(f"model is a {type(model).__name__}; a torch image classifier is needed")
+            raise InvalidInput(
+                f"model is a {type(model).__name__}; a torch image classifier is needed", argument="model", code="type"
+            )
         self.model: Any = model
         self.preparation = preparation
         self.preprocess = preprocess
@@ -78,7 +80,9 @@ class ImageModel:
             return self._read(photo_of(image))
         first = isinstance(image, torch.Tensor)
         if not isinstance(image, np.ndarray | torch.Tensor):
-            raise InvalidInput(f"image is a {type(image).__name__}; give one file, PIL image, array or tensor")
+            raise InvalidInput(
+                f"image is a {type(image).__name__}; give one file, PIL image, array or tensor", argument="image", code="type"
+            )
         image = one_of_batch(as_array(image, "image"))
         if np.issubdtype(image.dtype, np.floating) and not self._is_picture(image, first):
             return Pixels(self._prepared(image), self._patch())
@@ -164,17 +168,22 @@ class ImageModel:
         if image.ndim != 3 or (channels is not None and image.shape[0] != channels) or image.size == 0:
             raise InvalidInput(
                 f"image is a float array of shape {image.shape}; prepared for {self.name} it is ({channels or 'C'}, H, W), and "
-                "one that is not prepared is (H, W, C) of 0…1"
+                "one that is not prepared is (H, W, C) of 0…1",
+                argument="image",
+                code="shape",
             )
         if not np.isfinite(image).all():
-            raise InvalidInput("image holds NaN or infinite values; only finite pixels can be explained")
+            raise InvalidInput(
+                "image holds NaN or infinite values; only finite pixels can be explained", argument="image", code="not-finite"
+            )
         white = 1.0
         if self.preparation is not None:
             white = float(self.preparation.scaled(np.full((1, 1, len(image)), 255, dtype=np.uint8)).max())
         if image.min() >= 0 and image.max() > BRIGHT * max(white, 1.0):
             raise InvalidInput(
                 f"image holds floats from {image.min():.4g} to {image.max():.4g}, and a float array (C, H, W) is taken as "
-                "already prepared; write image.astype(np.uint8), or, if the model reads 0…255, std=1/255"
+                "already prepared; write image.astype(np.uint8), or, if the model reads 0…255, std=1/255",
+                argument="image",
             )
         return image.astype(np.float32)
 
@@ -196,7 +205,9 @@ class ImageModel:
         outputs = outputs[:, None] if isinstance(outputs, torch.Tensor) and outputs.ndim == 1 else outputs
         if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(pixels):
             shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
-            raise InvalidInput(f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed")
+            raise InvalidInput(
+                f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed", code="type"
+            )
         return finite(outputs, self.name)
 
     def _forward(self, pixels: torch.Tensor, **extra: Any) -> Any:
@@ -205,7 +216,7 @@ class ImageModel:
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
             raise InvalidInput(
                 f"{self.name} failed on pixels of shape {tuple(pixels.shape)}: {type(error).__name__}: "
-                f"{' '.join(str(error).split())[:200]}{self._runs_on(pixels)}"
+                f"{' '.join(str(error).split())[:200]}{self._runs_on(pixels)}",
             ) from error
 
     def _runs_on(self, pixels: torch.Tensor) -> str:

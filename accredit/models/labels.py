@@ -55,4 +55,4 @@ def label_index(name: str, labels: tuple[str, ...]) -> int:
     some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
     if len(folded) > 1:
         raise InvalidInput(f"target {name!r} is the name of {len(folded)} outputs; give an index: {folded}")
-    raise InvalidInput(f"target {name!r} is not a label of this model; its labels are {some}")
+    raise InvalidInput(f"target {name!r} is not a label of this model; its labels are {some}", code="unknown")

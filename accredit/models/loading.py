@@ -53,7 +53,9 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     if ending is None:
         raise InvalidInput(f"{folder} holds a {architecture}, which {other_route([architecture])}")
     if not any(file for kind in VOCABULARIES for file in folder.glob(kind)):
-        raise InvalidInput(f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)")
+        raise InvalidInput(
+            f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)", code="missing"
+        )
     kind = kinds[ending]
     if ending == "ForConditionalGeneration" and not config.get("is_encoder_decoder", False):
         kind = transformers.AutoModelForImageTextToText  # decoder-only classes that also read pictures
@@ -61,7 +63,7 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # tokenizers raise plain exceptions; the cause is in the message
-        raise InvalidInput(f"{folder} holds no tokenizer that can be read: {_one_line(error)}") from error
+        raise InvalidInput(f"{folder} holds no tokenizer that can be read: {_one_line(error)}", code="missing") from error
     return TextModel(model, tokenizer, str(folder_or_name))
 
 
@@ -125,7 +127,7 @@ def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
             raise InvalidInput(f"model {name!r} could not be fetched ({_one_line(error)})") from None
         raise InvalidInput(
             f"model {name!r} is neither a folder nor in the local cache; give a folder with config.json and *.safetensors, "
-            "or in Python allow the network with download=True"
+            "or in Python allow the network with download=True",
         ) from None
 
 
@@ -157,7 +159,8 @@ def _load(kind: Any, folder: Path) -> Any:
     if missing:
         raise InvalidInput(
             f"{folder} has no weights for {missing[0]}{' and others' if len(missing) > 1 else ''}; they would be "
-            "random numbers. Fine-tune the model first, and save it with its head"
+            "random numbers. Fine-tune the model first, and save it with its head",
+            code="missing",
         )
     return settle(model).eval()
 

@@ -71,7 +71,7 @@ def partition_of(groups: Mapping[str, Iterable[int]], places: int, free: BoolArr
     for g, (group, members) in enumerate(check_groups(groups).items()):
         where = [whole_number(m, f"a position of players[{group!r}]", 0, example=0) for m in members]
         if not where:
-            raise InvalidInput(f"players[{group!r}] is empty; give at least one position")
+            raise InvalidInput(f"players[{group!r}] is empty; give at least one position", code="empty")
         for i in where:
             if not 0 <= i < places or not free[i]:
                 allowed = np.flatnonzero(free)

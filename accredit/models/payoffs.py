@@ -49,7 +49,9 @@ def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
         return
     if not isinstance(payoff, str) or payoff not in PAYOFFS:
         raise InvalidInput(
-            f"payoff is {shown(payoff)}; write one of {', '.join(PAYOFFS)}, or a function of the model's outputs"
+            f"payoff is {shown(payoff)}; write one of {', '.join(PAYOFFS)}, or a function of the model's outputs",
+            argument="payoff",
+            code="unknown",
         )
     if payoff == "logit" and law == "probability":
         raise InvalidInput("payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'")
@@ -151,7 +153,9 @@ def _of_all(xp: Any, p: Any, logs: Any, target: int, payoff: str) -> Any:
     if payoff == "entropy":
         return -xp.sum(p * logs, 1)
     if getattr(p, "requires_grad", False):
-        raise InvalidInput("payoff 'correctness' is a step and has no slope; use 'margin' or 'log-odds' for gradients")
+        raise InvalidInput(
+            "payoff 'correctness' is a step and has no slope; use 'margin' or 'log-odds' for gradients", code="unsupported"
+        )
     top = xp.amax(p, 1)
     return xp.where(xp.isnan(top), top, (p[:, target] >= top) * xp.ones_like(top))  # what is not a number is not wrong
 

@@ -66,7 +66,7 @@ def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, .
     name = name or ("the file" if isinstance(file, bytes) else repr(str(file)))
     size = len(file) if isinstance(file, bytes) else _size_of(file, name)
     if size == 0:
-        raise InvalidInput(f"{name} is empty; give a file that holds a picture")
+        raise InvalidInput(f"{name} is empty; give a file that holds a picture", argument=name, code="empty")
     plain = "image" if isinstance(file, bytes) else Path(file).name
     try:
         with warnings.catch_warnings(record=True) as warned:
@@ -77,13 +77,19 @@ def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, .
                 picture.load()
                 photo = _plain_colours(picture, plain, steps, name)
     except Image.DecompressionBombError:
-        raise InvalidInput(f"{name} has far more than {largest:,} pixels, the most that are read; shrink it") from None
+        raise InvalidInput(
+            f"{name} has far more than {largest:,} pixels, the most that are read; shrink it", argument=name
+        ) from None
     except Image.UnidentifiedImageError:
-        raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can") from None
+        raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can", argument=name) from None
     except InvalidInput:
         raise
     except Exception as error:  # damaged bytes make a decoder raise anything
-        raise InvalidInput(f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})") from None
+        raise InvalidInput(
+            f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})",
+            argument=name,
+            code="unreadable",
+        ) from None
     doubts = [f"read with a doubt ({_short(warned[0].message)})"] if warned else []
     return replace(photo, steps=(*photo.steps, *doubts))
 
@@ -110,11 +116,14 @@ def read_labels(file: str | Path) -> IntArray:
     except InvalidInput:
         raise
     except Exception as error:  # damaged bytes make a decoder raise anything
-        raise InvalidInput(f"{str(file)!r} cannot be read as segments ({_short(error)}); save them as .npy or PNG") from None
+        raise InvalidInput(
+            f"{str(file)!r} cannot be read as segments ({_short(error)}); save them as .npy or PNG", code="unreadable"
+        ) from None
     if labels.ndim != 2 or not np.issubdtype(labels.dtype, np.integer):
         raise InvalidInput(
             f"{str(file)!r} holds an array of {labels.dtype} with shape {labels.shape}; segments are whole numbers, one per "
-            "pixel: (H, W)"
+            "pixel: (H, W)",
+            code="shape",
         )
     return np.asarray(labels, dtype=np.int64)
 
@@ -137,15 +146,21 @@ def _short(error: Warning | BaseException | str) -> str:
 def _size_of(file: str | Path, name: str) -> int:
     path = Path(file)
     if path.is_dir():
-        raise InvalidInput(f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl")
+        raise InvalidInput(
+            f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl", argument=name
+        )
     if not path.is_file():
-        raise InvalidInput(f"there is no file {name}; give the path of a picture, for example explain('photo.png', model)")
+        raise InvalidInput(
+            f"there is no file {name}; give the path of a picture, for example explain('photo.png', model)", code="missing"
+        )
     return path.stat().st_size
 
 
 def _check_size(width: int, height: int, name: str, largest: int) -> None:
     if width * height > largest:
-        raise InvalidInput(f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first")
+        raise InvalidInput(
+            f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first", argument=name
+        )
 
 
 def photo_of(picture: Any) -> Photo:
@@ -212,9 +227,13 @@ def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
     `first` says that channels come first where the shape allows both, as torch has them.
     """
     if image.dtype == bool:
-        raise InvalidInput("image is an array of bool; write image.astype(np.uint8) * 255 for black and white")
+        raise InvalidInput(
+            "image is an array of bool; write image.astype(np.uint8) * 255 for black and white", argument="image"
+        )
     if not (np.issubdtype(image.dtype, np.integer) or np.issubdtype(image.dtype, np.floating)) or image.size == 0:
-        raise InvalidInput(f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255")
+        raise InvalidInput(
+            f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255", argument="image"
+        )
     image, moved = _channels_last(image, first)
     whole, scaled = _eight_bits(image)
     picture = _pillow().fromarray(whole[..., 0] if whole.ndim == 3 and whole.shape[2] == 1 else whole)
@@ -227,7 +246,9 @@ def one_of_batch(image: Any) -> Any:
     if image.ndim != 4:
         return image
     if len(image) != 1:
-        raise InvalidInput(f"image is a batch of {len(image)} pictures; explain them one by one, for example image[0]")
+        raise InvalidInput(
+            f"image is a batch of {len(image)} pictures; explain them one by one, for example image[0]", argument="image"
+        )
     return image[0]
 
 
@@ -242,7 +263,9 @@ def _channels_last(image: npt.NDArray[Any], first: bool) -> tuple[npt.NDArray[An
             return image, []
     raise InvalidInput(
         f"image is an array of shape {image.shape}; give (H, W), (H, W, C) or (C, H, W) with 1, 3 or 4 channels, or a float "
-        "array (C, H, W) that is already prepared"
+        "array (C, H, W) that is already prepared",
+        argument="image",
+        code="shape",
     )
 
 
@@ -252,13 +275,17 @@ def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[st
         if low < 0 or high > 255:
             raise InvalidInput(
                 f"image holds whole numbers from {low} to {high}; give 0…255, for example "
-                "np.round(image / image.max() * 255).astype(np.uint8)"
+                "np.round(image / image.max() * 255).astype(np.uint8)",
+                argument="image",
             )
         return image.astype(np.uint8), []
     if not np.isfinite(image).all():
-        raise InvalidInput("image holds NaN or infinite values; only finite pixels can be explained")
+        raise InvalidInput(
+            "image holds NaN or infinite values; only finite pixels can be explained", argument="image", code="not-finite"
+        )
     if low < 0 or high > 1:
         raise InvalidInput(
-            f"image holds floats from {low:.4g} to {high:.4g} with channels last; give 0…1, or 0…255 as image.astype(np.uint8)"
+            f"image holds floats from {low:.4g} to {high:.4g} with channels last; give 0…1, or 0…255 as image.astype(np.uint8)",
+            argument="image",
         )
     return np.round(image * 255).astype(np.uint8), ["fractions 0…1 rounded to 8 bits"]

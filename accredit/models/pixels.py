@@ -89,7 +89,8 @@ class Pixels:
         if match is None or (match[1].startswith("pixel") and match[2]):
             raise InvalidInput(
                 f"players is {players!r:.40}; for a picture write 'patches', 'patches:20', 'segments', 'segments:40', "
-                "'pixels', a grid (4, 4), or give segments as an array"
+                "'pixels', a grid (4, 4), or give segments as an array",
+                argument="players",
             )
         count = int(match[2]) if match[2] else None
         if match[1].startswith("pixel"):
@@ -144,7 +145,8 @@ class Pixels:
             hint = "; write segments.astype(int)" if segments.dtype == bool else ""
             raise InvalidInput(
                 f"players is an array of {segments.dtype} with shape {segments.shape}; segments are whole numbers of shape "
-                f"{' or '.join(map(str, sorted(sizes)))}{hint}"
+                f"{' or '.join(map(str, sorted(sizes)))}{hint}",
+                code="shape",
             )
         labels = segments.astype(np.int64)
         if segments.shape != self.size:
@@ -220,7 +222,8 @@ def _whole_pair(players: Any) -> tuple[int, int]:
     ):
         return int(players[0]), int(players[1])
     raise InvalidInput(
-        f"players is {players!r:.40}; for a picture give a grid (rows, columns), 'segments:40', or an array of segments"
+        f"players is {players!r:.40}; for a picture give a grid (rows, columns), 'segments:40', or an array of segments",
+        argument="players",
     )
 
 
@@ -249,7 +252,11 @@ def paint_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32]) -
     values = pixels.values
     if isinstance(removal, np.ndarray):
         if removal.shape != values.shape:
-            raise InvalidInput(f"removal is a picture of shape {removal.shape}; the explained one has {values.shape}")
+            raise InvalidInput(
+                f"removal is a picture of shape {removal.shape}; the explained one has {values.shape}",
+                argument="removal",
+                code="shape",
+            )
         return removal.astype(np.float32)
     if isinstance(removal, int | float | np.number) and not isinstance(removal, bool):
         return np.full_like(values, real_number(removal, "removal", -SINGLE, SINGLE, example=0))
@@ -266,7 +273,12 @@ def paint_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32]) -
     if removal == "black":
         if pixels.preparation is None:
             raise InvalidInput(
-                "removal is 'black', and how these values were prepared is not known; give the number that black has"
+                "removal is 'black', and how these values were prepared is not known; give the number that black has",
+                argument="removal",
             )
         return pixels.preparation.scaled(np.zeros((*pixels.size, len(values)), dtype=np.uint8))
-    raise InvalidInput(f"removal is {removal!r:.40}; write one of {', '.join(PAINTS)}, a number, or give a picture")
+    raise InvalidInput(
+        f"removal is {removal!r:.40}; write one of {', '.join(PAINTS)}, a number, or give a picture",
+        argument="removal",
+        code="unknown",
+    )

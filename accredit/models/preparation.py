@@ -42,10 +42,14 @@ class Preparation:
         if self.channels not in (None, 1, 3):
             raise InvalidInput(
                 f"the model reads {self.channels} channels, and a picture has 1 or 3; give a float array of shape "
-                f"({self.channels}, H, W), already prepared"
+                f"({self.channels}, H, W), already prepared",
+                code="unsupported",
             )
         if not all(np.isfinite(self.mean)) or not all(np.isfinite(self.std)) or min(self.std, default=0) <= 0:
-            raise InvalidInput(f"mean is {self.mean} and std is {self.std}; give finite numbers, std above 0")
+            raise InvalidInput(
+                f"mean is {self.mean} and std is {self.std}; give finite numbers, std above 0",
+                argument="mean",
+            )
         for name, numbers in (("mean", self.mean), ("std", self.std)):
             if len(numbers) not in (1, self.channels or len(numbers)):
                 raise InvalidInput(f"{name} has {len(numbers)} numbers and the model reads {self.channels} channels")
@@ -155,11 +159,11 @@ def choose_preparation(
     """How pictures are prepared for a network that does not say it: scaled to 0…1, and what else is asked for."""
     if size is not None and not isinstance(size, int):
         if not (isinstance(size, tuple | list) and len(size) == 2):
-            raise InvalidInput(f"size is {size!r}; give one number of pixels, or (height, width)")
+            raise InvalidInput(f"size is {size!r}; give one number of pixels, or (height, width)", argument="size", code="type")
         size = int(size[0]), int(size[1])
     edges = (size, size) if isinstance(size, int) else size
     if edges is not None and min(edges) < 1:
-        raise InvalidInput(f"size is {size!r}; give at least one pixel each way")
+        raise InvalidInput(f"size is {size!r}; give at least one pixel each way", argument="size", code="type")
     return Preparation(edges, channels, mean=_numbers(0.0 if mean is None else mean), std=_numbers(1.0 if std is None else std))
 
 
@@ -190,7 +194,11 @@ def preparation_of(processor: Any) -> Preparation | Processor:
         return settings
     if not callable(processor):
         if not isinstance(settings, Mapping):
-            raise InvalidInput(f"processor is a {type(processor).__name__}; give an image processor or its settings")
+            raise InvalidInput(
+                f"processor is a {type(processor).__name__}; give an image processor or its settings",
+                argument="processor",
+                code="type",
+            )
         return Preparation.from_settings(settings)
     try:
         stated = Preparation.from_settings(settings)
@@ -228,4 +236,4 @@ def _numbers(value: Any) -> tuple[float, ...]:
     try:
         return tuple(float(v) for v in np.atleast_1d(np.asarray(value, dtype=np.float64)))
     except (TypeError, ValueError):
-        raise InvalidInput(f"mean or std is {value!r:.60}; give one number, or one per channel") from None
+        raise InvalidInput(f"mean or std is {value!r:.60}; give one number, or one per channel", code="shape") from None

@@ -63,7 +63,9 @@ class Heads:
         if weights is None or weights.ndim != 1 or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise InvalidInput(
                 f"heads is {heads!r:.60}; write 'mean', 'max', the number of one head (0 is the first), or one weight for each "
-                "head that is not negative"
+                "head that is not negative",
+                argument="heads",
+                code="type",
             )
         return cls("weighted", tuple((weights / weights.sum()).tolist()))
 
@@ -78,7 +80,9 @@ class Heads:
         """Heads (T, S) of one layer as one matrix in double precision, added one by one."""
         if self.rule == "one":
             if not self.weights[0] < len(heads):
-                raise InvalidInput(f"heads is {int(self.weights[0])}; these layers have heads 0 … {len(heads) - 1}")
+                raise InvalidInput(
+                    f"heads is {int(self.weights[0])}; these layers have heads 0 … {len(heads) - 1}", argument="heads"
+                )
             return heads[int(self.weights[0])].double()
         if self.rule == "weighted" and len(self.weights) != len(heads):
             raise InvalidInput(f"heads gives {len(self.weights)} weights, and these layers have {len(heads)} heads")
@@ -152,7 +156,7 @@ def read_attention(
     """One tensor of TENSORS in one pass over up to `tokens` tokens. `forward` runs the model and takes `output_attentions`;
     `payoff` reads its output, for gradients. What would need more than `memory` bytes is refused before it begins."""
     if tensor not in TENSORS:
-        raise InvalidInput(f"tensor is {tensor!r}; write one of {', '.join(TENSORS)}")
+        raise InvalidInput(f"tensor is {tensor!r}; write one of {', '.join(TENSORS)}", argument="tensor", code="unknown")
     check_has_attention(model)
     _check_memory(model, tensor, tokens, memory)
     with still(model), torch.no_grad():

@@ -34,7 +34,7 @@ def load_row_model(path: str | Path, trusted: Iterable[str] = ()) -> RowModel:
     if file.suffix.lower() in PICKLED:
         raise InvalidInput(f"{file.name} is a pickle, which runs code when it is opened; save the model as {ENDINGS}")
     if not file.exists():
-        raise InvalidInput(f"there is no file {str(path)!r}; give a model saved as {ENDINGS}")
+        raise InvalidInput(f"there is no file {str(path)!r}; give a model saved as {ENDINGS}", code="missing")
     library = _library(check_is_file(file))
     try:
         return _read(file, library, tuple(trusted))
@@ -42,7 +42,9 @@ def load_row_model(path: str | Path, trusted: Iterable[str] = ()) -> RowModel:
         raise
     except Exception as error:  # each library has its own errors for a damaged file
         said = " ".join(str(error).split())[:200]
-        raise InvalidInput(f"{file.name} cannot be read as a model of {library}: {said}; save it again") from error
+        raise InvalidInput(
+            f"{file.name} cannot be read as a model of {library}: {said}; save it again", code="unreadable"
+        ) from error
 
 
 def _read(file: Path, library: str, trusted: tuple[str, ...]) -> RowModel:

@@ -71,7 +71,11 @@ class RowModel:
             source = "probability" if "probability" in self.units else self.unit(None)
             return self._with(name, lambda rows: payoff_of(self.outputs(rows, source), 0, payoff), (name,)), name
         if not (payoff is None or isinstance(payoff, str)):
-            raise InvalidInput(f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs")
+            raise InvalidInput(
+                f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs",
+                argument="payoff",
+                code="type",
+            )
         if payoff is None or payoff in self.units or payoff not in FORMULAS:
             return self, payoff
         if "probability" not in self.units:
@@ -110,7 +114,7 @@ class RowModel:
         """Outputs of a batch in one unit, checked: (batch, d) -> (batch, outputs)."""
         outputs = ArrayModel(self.units[unit], name=self.name).outputs(rows)
         if self._labels is not None and outputs.shape[1] != len(self._labels):
-            raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes")
+            raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes", code="type")
         return outputs
 
     def blur(self, rows: Any, unit: str) -> float:
@@ -139,7 +143,7 @@ def as_row_model(model: Any) -> RowModel:
     if isinstance(model, RowModel):
         return model
     if isinstance(model, str):
-        raise InvalidInput(f"model is {model!r}; read a file with accredit.models.load_row_model(path)")
+        raise InvalidInput(f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model")
     if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
         return as_row_model(model.best_estimator_)
     home = type(model).__module__.split(".")[0]
@@ -154,7 +158,11 @@ def as_row_model(model: Any) -> RowModel:
     if isinstance(model, ArrayModel) or callable(model):
         function = as_array_model(model)
         return RowModel({"value": function.outputs, **_chances(function)}, None, function.name, model)
-    raise InvalidInput(f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows")
+    raise InvalidInput(
+        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows",
+        argument="model",
+        code="type",
+    )
 
 
 def add_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:
@@ -220,7 +228,7 @@ def _of_estimator(model: Any) -> RowModel:
     if not units and classes is not None:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
-            f"lambda rows: model.predict(rows) == {np.asarray(classes).tolist()[0]!r}"
+            f"lambda rows: model.predict(rows) == {np.asarray(classes).tolist()[0]!r}",
         )
     return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 

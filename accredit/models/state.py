@@ -99,5 +99,8 @@ def finite(outputs: torch.Tensor, what: str) -> torch.Tensor:
     """The outputs, or an error if one of them is not a finite number."""
     if not bool(torch.isfinite(outputs).all()):
         kind = "float16 overflows easily: load it with dtype float32" if outputs.dtype == torch.float16 else "check its weights"
-        raise BadPayoff(f"{what} returned {outputs[~torch.isfinite(outputs)][0].item()} instead of finite numbers; {kind}")
+        raise BadPayoff(
+            f"{what} returned {outputs[~torch.isfinite(outputs)][0].item()} instead of finite numbers; {kind}",
+            code="not-finite",
+        )
     return outputs

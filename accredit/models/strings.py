@@ -39,9 +39,13 @@ class StringModel:
     def encode(self, text: Any, prefix: str = "", cut: bool = False) -> Encoded:
         """The words of a text. Strings have no limit, so nothing is ever cut."""
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"text is {text!r:.60}; {self.name} reads one string that is not empty")
+            raise InvalidInput(
+                f"text is {text!r:.60}; {self.name} reads one string that is not empty", argument="text", code="empty"
+            )
         if prefix:
-            raise InvalidInput(f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text")
+            raise InvalidInput(
+                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text", argument="prefix"
+            )
         spans = np.array(word_spans(text), dtype=np.int64)
         words = np.arange(len(spans))
         return Encoded(
@@ -73,7 +77,9 @@ class StringModel:
 
     def attentions(self, encoded: Encoded) -> NoReturn:
         """Refused: strings are not attended to."""
-        raise InvalidInput(f"{self.name} has no attentions: it reads strings; use a game, for example methods='shapley'")
+        raise InvalidInput(
+            f"{self.name} has no attentions: it reads strings; use a game, for example methods='shapley'", code="unsupported"
+        )
 
     output_tokens = attentions
 

@@ -86,12 +86,16 @@ class TextModel:
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise InvalidInput(
                 f"model is a {type(model).__name__}; a transformers text model is needed, or a function of strings: "
-                "explain(text, lambda texts: …); for rows of numbers see as_array_model"
+                "explain(text, lambda texts: …); for rows of numbers see as_array_model",
+                argument="model",
+                code="type",
             )
         if not getattr(tokenizer, "is_fast", False):
             raise InvalidInput(
                 f"tokenizer is a {type(tokenizer).__name__}, which gives no character offsets; load the fast "
-                "one: AutoTokenizer.from_pretrained(folder)"
+                "one: AutoTokenizer.from_pretrained(folder)",
+                argument="tokenizer",
+                code="type",
             )
         self.model: Any = model
         self.tokenizer = tokenizer
@@ -156,7 +160,8 @@ class TextModel:
             if token is not None and 0 <= token < self.known:
                 return int(token)
         raise InvalidInput(
-            f"{self.name} has no pad token that it knows; set one of its own: tokenizer.pad_token = tokenizer.eos_token"
+            f"{self.name} has no pad token that it knows; set one of its own: tokenizer.pad_token = tokenizer.eos_token",
+            code="unsupported",
         )
 
     @property
@@ -255,7 +260,8 @@ class TextModel:
         """The word embedding that stands for a token that has left, by "mask", "pad" or "zero": (1, D)."""
         if way not in ("pad", "zero") and not (way == "mask" and self.masks):
             raise InvalidInput(
-                f"baseline is {way!r}; write 'pad', 'zero' or 'mean', or 'mask' where the tokenizer has a mask token"
+                f"baseline is {way!r}; write 'pad', 'zero' or 'mean', or 'mask' where the tokenizer has a mask token",
+                code="unknown",
             )
         token = self.padding() if way == "pad" else self.tokenizer.mask_token_id if way == "mask" else 0
         vector = self.embed(torch.tensor([token], device=device_of(self.model)))

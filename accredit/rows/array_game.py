@@ -135,7 +135,9 @@ def tabular_game(
     compared = rows_of(background, names, "background")
     given = align(row, compared, "row")
     if len(given) != 1:
-        raise InvalidInput(f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)")
+        raise InvalidInput(
+            f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)", argument="row"
+        )
     both, widened = join(given, compared)
     both, remembered = with_categories(both, model)
     cut = len(compared)
@@ -160,7 +162,11 @@ def _in_unit(model: Any, payoff: Payoff | None, rows: Any) -> tuple[ArrayModel, 
     Estimators and boosters are asked in the unit that they add up in, as `accredit.explain` asks them.
     """
     if payoff is not None and (isinstance(payoff, type) or not (isinstance(payoff, str) or callable(payoff))):
-        raise InvalidInput(f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs")
+        raise InvalidInput(
+            f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs",
+            argument="payoff",
+            code="type",
+        )
     if reads_rows(model) and payoff != "margin":
         asked = as_row_model(model)
         law: Law = "probability" if "probability" in asked.units else "none"

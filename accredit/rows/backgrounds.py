@@ -81,12 +81,13 @@ def compare_with(
         f"background is missing, and {len(given)} of at least {OWN} rows are too few to be compared with one another; write "
         "background=training_rows",
         argument="background",
+        code="missing",
     )
 
 
 def _check_thinning(most: int | None, by: str | None) -> None:
     if by is not None and by not in BY:
-        raise InvalidInput(f"background_by is {by!r}; write 'draw' or 'medoids'", argument="background_by")
+        raise InvalidInput(f"background_by is {by!r}; write 'draw' or 'medoids'", argument="background_by", code="unknown")
     if by is not None and most is None:
         raise InvalidInput(
             f"background_by is {by!r}, but not how many rows; write most_background=100 beside it",
@@ -101,7 +102,11 @@ def _check_weights(weights: Any, rows: int) -> FloatArray:
     counted = real_numbers(weights, "weights")
     fits = counted.shape == (rows,) and np.isfinite(counted).all() and (counted >= 0).all() and counted.sum() > 0
     if not fits:
-        raise InvalidInput(f"weights must be {rows} non-negative numbers, one per background row, not all zero")
+        raise InvalidInput(
+            f"weights must be {rows} non-negative numbers, one per background row, not all zero",
+            argument="weights",
+            code="shape",
+        )
     return np.asarray(counted / counted.sum())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Known, Precision
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Known, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.games import cached
 from accredit.methods import Chosen
@@ -86,7 +86,7 @@ class Answer:
 
     credit: FloatArray  # (rows, players, outputs)
     base: FloatArray  # (outputs,)
-    method: str
+    method: Procedure
     precision: Precision
     claims: tuple[Claim, ...]
     interval: FloatArray | None = None
@@ -139,7 +139,14 @@ def _in_closed_form(asked: Asked) -> Answer:
     pairs = None
     if got.pairs is not None:
         pairs = RowPairs(pair_index(rule), two_classes(got.pairs, len(asked.outputs)), IN_CLOSED_FORM)
-    return Answer(credit, base, f"{asked.method.name}/closed form", IN_CLOSED_FORM, asked.ground.claims, pairs=pairs)
+    return Answer(
+        credit,
+        base,
+        Procedure(asked.method.name, "closed form", closed_form=True),
+        IN_CLOSED_FORM,
+        asked.ground.claims,
+        pairs=pairs,
+    )
 
 
 def _other_unit(asked: Asked, payoff: str) -> NoClosedForm:
@@ -170,7 +177,7 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
     """What to say where a model has a closed form and the payoff that was asked has not."""
     natural = asked.model.unit(None)
     could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
-    if asked.unit == natural or not could or answer.method.endswith("/closed form"):
+    if asked.unit == natural or not could or answer.method.closed_form:
         return ()
     try:
         asked.ground.form()
@@ -182,7 +189,7 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
 def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
-        raise InvalidInput("background is missing; write background=some_training_rows")
+        raise InvalidInput("background is missing; write background=some_training_rows", code="missing")
     each, pairs = [], []
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):

@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit.checks import check_seed, optional_whole
 from accredit.core import FloatArray
+from accredit.core.notes import check_notes
 from accredit.core.version import __version__
 from accredit.errors import InvalidInput
 from accredit.methods import find
@@ -51,7 +52,7 @@ def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> Ta
         answer.precision,
         answer.interval,
         answer.claims,
-        (*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked)),
+        check_notes((*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked))),
         {
             **asked.compared.facts,
             "dependence": asked.dependence,
@@ -103,7 +104,11 @@ class Questions:
         self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
         self._fit = Fit(self._model.model)
         if dependence is not None and dependence not in (*DEPENDENCE, "cover"):
-            raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+            raise InvalidInput(
+                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",
+                argument="dependence",
+                code="unknown",
+            )
         optional_whole(budget, "budget", example=1000)
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")

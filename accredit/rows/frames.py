@@ -66,7 +66,7 @@ def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows"
             raise InvalidInput(f"names has {len(names)} entries and {what} {table.shape[1]} columns; they must match")
         labels = tuple(map(str, range(len(table))))
     if len(table) == 0 or not names:
-        raise InvalidInput(f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each")
+        raise InvalidInput(f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each", argument=what)
     return Rows(table, names, labels)
 
 
@@ -90,7 +90,7 @@ def _check_finite(frame: Any, names: tuple[str, ...], what: str) -> None:
     for i, name in enumerate(names):
         column = frame.iloc[:, i]
         if getattr(column.dtype, "kind", "O") == "f" and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
-            raise InvalidInput(f"{what} holds an infinite value in column {name!r}; replace it first")
+            raise InvalidInput(f"{what} holds an infinite value in column {name!r}; replace it first", argument=what)
 
 
 def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
@@ -120,7 +120,9 @@ def align(rows: Any, background: Rows, what: str = "rows") -> Rows:
     if given.framed:
         return _by_name(given, background, what)
     if len(given.columns) != len(background.columns):
-        raise InvalidInput(f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match")
+        raise InvalidInput(
+            f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match", argument=what
+        )
     if not background.framed:
         return Rows(given.table, background.columns, given.names)
     frame = _frame(given.table.tolist(), background.table.columns)
@@ -131,7 +133,8 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
     if not background.framed and not set(given.columns) & set(background.columns):
         raise InvalidInput(
             f"{what} has named columns ({_read_list(list(given.columns))}) and background has none; give both as data "
-            "frames, or both as arrays"
+            "frames, or both as arrays",
+            argument=what,
         )
     missing = [c for c in background.columns if c not in given.columns]
     extra = [c for c in given.columns if c not in background.columns]
@@ -139,7 +142,9 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
         said = f"lacks the column{'s' * (len(missing) > 1)} {_read_list(missing)}" if missing else ""
         said += " and " * bool(missing and extra)
         said += f"has the column{'s' * (len(extra) > 1)} {_read_list(extra)}, which the background lacks" if extra else ""
-        raise InvalidInput(f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]")
+        raise InvalidInput(
+            f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]", argument=what
+        )
     order = [given.columns.index(c) for c in background.columns]
     table = given.table.iloc[:, order]
     if not background.framed:
@@ -233,7 +238,8 @@ def _fit_column(row: Any, background: Any, name: str) -> Any:
     if unseen:
         raise InvalidInput(
             f"column {name!r} holds {unseen[0]!r}, which is not one of the background's categories "
-            f"({_read_list([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories"
+            f"({_read_list([str(k) for k in kinds])}); if the model has learned it, add it to the background's categories",
+            code="unknown",
         )
     return pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
 
@@ -294,22 +300,31 @@ def _array(given: Any, what: str) -> Any:
     kind = type(given).__name__
     if hasattr(given, "tocoo"):
         raise InvalidInput(
-            f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing"
+            f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing",
+            argument=what,
         )
     if isinstance(given, str | bytes | PurePath):
-        raise InvalidInput(f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)")
+        raise InvalidInput(
+            f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)",
+            code="type",
+            argument=what,
+        )
     table = as_array(given, what)
     if table.ndim == 0:
-        raise InvalidInput(f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row")
+        raise InvalidInput(
+            f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row",
+            code="type",
+            argument=what,
+        )
     table = table[None] if table.ndim == 1 else table
     if table.ndim != 2:
-        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns")
+        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns", code="shape", argument=what)
     if table.dtype.kind == "c":
-        raise InvalidInput(f"{what} holds complex numbers; give real ones")
+        raise InvalidInput(f"{what} holds complex numbers; give real ones", argument=what)
     if table.dtype.kind == "f" and np.isinf(table).any():
-        raise InvalidInput(f"{what} holds an infinite value; replace it first")
+        raise InvalidInput(f"{what} holds an infinite value; replace it first", argument=what)
     if table.dtype == object and any(type(value).__name__ == "NAType" for value in table.flat):
-        raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame")
+        raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame", argument=what)
     if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _collect_rows(given) for v in row):
         return np.array([list(row) for row in _collect_rows(given)], dtype=object)  # numpy would turn numbers into words
     return table
@@ -343,7 +358,9 @@ def _frame(rows: Any, columns: Any = None, index: Any = None) -> Any:
 def _check_distinct(names: tuple[str, ...], what: str) -> None:
     doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if doubled:
-        raise InvalidInput(f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ")
+        raise InvalidInput(
+            f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ", argument=what
+        )
 
 
 def _read_list(names: list[str]) -> str:

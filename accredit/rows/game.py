@@ -213,7 +213,11 @@ def row_game(
         case "gaussian":
             completion = Gaussian(both, row, weights, seed=seed)
         case _:
-            raise InvalidInput(f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees")
+            raise InvalidInput(
+                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",
+                argument="dependence",
+                code="unknown",
+            )
     return RowGame(model, unit, outputs, partition, completion, memory)
 
 
@@ -273,7 +277,9 @@ def _part(table: Any, start: int, stop: int) -> Any:
 def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[str | int]] | None) -> Partition:
     """Columns as players, or named groups of them; columns in no group play for themselves."""
     if players is not None and not isinstance(players, Mapping):
-        raise InvalidInput(f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}")
+        raise InvalidInput(
+            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}", argument="players"
+        )
     places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
     owner: dict[int, str] = {}
     for name, members in places.items():
@@ -293,7 +299,7 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
         return columns.index(str(column))
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(columns):
         return int(column)
-    raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}")
+    raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", code="unknown")
 
 
 def numeric(both: Any, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:

@@ -49,7 +49,7 @@ def positions(given: Any, names: Sequence[str], argument: str) -> Picked:
         )
     if len(set(found)) < len(found) and argument != "rows":
         raise InvalidInput(
-            f"{argument} is {shown(given)}, which picks one of them twice; name each once", argument=argument, code="twice"
+            f"{argument} is {shown(given)}, which picks one of them twice; name each once", argument=argument, code="duplicate"
         )
     return found
 

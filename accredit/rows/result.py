@@ -11,10 +11,24 @@ import numpy as np
 from accredit import defaults
 from accredit.checks import check_text, needs, real_number, shown, whole_number
 from accredit.checks.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, IntArray, Interactions, Known, Precision, check_players
+from accredit.core import (
+    Attribution,
+    BoolArray,
+    Claim,
+    FloatArray,
+    IntArray,
+    Interactions,
+    Known,
+    Note,
+    Precision,
+    Procedure,
+    check_players,
+)
 from accredit.core.attribution import frozen
 from accredit.core.claims import checked_claims, claims_of_part, no_division
 from accredit.core.estimate import check_level
+from accredit.core.notes import check_notes, read_notes
+from accredit.core.procedure import check_procedure, read_procedure
 from accredit.core.shap_form import shap_explanation
 from accredit.errors import InvalidInput
 from accredit.results import Result
@@ -25,7 +39,7 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-FORMAT = 1
+FORMAT = 2  # 1: `method` and the notes were lines of text
 Cell = str | float | int | bool | None
 
 
@@ -67,7 +81,7 @@ class TableExplanation(Result):
     base: FloatArray  # (outputs,): the payoff when nobody plays
     prediction: FloatArray  # (rows, outputs): the payoff of the row as it is
     values: tuple[tuple[Cell, ...], ...]  # for each player its value in every row; None where it is missing
-    method: str
+    method: Procedure  # how it was computed; a text names it
     target: str = ""  # the output that is shown first; the first one if empty
     rows: tuple[str, ...] = ()  # names of the rows; their numbers if empty
     payoff: str = ""  # what of the output is shared: margin, log-odds, probability, value
@@ -76,7 +90,7 @@ class TableExplanation(Result):
     precision: Precision = field(default_factory=Precision.unknown)  # exact, within the intervals, or unknown; and why
     interval: FloatArray | None = None  # (rows, players, outputs, 2)
     claims: tuple[Claim, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     pairs: FloatArray | None = None  # (rows, players, players, outputs): interactions, if they were asked for
     pairs_index: str = ""  # which interaction index
@@ -93,36 +107,44 @@ class TableExplanation(Result):
         put(self, "outputs", check_players(self.outputs))
         count = len(self.credit) if isinstance(self.credit, list | tuple | np.ndarray) else 0
         if count == 0:
-            raise InvalidInput("credit holds no rows; explain at least one row")
+            raise InvalidInput("credit holds no rows; explain at least one row", argument="credit", code="empty")
         shape = count, len(self.players), len(self.outputs)
         put(self, "credit", frozen(self.credit, shape, "credit"))
         put(self, "base", frozen(self.base, shape[2:], "base"))
         put(self, "prediction", frozen(self.prediction, (count, shape[2]), "prediction"))
         for name in ("precision", "pairs_precision"):
             if not isinstance(getattr(self, name), Precision):
-                raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()")
+                raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()", code="type")
         if (self.interval is not None) != (self.precision.known is Known.INTERVAL):
-            raise InvalidInput(f"precision is {self.precision.known}; intervals are given if, and only if, it is interval")
+            raise InvalidInput(
+                f"precision is {self.precision.known}; intervals are given if, and only if, it is interval",
+                argument="precision",
+            )
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
         self._check_pairs((count, shape[1], *shape[1:]))
         if not all(isinstance(column, list | tuple) for column in self.values):
-            raise InvalidInput(f"values is {shown(self.values)}; give the cells of each player's column")
+            raise InvalidInput(
+                f"values is {shown(self.values)}; give the cells of each player's column", argument="values", code="type"
+            )
         put(self, "values", tuple(tuple(column) for column in self.values))
         if len(self.values) != len(self.players) or {len(column) for column in self.values} != {count}:
-            raise InvalidInput(f"values must hold {count} cells for each of the {len(self.players)} players")
+            raise InvalidInput(
+                f"values must hold {count} cells for each of the {len(self.players)} players", argument="values", code="shape"
+            )
         put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
         if len(self.rows) != count:
-            raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows")
-        for name in ("method", "target", "payoff", "model", "dependence", "pairs_index", "method_name"):
+            raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows", argument="rows", code="shape")
+        put(self, "method", check_procedure(self.method))
+        for name in ("target", "payoff", "model", "dependence", "pairs_index", "method_name"):
             put(self, name, check_text(getattr(self, name), name))
-        put(self, "method_name", self.method_name or self.method)
+        put(self, "method_name", self.method_name or self.method.name)
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
         put(self, "apart", self._checked_apart(count))
         put(self, "level", check_level(real_number(self.level, "level", 0, 1, example=defaults.LEVEL)))
         put(self, "claims", checked_claims(self.claims))
-        put(self, "notes", tuple(check_text(note, "notes") for note in self.notes))
+        put(self, "notes", check_notes(self.notes))
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
         put(self, "by_other_methods", self._check_others())
 
@@ -130,11 +152,15 @@ class TableExplanation(Result):
         """Explanations of the same rows, columns and outputs by other methods, each by its name."""
         if not isinstance(self.by_other_methods, Mapping):
             raise InvalidInput(
-                f"by_other_methods is {shown(self.by_other_methods)}; write a mapping from names to explanations"
+                f"by_other_methods is {shown(self.by_other_methods)}; write a mapping from names to explanations",
+                argument="by_other_methods",
+                code="type",
             )
         for name, other in self.by_other_methods.items():
             if not isinstance(other, TableExplanation) or other.by_other_methods:
-                raise InvalidInput(f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method")
+                raise InvalidInput(
+                    f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method", code="type"
+                )
             same = (other.players, other.outputs, other.rows, other.target) == (
                 self.players,
                 self.outputs,
@@ -158,9 +184,11 @@ class TableExplanation(Result):
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
         put, ends = object.__setattr__, self.pairs_interval
         if (self.pairs is None) != (not self.pairs_index):
-            raise InvalidInput("pairs and pairs_index belong together; give both or neither")
+            raise InvalidInput("pairs and pairs_index belong together; give both or neither", code="conflict")
         if (ends is not None) != (self.pairs_precision.known is Known.INTERVAL):
-            raise InvalidInput(f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it")
+            raise InvalidInput(
+                f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it", argument="pairs_precision"
+            )
         if self.pairs is not None:
             put(self, "pairs", frozen(self.pairs, shape, "pairs"))
         if ends is not None:
@@ -347,7 +375,7 @@ class TableExplanation(Result):
             self.players,
             mean,
             None,
-            f"mean |credit| over {len(sizes)} rows, {self.method}",
+            self.method.then(f"mean |credit| over {len(sizes)} rows"),
             no_division("mean sizes of credit rank columns, they do not share anything"),
             interval=interval,
             level=None if interval is None else defaults.LEVEL,
@@ -374,6 +402,7 @@ class TableExplanation(Result):
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
         data["apart"] = [[row, precision.as_plain()] for row, precision in self.apart]
+        data["method"], data["notes"] = self.method.as_plain(), [note.as_plain() for note in self.notes]
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         data["by_other_methods"] = {name: other.to_plain() for name, other in self.by_other_methods.items()}
         if not self.by_other_methods:
@@ -388,11 +417,14 @@ class TableExplanation(Result):
     @classmethod
     def _from_plain(cls, given: Mapping[str, Any]) -> TableExplanation:
         later = ("method_name", "by_other_methods")  # not known of files that were written before they were
-        data = fields_of(cls, given, "table explanation", FORMAT, optional=later)
+        data = fields_of(cls, given, "table explanation", FORMAT, optional=later, before=True)
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
             data["by_other_methods"] = {name: cls._from_plain(other) for name, other in others.items()}
-            read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "notes", "apart")
+            read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "apart")
+            older = given["format"] < FORMAT
+            data["method"] = read_procedure(data["method"], is_line=older)
+            data["notes"] = read_notes(data["notes"], are_lines=older)
             data["rows"] = [check_text(name, "rows") for name in data["rows"]]
             for name in ("precision", "pairs_precision"):
                 data[name] = Precision.from_plain(data[name])
@@ -418,7 +450,7 @@ def beside(explained: Sequence[TableExplanation]) -> TableExplanation:
 
     >>> one = TableExplanation(("x",), ("y",), [[[2.0]]], [0.0], [[2.0]], [[1]], "shapley")
     >>> both = beside([one, replace(one, method="lime", method_name="lime")])
-    >>> both.methods, both["lime"].method
+    >>> both.methods, str(both["lime"].method)
     (('shapley', 'lime'), 'lime')
     """
     first, *others = explained

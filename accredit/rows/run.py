@@ -266,7 +266,7 @@ def _line(asked: Asked, answer: Answer, row: int, prediction: FloatArray, values
         "row": number,
         "name": asked.rows.names[number],
         "run": run,
-        "method": answer.method,
+        "method": answer.method.as_plain(),
         "payoff": asked.unit,
         "model": asked.model.name,
         "precision": answer.precision.as_plain(),

@@ -115,7 +115,7 @@ def sage_game(
     compared = rows_of(rows if background is None else background, what="rows" if background is None else "background")
     given = align(rows, compared)
     if len(truth) != len(given):
-        raise InvalidInput(f"truth has {len(truth)} answers for {len(given)} rows; give one each")
+        raise InvalidInput(f"truth has {len(truth)} answers for {len(given)} rows; give one each", argument="truth")
     rng = np.random.default_rng(check_seed(seed))
     few, notes = _some(len(given), most_rows, "rows", rng)
     other, more = _some(len(compared), most_background, "background rows", rng)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from accredit.checks import real_numbers, shown
-from accredit.core import Attribution, Attributions, FloatArray, Precision, distinct_names
-from accredit.errors import InvalidInput
+from accredit.core import Attribution, Attributions, FloatArray, Precision, Procedure, distinct_names
+from accredit.core.notes import check_notes
+from accredit.errors import Code, InvalidInput
 from accredit.rows.frames import plain_cell
 from accredit.rows.result import Cell, TableExplanation
 
@@ -47,9 +48,9 @@ def from_shap(
         nobody,
         _predictions(predictions, nobody + read.credit.sum(axis=1), notes),
         _cells(read, notes),
-        METHOD,
+        Procedure(METHOD),
         precision=Precision.unknown(NOBODY_SAID),
-        notes=tuple(notes),
+        notes=check_notes(notes),
         provenance=_provenance(explanation),
         method_name=METHOD,
         **_pairs(read),
@@ -115,7 +116,7 @@ def _pairs(read: Arranged) -> dict[str, Any]:
     return {"pairs": both, "pairs_index": METHOD, "pairs_precision": Precision.unknown(NOBODY_SAID)}
 
 
-def _unreadable(why: str, code: str = "shape") -> InvalidInput:
+def _unreadable(why: str, code: Code = "shape") -> InvalidInput:
     return InvalidInput(f"explanation cannot be read: {why}", argument="explanation", code=code)
 
 
@@ -180,7 +181,7 @@ def _base(read: Arranged, notes: list[str]) -> FloatArray:
         raise _unreadable(
             "its rows have different base values, so they were compared with different things; read one at a time: "
             "from_shap(explanation[0])",
-            "several bases",
+            "unsupported",
         )
     return np.asarray(each.mean(axis=0))
 

@@ -204,7 +204,9 @@ class MaskNeutral:
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.warm_up < 0 or not 0 < self.floor < 1 or not self.cap >= 1:
-            raise InvalidInput(f"{self}: steps and cap must be at least 1, floor between 0 and 1, warm_up at least 0")
+            raise InvalidInput(
+                f"{self}: steps and cap must be at least 1, floor between 0 and 1, warm_up at least 0", code="range"
+            )
 
     def stages(self, model: AttentionClassifier, data: AttentionData, rate: float, seed: int) -> Iterator[Stage]:
         """Random masks where asked for; then one stage with two losses."""

@@ -54,7 +54,7 @@ class AttentionShape:
     def __post_init__(self) -> None:
         sizes = (self.width, self.query, self.attention_width, self.units, self.features)
         if min(*sizes, *self.query_hidden, *self.head) < 1 or self.classes < 2 or not self.temperature > 0:
-            raise InvalidInput(f"{self}: sizes must be at least 1, classes at least 2, temperature above 0")
+            raise InvalidInput(f"{self}: sizes must be at least 1, classes at least 2, temperature above 0", code="range")
         if self.encoder not in ("pooling", "rcnn") or self.attention not in ("additive", "uniform"):
             raise InvalidInput(
                 f"encoder {self.encoder!r} and attention {self.attention!r}: write encoder='pooling' or 'rcnn', "
@@ -259,7 +259,7 @@ class AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
         read = torch.tensor(finite_numbers(tokens, "tokens"), dtype=torch.float32)
         if read.ndim != 3 or read.shape[2] != shape.width or 0 in read.shape:
-            raise InvalidInput(f"tokens have shape {tuple(read.shape)}; give (rows, tokens, {shape.width})")
+            raise InvalidInput(f"tokens have shape {tuple(read.shape)}; give (rows, tokens, {shape.width})", argument="tokens")
         rows = len(read)
         data = cls(
             read,
@@ -268,7 +268,9 @@ class AttentionData:
             torch.full((rows,), -1),
         )
         if data.query.shape != (rows, shape.query):
-            raise InvalidInput(f"query has shape {tuple(data.query.shape)}; give ({rows}, {shape.query})")
+            raise InvalidInput(
+                f"query has shape {tuple(data.query.shape)}; give ({rows}, {shape.query})", argument="query", code="shape"
+            )
         for name, values in (("tokens", data.tokens), ("query", data.query)):
             if not bool(torch.isfinite(values).all()):
                 raise InvalidInput(f"{name} hold a number beyond single precision; remove or replace such rows first")
@@ -276,7 +278,9 @@ class AttentionData:
             if data.present.shape != read.shape[:2]:
                 raise InvalidInput(
                     f"present has shape {tuple(data.present.shape)}; "
-                    f"give booleans of shape {tuple(read.shape[:2])}, True where a token is there"
+                    f"give booleans of shape {tuple(read.shape[:2])}, True where a token is there",
+                    argument="present",
+                    code="shape",
                 )
             if not bool(data.present.any(dim=1).all()):
                 empty = int((~data.present.any(dim=1)).nonzero()[0])
@@ -305,7 +309,10 @@ class AttentionData:
 def _check_labels(labels: Any, rows: int, classes: int) -> Tensor:
     given = as_array(labels, "labels")
     if given.shape != (rows,) or given.dtype.kind not in "iub":
-        raise InvalidInput(f"labels have shape {given.shape} of {given.dtype}; give {rows} whole numbers, 0 to {classes - 1}")
+        raise InvalidInput(
+            f"labels have shape {given.shape} of {given.dtype}; give {rows} whole numbers, 0 to {classes - 1}",
+            argument="labels",
+        )
     found = np.unique(given)
     if found[0] < 0 or found[-1] >= classes:
         raise InvalidInput(f"labels run from {found[0]} to {found[-1]}; this model has classes 0 to {classes - 1}")

@@ -44,10 +44,11 @@ class World:
         d = int(table.shape[0]).bit_length() - 1 if table.ndim == 2 else -1
         if not 1 <= d <= MOST_FEATURES or table.shape[0] != 1 << d or table.shape[1] < 2:
             raise InvalidInput(
-                f"joint must be (2^d, classes) with 1 ≤ d ≤ {MOST_FEATURES} and two classes or more, got {table.shape}"
+                f"joint must be (2^d, classes) with 1 ≤ d ≤ {MOST_FEATURES} and two classes or more, got {table.shape}",
+                argument="joint",
             )
         if not np.isfinite(table).all() or table.min() < 0 or abs(table.sum() - 1) > 1e-9:
-            raise InvalidInput(f"joint must be probabilities that sum to 1; they sum to {table.sum():g}")
+            raise InvalidInput(f"joint must be probabilities that sum to 1; they sum to {table.sum():g}", argument="joint")
         table.setflags(write=False)
         object.__setattr__(self, "joint", table)
 
@@ -121,7 +122,7 @@ class World:
 
     def _of_size(self, k: int) -> BoolArray:
         if not 1 <= k <= self.features:
-            raise InvalidInput(f"k must lie in 1..{self.features}, the number of features; got {k}")
+            raise InvalidInput(f"k must lie in 1..{self.features}, the number of features; got {k}", argument="k", code="range")
         sized = self.masks[self.masks.sum(axis=1) == k]
         return np.asarray(sized[np.lexsort((~sized).T[::-1])])  # lowest indices first
 
@@ -173,7 +174,9 @@ class Choices:
         if table.shape != (cases, classes, cases) or table.min() < 0 or abs(table.sum() - 1) > 1e-9:
             raise InvalidInput(
                 f"joint must be probabilities of shape ({cases}, {classes}, {cases}) that sum to 1, got {table.shape} "
-                f"with sum {table.sum():g}"
+                f"with sum {table.sum():g}",
+                argument="joint",
+                code="shape",
             )
         object.__setattr__(self, "joint", table)
 

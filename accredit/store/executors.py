@@ -432,7 +432,7 @@ def crew_of(executor: str | Executor | Crew | None, limit: float | None = None) 
 
 def _check_limit(limit: float) -> None:
     if not (isinstance(limit, int | float) and np.isfinite(limit) and limit > 0):
-        raise InvalidInput(f"limit must be a positive number of seconds or None, got {limit!r}")
+        raise InvalidInput(f"limit must be a positive number of seconds or None, got {limit!r}", argument="limit", code="range")
 
 
 def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
@@ -441,7 +441,11 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     if not isinstance(executor, str):
         if isinstance(executor, Executor):
             return Given(executor)
-        raise InvalidInput(f"executor is a {type(executor).__name__} without submit(); write for example 'processes:4'")
+        raise InvalidInput(
+            f"executor is a {type(executor).__name__} without submit(); write for example 'processes:4'",
+            argument="executor",
+            code="type",
+        )
     kind, _, detail = executor.partition(":")
     if kind == "dask" and detail and not detail.isdigit():
         return Dask(detail, None, limit)
@@ -458,7 +462,8 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
         case "dask":
             return Dask(None, workers, limit)
     raise InvalidInput(
-        f"unknown executor {executor!r}; write serial, threads, processes, dask, threads:4, or dask:tcp://host:8786"
+        f"unknown executor {executor!r}; write serial, threads, processes, dask, threads:4, or dask:tcp://host:8786",
+        code="unknown",
     )
 
 
@@ -466,5 +471,5 @@ def _check_workers(workers: int | None) -> int:
     if workers is None:
         return os.cpu_count() or 1
     if workers < 1:
-        raise InvalidInput(f"workers must be at least 1, got {workers}")
+        raise InvalidInput(f"workers must be at least 1, got {workers}", argument="workers", code="range")
     return workers

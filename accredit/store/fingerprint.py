@@ -178,7 +178,8 @@ def _feed_object(hasher: _Hash, value: Any, where: str) -> None:
     else:
         raise InvalidInput(
             f"{where} is a {type(value).__name__}, which has no stable bytes to hash; describe it instead, for example "
-            "fingerprint(data=array, model='logistic C=1', metric='accuracy')"
+            "fingerprint(data=array, model='logistic C=1', metric='accuracy')",
+            code="unsupported",
         )
 
 

@@ -33,7 +33,7 @@ def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
     else:
         raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet")
     if frame.empty:
-        raise InvalidInput(f"{str(path)!r} holds no rows; write at least one below the names of the columns")
+        raise InvalidInput(f"{str(path)!r} holds no rows; write at least one below the names of the columns", code="empty")
     doubled = frame.columns[frame.columns.duplicated()]
     if len(doubled):
         raise InvalidInput(f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own")
@@ -66,7 +66,7 @@ def _parquet(path: str | Path) -> pandas.DataFrame:
     except AccreditError:
         raise
     except Exception as error:  # pyarrow has its own kinds of errors for damaged files
-        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {_first_line(error)}") from error
+        raise InvalidInput(f"{str(path)!r} cannot be read as a table: {_first_line(error)}", code="unreadable") from error
     return frame
 
 

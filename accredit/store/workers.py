@@ -38,7 +38,9 @@ def workers(executor: str) -> Iterator[Submit | None]:
         with _dask(detail) as submit:
             yield submit
     else:
-        raise InvalidInput(f"unknown executor {executor!r}; write serial, processes, processes:4, dask or dask:tcp://host:8786")
+        raise InvalidInput(
+            f"unknown executor {executor!r}; write serial, processes, processes:4, dask or dask:tcp://host:8786", code="unknown"
+        )
 
 
 def _is_count(detail: str) -> bool:

@@ -99,7 +99,7 @@ OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], tuple[FloatArray, tuple[st
 def _word_vectors(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     """Vectors of the wanted words."""
     if not file.is_file():
-        raise InvalidInput(f"glove:{file} does not exist; give a file with a word and its numbers on each line")
+        raise InvalidInput(f"glove:{file} does not exist; give a file with a word and its numbers on each line", code="missing")
     if file.suffix == ".npz":
         return _pack(file, wanted)
     found: dict[str, FloatArray] = {}
@@ -123,11 +123,13 @@ def _pack(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     arrays = _arrays(file, "glove:")
     beside = file.with_name(f"{file.stem}_vocab.txt")
     if "words" not in arrays and not beside.is_file():
-        raise InvalidInput(f"glove:{file} holds no `words`, and there is no {beside.name} beside it with one on each line")
+        raise InvalidInput(
+            f"glove:{file} holds no `words`, and there is no {beside.name} beside it with one on each line", code="missing"
+        )
     words = arrays["words"].tolist() if "words" in arrays else beside.read_text(encoding="utf-8").split("\n")
     vectors = _matrix(arrays.get("vectors"), f"`vectors` of glove:{file}")
     if len(words) < len(vectors):
-        raise InvalidInput(f"glove:{file} has {len(vectors)} vectors and {len(words)} words; give one for each")
+        raise InvalidInput(f"glove:{file} has {len(vectors)} vectors and {len(words)} words; give one for each", code="shape")
     return {str(word): vectors[i] for i, word in enumerate(words[: len(vectors)]) if word in wanted}
 
 
@@ -148,7 +150,8 @@ def _own(name: str, rows: int) -> FloatArray:
     if len(found) != rows:
         raise InvalidInput(
             f"--features {name} holds {len(found)} vectors for {rows} rows; give one for each row of the file, then one for "
-            "each row of the test file, if there is one"
+            "each row of the test file, if there is one",
+            code="shape",
         )
     return found
 
@@ -158,7 +161,7 @@ def _arrays(file: Path, said: str) -> dict[str, Any]:
     try:
         return {name or "vectors": array for name, array in read_arrays(file).items()}
     except InvalidInput as error:
-        raise InvalidInput(f"{said}{file} cannot be read as arrays of numbers: {error}") from None
+        raise InvalidInput(f"{said}{file} cannot be read as arrays of numbers: {error}", code="unreadable") from None
 
 
 def _matrix(array: Any, said: str) -> FloatArray:
@@ -168,6 +171,7 @@ def _matrix(array: Any, said: str) -> FloatArray:
     found = np.asarray(array, dtype=np.float64)
     if not np.isfinite(found).all():
         raise InvalidInput(
-            f"{said} holds numbers that are not finite, first in row {int((~np.isfinite(found)).any(axis=1).argmax()) + 1}"
+            f"{said} holds numbers that are not finite, first in row {int((~np.isfinite(found)).any(axis=1).argmax()) + 1}",
+            code="not-finite",
         )
     return found

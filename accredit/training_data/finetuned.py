@@ -236,9 +236,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
             raise InvalidInput(f"--text {column!r} names a column, and {file} has one text on each line; leave it out")
         texts = read_lines(file)
         if not texts:
-            raise InvalidInput(f"{file} holds no text; write one on each line")
+            raise InvalidInput(f"{file} holds no text; write one on each line", code="empty")
         if blank := [number for number, line in enumerate(texts, start=1) if not line.strip()]:
-            raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed")
+            raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed", code="empty")
     elif is_table(file) or ending(file) == ".parquet":
         texts = _column(read_frame(file), file, column)
     else:

@@ -128,7 +128,7 @@ def sum_up(rows: Attribution, groups: Mapping[str, Sequence[str]]) -> Attributio
         players=tuple(groups),
         credit=sums,
         claims=tuple(kept),
-        method=rows.method + ", summed",
+        method=rows.method.then("summed"),
         stderr=None,
         interval=None,
         level=None,

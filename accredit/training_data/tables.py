@@ -157,7 +157,7 @@ def _in_place(training: IntArray, testing: IntArray, taught: Any, held: Any) -> 
 def _look_at(named: Sequence[str], texts: list[str] | None, rows: int, training: IntArray) -> list[Features]:
     """The named features of all rows, each name once."""
     if len(set(named)) < len(named):
-        raise InvalidInput(f"--features {max(named, key=list(named).count)} is given twice; name each once")
+        raise InvalidInput(f"--features {max(named, key=list(named).count)} is given twice; name each once", code="duplicate")
     return [features(name, texts, rows, training) for name in named]
 
 
@@ -183,7 +183,7 @@ def parts(
         held = read_frame(str(test), codes=codes)
         missing = [c for c in needed if c not in held.columns]
         if missing:
-            raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}") from None
+            raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}", code="missing") from None
         return frame, held, str(test)
     if not 0 < share < 1:
         raise InvalidInput(f"--test {test} must be a file, or a fraction between 0 and 1")
@@ -202,7 +202,7 @@ def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str
         return None
     if train[column].isna().any():
         count = int(train[column].isna().sum())
-        raise InvalidInput(f"{option} {column!r} is missing in {rows(count, 'training ')}; fill or drop them")
+        raise InvalidInput(f"{option} {column!r} is missing in {rows(count, 'training ')}; fill or drop them", code="missing")
     groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
     if len(groups) < 2:
         raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
@@ -215,7 +215,8 @@ def texts_in(frame: Any, column: str, file: str, option: str = "--text") -> list
     if blank.any():
         where = named(frame.index[blank])
         raise InvalidInput(
-            f"{option} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first"
+            f"{option} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first",
+            code="empty",
         )
     return [str(text) for text in frame[column]]
 
@@ -224,14 +225,15 @@ def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatAr
     """Numbers as they are, words as one column per category."""
     columns = [c for c in train.columns if c not in left_out]
     if not columns:
-        raise InvalidInput("there is no column left to learn from; name a text column with --text")
+        raise InvalidInput("there is no column left to learn from; name a text column with --text", code="missing")
     blocks = []
     for column in columns:
         for part in (train, held):
             unknown = part.index[part[column].isna()]
             if len(unknown):
                 raise InvalidInput(
-                    f"column {column!r} is missing in {rows(len(unknown))}, {named(unknown)} ({EMPTY}); fill or drop them"
+                    f"column {column!r} is missing in {rows(len(unknown))}, {named(unknown)} ({EMPTY}); fill or drop them",
+                    code="missing",
                 )
         numeric = train[column].dtype.kind in "iufb"
         blocks.append([_number_column(p[column]) for p in (train, held)] if numeric else _categories(train, held, column))
@@ -273,7 +275,8 @@ def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
     if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
         raise InvalidInput(
             f"column {column!r} holds {len(kinds)} different words in {len(train)} rows, too many for categories; name it "
-            "with --text, or leave it out of the file"
+            "with --text, or leave it out of the file",
+            code="too-many",
         )
     return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]
 

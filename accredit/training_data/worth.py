@@ -178,7 +178,9 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
     if half_width is not None:
         _check_half_width(chosen, table)
     if model not in MODELS:
-        raise InvalidInput(f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model")
+        raise InvalidInput(
+            f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model", code="unknown"
+        )
     numbers = table.data.classes is None
     if numbers and model == "logistic" and method != "knn-shapley":
         raise InvalidInput(
@@ -187,7 +189,8 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
         )
     if method == "influence" and model != ("ridge" if numbers else "logistic"):
         raise InvalidInput(
-            f"--model {model} has no influence function here; write --model {'ridge' if numbers else 'logistic'}"
+            f"--model {model} has no influence function here; write --model {'ridge' if numbers else 'logistic'}",
+            code="unsupported",
         )
     if chosen.method.kind != "game":
         return
@@ -197,7 +200,8 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
     if method == "leave-one-out" and players + 2 > budget:
         raise TooManyPlayers(
             f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
-            f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN"
+            f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN",
+            code="too-many",
         )
 
 

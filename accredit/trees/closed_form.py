@@ -308,7 +308,9 @@ def _steps(model: Any) -> tuple[Any, Any]:
 def _table(rows: Any, what: str) -> Any:
     table = rows if hasattr(rows, "iloc") else as_array(rows, what)
     if len(table.shape) != 2 or not len(table):
-        raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns with at least one row")
+        raise InvalidInput(
+            f"{what} has shape {table.shape}; give rows × columns with at least one row", code="shape", argument=what
+        )
     return table
 
 
@@ -324,7 +326,9 @@ def _stack(rows: Any, background: Any) -> Any:
 
 def _check_widths(rows: Any, background: Any) -> None:
     if background is not None and background.shape[1] != rows.shape[1]:
-        raise InvalidInput(f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match")
+        raise InvalidInput(
+            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match", argument="rows"
+        )
 
 
 def _columns(rows: Any) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ class TreeShares:
         if self._background is None and not (forest.cover[forest.roots] > 0).all():
             raise InvalidInput(f"{forest.source} does not say how much training weight came to its nodes; give a background")
         if self._background is None and weight is not None:
-            raise InvalidInput("weight is given without a background; weights count its rows")
+            raise InvalidInput("weight is given without a background; weights count its rows", argument="weight")
         self._asked_before = False
 
     def credit(self, rows: Any) -> TreeCredit:
@@ -238,14 +238,18 @@ def check_owners(players: Any, features: int) -> IntArray:
         return np.arange(features)
     of = as_array(players, "players")
     if of.shape != (features,) or of.dtype.kind not in "iu" or of.min(initial=0) < 0:
-        raise InvalidInput(f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns")
+        raise InvalidInput(
+            f"players has shape {of.shape} of {of.dtype}; give one number from 0 for each of {features} columns",
+            argument="players",
+            code="shape",
+        )
     return of.astype(np.int64)
 
 
 def _background(forest: Forest, rows: Any, weight: Any) -> Background:
     matrix = forest.matrix(rows, "background")
     if not len(matrix):
-        raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios")
+        raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios", code="missing")
     counts = np.ones(len(matrix)) if weight is None else check_weight(weight, len(matrix))
     return Background(matrix, counts / counts.sum())
 
@@ -254,7 +258,11 @@ def check_weight(weight: Any, rows: int) -> FloatArray:
     """How much each background row counts, (rows,)."""
     counts = real_numbers(weight, "weight")
     if counts.shape != (rows,) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:
-        raise InvalidInput(f"weight is {shown(weight)}; give {rows} non-negative numbers, one per background row, not all zero")
+        raise InvalidInput(
+            f"weight is {shown(weight)}; give {rows} non-negative numbers, one per background row, not all zero",
+            argument="weight",
+            code="shape",
+        )
     return counts
 
 

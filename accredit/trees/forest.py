@@ -87,7 +87,7 @@ class Forest:
     ) -> Forest:
         """A forest from its trees; `base` has one number per output."""
         if not trees:
-            raise InvalidInput(f"{source} has no trees; fit it first")
+            raise InvalidInput(f"{source} has no trees; fit it first", code="unsupported")
         start = np.cumsum([0] + [len(t.feature) for t in trees])
         place = list(zip(trees, start[:-1].tolist(), strict=True))
         feature = np.concatenate([np.asarray(t.feature, dtype=np.int64) for t in trees])
@@ -141,7 +141,9 @@ class Forest:
         """Rows as the model compares them: (rows, features), rounded to single precision where the model does so."""
         array = real_numbers(rows, name, masked=True)  # a missing number goes the way that the tree has learned for it
         if array.ndim != 2 or array.shape[1] != self.features:
-            raise InvalidInput(f"{name} has shape {array.shape}; {self.source} reads (rows, {self.features})")
+            raise InvalidInput(
+                f"{name} has shape {array.shape}; {self.source} reads (rows, {self.features})", argument=name, code="shape"
+            )
         if self.single:
             with np.errstate(over="ignore"):
                 return array.astype(np.float32).astype(np.float64)

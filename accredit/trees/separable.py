@@ -42,10 +42,14 @@ def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
     if not hasattr(rows, "iloc"):
         rows = as_array(rows, "rows")
     if len(rows.shape) != 2 or not len(rows):
-        raise InvalidInput(f"rows has shape {rows.shape}; give rows × columns with at least one row")
+        raise InvalidInput(
+            f"rows has shape {rows.shape}; give rows × columns with at least one row", argument="rows", code="shape"
+        )
     encoded = real_numbers(encode(rows), "what encode returns")
     if encoded.ndim != 2 or len(encoded) != len(rows):
-        raise InvalidInput(f"encode returned shape {encoded.shape} for {len(rows)} rows; it must return one row each")
+        raise InvalidInput(
+            f"encode returned shape {encoded.shape} for {len(rows)} rows; it must return one row each", code="type"
+        )
     known = np.where(np.isnan(encoded), -np.inf, encoded)
     picked = np.unique(np.concatenate([known.argmin(axis=0), known.argmax(axis=0), np.arange(min(FEW, len(known)))]))
     some, before = _take(rows, picked), encoded[picked]

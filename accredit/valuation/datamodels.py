@@ -25,6 +25,7 @@ from accredit.core import (
     Holds,
     IntArray,
     Precision,
+    Procedure,
     every_payoff,
     payoffs,
 )
@@ -72,7 +73,7 @@ class Datamodels:
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one target, or averaged over all; positive: having the row raises the output."""
         if target is not None and target not in self.targets:
-            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …")
+            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …", code="unknown")
         column = self.weights.mean(axis=1) if target is None else self.weights[:, self.targets.index(target)]
         plain = self.shrinkage == "least squares"
         facts = {"fraction": self.fraction, "subsets": self.subsets}
@@ -82,7 +83,7 @@ class Datamodels:
             self.players,
             column,
             total=None,
-            method=f"datamodel({self.shrinkage}, p={self.fraction:g}, subsets={self.subsets})",
+            method=Procedure("datamodel", settings={"shrinkage": self.shrinkage, "p": self.fraction, "subsets": self.subsets}),
             claims=CLAIMS[self.shrinkage](),
             precision=Precision.unknown("none is computed" if plain else "the weights are shrunk"),
             payoffs=self.subsets,
@@ -185,12 +186,20 @@ def fit_datamodels(
     if y.shape != (len(masks), len(targets)):
         raise InvalidInput(
             f"outputs has shape {y.shape} for {len(masks)} masks and {len(targets)} targets; give one row per mask and one "
-            "column for each of targets"
+            "column for each of targets",
+            argument="outputs",
+            code="shape",
         )
     if not np.isfinite(y).all():
-        raise InvalidInput("outputs hold numbers that are not finite; a failed training must not be regressed on")
+        raise InvalidInput(
+            "outputs hold numbers that are not finite; a failed training must not be regressed on",
+            argument="outputs",
+            code="not-finite",
+        )
     if penalty is not None and not 0 <= penalty < np.inf:
-        raise InvalidInput(f"penalty must be a number ≥ 0, or None to have it chosen, got {penalty!r}")
+        raise InvalidInput(
+            f"penalty must be a number ≥ 0, or None to have it chosen, got {penalty!r}", argument="penalty", code="range"
+        )
     held_out: FloatArray | None = None
     if penalty is None:
         weights, chosen, held_out, shrinkage = _choose(masks, y, seed, memory)

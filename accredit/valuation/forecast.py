@@ -112,7 +112,11 @@ def settle_budget(
         except (InvalidInput, NotConverged):
             return spent, ""
     if not half_width > 0:
-        raise InvalidInput(f"half_width must be positive, got {half_width!r}; write for example --half-width 0.01")
+        raise InvalidInput(
+            f"half_width must be positive, got {half_width!r}; write for example --half-width 0.01",
+            argument="half_width",
+            code="range",
+        )
     foretold = plan()
     needed = foretold.budget(half_width)
     if budget is not None and budget < needed:

@@ -27,7 +27,7 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.store import Executor
 from accredit.valuation.knn_order import Distances, Ties, all_by_distance, nearest_few
@@ -121,11 +121,12 @@ def knn_shapley(
             "interval": np.column_stack([credit - bound, credit + bound]),
             "stopped": f"the {reach} nearest rows of each test row",
         }
+    near = {} if reach is None else {"within": 1 / reach}
     return Attribution(
         data.names,
         credit,
         total=everybody,
-        method=f"knn-shapley(k={k}{'' if reach is None else f', within={1 / reach:.3g}'})",
+        method=Procedure("knn-shapley", settings={"k": k} | near, closed_form=reach is None),
         claims=_exact_claims() if reach is None else _bound_claims(reach),
         baseline=0.0,
         payoffs=0,
@@ -158,7 +159,9 @@ def _reach(within: float | None, k: int, rows: int) -> int | None:
         return None
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < 1:
         raise InvalidInput(
-            f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual"
+            f"within must lie between 0 and 1, got {within!r}; credits are shares of right neighbours, 0.001 is usual",
+            argument="within",
+            code="range",
         )
     reach = max(k, ceil(min(1 / within, rows)))
     return reach if reach < rows else None

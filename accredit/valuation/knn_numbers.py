@@ -26,7 +26,7 @@ import numpy as np
 
 from accredit.checks import whole_number
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.store import Executor
 from accredit.valuation.knn_spread import spread_over_tests
@@ -93,7 +93,7 @@ def knn_regression_shapley(
         data.names,
         credit,
         total=total,
-        method=f"knn-shapley(k={k})",
+        method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=tuple(Claim(a, Holds.EXACTLY, why) for a in ("efficiency", "symmetry", "null player", "linearity")),
         precision=Precision.exact(),
         baseline=-float(((data.test_y - data.y.mean()) ** 2).mean()),

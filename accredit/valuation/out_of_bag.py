@@ -15,7 +15,7 @@ import numpy as np
 from accredit import defaults
 from accredit.checks import check_seed, needs, whole_number
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.valuation.split import Split
 
@@ -50,7 +50,8 @@ def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
     if votes.min() < LEAST_VOTES:
         raise InvalidInput(
             f"trees is {trees}, and {data.names[int(votes.argmin())]!r} was out of the bag of {int(votes.min())} of them; "
-            f"write trees={4 * trees}"
+            f"write trees={4 * trees}",
+            argument="trees",
         )
     return _scores(data, votes, sums / votes, squares / votes, trees, seed)
 
@@ -66,7 +67,7 @@ def _scores(data: Split, votes: FloatArray, mean: FloatArray, square: FloatArray
         data.names,
         mean,
         total=None,
-        method=f"data-oob(trees={trees})",
+        method=Procedure("data-oob", settings={"trees": trees}),
         claims=(
             Claim("efficiency", Holds.NO, "a score is a mean over trees; scores share nothing out"),
             Claim("symmetry", Holds.IN_THE_LIMIT, "equal rows meet the same distribution of trees"),

@@ -48,12 +48,18 @@ class Retraining(Utility):
             from sklearn.base import is_classifier
             from sklearn.metrics import get_scorer
         if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
-            raise InvalidInput(f"estimator is {shown(estimator)}; give one of scikit-learn, as in LogisticRegression()")
+            raise InvalidInput(
+                f"estimator is {shown(estimator)}; give one of scikit-learn, as in LogisticRegression()",
+                argument="estimator",
+                code="type",
+            )
         if metric is not None and not isinstance(metric, str) and not callable(metric):
-            raise InvalidInput(f"metric is {shown(metric)}; write a name such as 'accuracy', or give a scorer")
+            raise InvalidInput(
+                f"metric is {shown(metric)}; write a name such as 'accuracy', or give a scorer", argument="metric", code="type"
+            )
         if is_classifier(estimator) != (data.classes is not None):
             needed = "a regressor" if data.classes is None else "a classifier"
-            raise InvalidInput(f"estimator is {estimator!r:.60}, but the labels need {needed}")
+            raise InvalidInput(f"estimator is {estimator!r:.60}, but the labels need {needed}", argument="estimator")
         self.data, self.seed, self._empty = data, seed, empty
         self._estimator = _with_state(estimator, seed)
         self.metric = metric if metric is not None else ("accuracy" if data.classes is not None else "r2")

@@ -38,7 +38,9 @@ class RidgeUtility(Utility):
     @check_arguments
     def __init__(self, data: Split, l2: float = 1.0, metric: str | None = None) -> None:
         if not l2 > 0:
-            raise InvalidInput(f"l2 must be positive, got {l2!r}; small subsets have no unique fit otherwise")
+            raise InvalidInput(
+                f"l2 must be positive, got {l2!r}; small subsets have no unique fit otherwise", argument="l2", code="range"
+            )
         self.data, self.l2 = data, float(l2)
         self.metric, self._score = score_named(metric, data)
         self._x, self._test_x = _rotate(*(np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x)))

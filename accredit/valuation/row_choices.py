@@ -47,7 +47,9 @@ class RowChoices(Choosing):
             self._member[at, [player_index(data.names, name) for name in members]] = True
         if (self._member.sum(axis=0) > 1).any():
             twice = data.names[int(self._member.sum(axis=0).argmax())]
-            raise InvalidInput(f"groups holds row {twice!r} twice; groups must not overlap")
+            raise InvalidInput(
+                f"groups holds row {twice!r} twice; groups must not overlap", argument="groups", code="duplicate"
+            )
 
     def worth(self, choices: IntArray) -> FloatArray:
         return np.array([self._teach(choice) for choice in choices])

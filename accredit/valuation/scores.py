@@ -53,7 +53,9 @@ def score_named(metric: str | None, data: Split) -> tuple[str, Score]:
     if metric is None:
         metric = "neg_mean_squared_error" if data.classes is None else "accuracy"
     if metric not in SCORES:
-        raise InvalidInput(f"unknown metric {metric!r}; choose {', '.join(SCORES)}, or a scikit-learn model for others")
+        raise InvalidInput(
+            f"unknown metric {metric!r}; choose {', '.join(SCORES)}, or a scikit-learn model for others", code="unknown"
+        )
     if (metric == "neg_mean_squared_error") != (data.classes is None):
         kind = "regression" if data.classes is None else "classes"
         raise InvalidInput(f"metric {metric!r} does not fit {kind}; choose another of {', '.join(SCORES)}")

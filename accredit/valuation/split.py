@@ -68,14 +68,21 @@ def split(
     train_features, test_features = _features(x, "x"), _features(test_x, "test_x")
     if train_features.shape[1] != test_features.shape[1]:
         raise InvalidInput(
-            f"x has {train_features.shape[1]} columns and test_x {test_features.shape[1]}; give both the same columns"
+            f"x has {train_features.shape[1]} columns and test_x {test_features.shape[1]}; give both the same columns",
+            argument="x",
         )
     if hasattr(x, "columns") and hasattr(test_x, "columns") and list(x.columns) != list(test_x.columns):
-        raise InvalidInput("test_x has other columns than x, or in another order; write test_x[list(x.columns)]")
+        raise InvalidInput(
+            "test_x has other columns than x, or in another order; write test_x[list(x.columns)]", argument="test_x"
+        )
     labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
     players = check_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
     if len(players) != len(train_features):
-        raise InvalidInput(f"names holds {len(players)} names for {len(train_features)} training rows; give one per row")
+        raise InvalidInput(
+            f"names holds {len(players)} names for {len(train_features)} training rows; give one per row",
+            argument="names",
+            code="shape",
+        )
     if regression:
         return Split(train_features, _numbers(labels, "y"), test_features, _numbers(test_labels, "test_y"), players, None)
     try:
@@ -84,10 +91,12 @@ def split(
         raise InvalidInput(f"y mixes kinds of labels, for example {labels[0]!r}; make them all strings") from None
     some = ", ".join(repr(label) for label in list(number)[:8]) + (", …" if len(number) > 8 else "")
     if len(number) < 2:
-        raise InvalidInput(f"y holds one class only, {some}; a classifier needs two (numbers: regression=True)")
+        raise InvalidInput(f"y holds one class only, {some}; a classifier needs two (numbers: regression=True)", argument="y")
     unknown = [label for label in test_labels.tolist() if label not in number]
     if unknown:
-        raise InvalidInput(f"test_y holds {unknown[0]!r}, which no training row has; the classes are {some}")
+        raise InvalidInput(
+            f"test_y holds {unknown[0]!r}, which no training row has; the classes are {some}", argument="test_y", code="unknown"
+        )
     numbered = [np.array([number[v] for v in part.tolist()], dtype=np.int64) for part in (labels, test_labels)]
     return Split(train_features, numbered[0], test_features, numbered[1], players, tuple(map(str, number)))
 
@@ -100,13 +109,16 @@ def _features(values: Any, name: str) -> FloatArray:
     except InvalidInput as error:
         raise InvalidInput(f"{error}; encode texts with text_features(texts, encoder)") from None
     if array.ndim != 2 or 0 in array.shape:
-        raise InvalidInput(f"{name} has shape {array.shape}; rows and columns are needed, at least one of each")
+        raise InvalidInput(
+            f"{name} has shape {array.shape}; rows and columns are needed, at least one of each", argument=name, code="shape"
+        )
     bad = ~(np.abs(array) < LARGEST)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidInput(
             f"{name} holds {array[row, column]} in row {row}, column {column} ({bad.sum()} such cells); "
-            "fill, scale or drop them first"
+            "fill, scale or drop them first",
+            argument=name,
         )
     return np.ascontiguousarray(array)
 
@@ -116,10 +128,14 @@ def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
     labels = np.asarray(values, dtype=object) if mixed else as_array(values, name)
     if labels.shape != (rows,):
         rows_in = "x" if name == "y" else "test_x"
-        raise InvalidInput(f"{name} has shape {labels.shape}, and {rows_in} {rows} rows; one label per row is needed")
+        raise InvalidInput(
+            f"{name} has shape {labels.shape}, and {rows_in} {rows} rows; one label per row is needed",
+            argument=name,
+            code="shape",
+        )
     for row, label in enumerate(labels.tolist()):
         if missing(label):
-            raise InvalidInput(f"{name} holds {label!r} in row {row}; fill or drop such rows first")
+            raise InvalidInput(f"{name} holds {label!r} in row {row}; fill or drop such rows first", argument=name)
     return labels
 
 
@@ -145,13 +161,15 @@ def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
     try:
         numbers = labels.astype(np.float64)
     except OverflowError:
-        raise InvalidInput(f"{name} holds a whole number beyond 1.8e308; scale such numbers first") from None
+        raise InvalidInput(f"{name} holds a whole number beyond 1.8e308; scale such numbers first", argument=name) from None
     except (TypeError, ValueError):
         word = next(label for label in labels.tolist() if not is_number(label))
-        raise InvalidInput(f"{name} holds {word!r}; regression needs numbers") from None
+        raise InvalidInput(f"{name} holds {word!r}; regression needs numbers", argument=name) from None
     bad = ~(np.abs(numbers) < LARGEST)
     if bad.any():
-        raise InvalidInput(f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first")
+        raise InvalidInput(
+            f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first", argument=name
+        )
     return numbers
 
 
@@ -164,7 +182,7 @@ def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str
     """
     known, given = check_names(names, "names"), list(labels)
     if len(given) != len(known):
-        raise InvalidInput(f"labels holds {len(given)} for {len(known)} names; give one label per name")
+        raise InvalidInput(f"labels holds {len(given)} for {len(known)} names; give one label per name", argument="labels")
     groups: dict[str, list[str]] = {}
     for name, label in zip(known, given, strict=True):
         groups.setdefault(check_text(str(label), "labels"), []).append(name)

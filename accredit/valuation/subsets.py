@@ -19,13 +19,18 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
     (100, 4)
     """
     if not 0 < fraction < 1:
-        raise InvalidInput(f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual")
+        raise InvalidInput(
+            f"fraction must lie between 0 and 1, got {fraction!r}; 0.5 is usual", argument="fraction", code="range"
+        )
     if subsets < 10:
         raise InvalidInput(
-            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual"
+            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual",
+            code="range",
         )
     whole_number(players, "players")
     drawn = np.asarray(np.random.default_rng(check_seed(seed)).random((subsets, players)) < fraction)
     if drawn.all() or not drawn.any():
-        raise InvalidInput(f"fraction is {fraction!r}, so that all {subsets} subsets are the same; 0.5 is usual")
+        raise InvalidInput(
+            f"fraction is {fraction!r}, so that all {subsets} subsets are the same; 0.5 is usual", argument="fraction"
+        )
     return drawn

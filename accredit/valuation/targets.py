@@ -30,7 +30,8 @@ def check_target(part: Any, target: str, file: str) -> None:
     if len(unknown):
         raise InvalidInput(
             f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {named(unknown)} ({EMPTY}); fill, rename or "
-            "drop them"
+            "drop them",
+            code="missing",
         )
 
 

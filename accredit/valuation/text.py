@@ -34,7 +34,7 @@ def text_features(texts: Sequence[str], encoder: str | Path) -> FloatArray:
 def _check(texts: Sequence[str]) -> None:
     if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
         bad = texts if isinstance(texts, str) else next(t for t in texts if not isinstance(t, str) or not t.strip())
-        raise InvalidInput(f"texts must be non-empty strings, one per row; got {bad!r:.60}")
+        raise InvalidInput(f"texts must be non-empty strings, one per row; got {bad!r:.60}", argument="texts", code="type")
 
 
 def text_encoder(encoder: str | Path) -> Callable[[Sequence[str]], tuple[FloatArray, int]]:

@@ -39,7 +39,7 @@ class Recipe:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.epochs < 1 or not self.rate > 0 or self.weight_decay < 0:
-            raise InvalidInput(f"{self}: epochs and rate must be positive, weight_decay not negative")
+            raise InvalidInput(f"{self}: epochs and rate must be positive, weight_decay not negative", code="range")
         if self.optimizer not in ("adam", "sgd"):
             raise InvalidInput(f"optimizer {self.optimizer!r} is unknown; write 'adam' or 'sgd'")
 

@@ -16,12 +16,11 @@ import numpy as np
 from accredit import defaults
 from accredit.checks import check_seed, whole_number
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, Claim, Game, Holds, Precision, payoffs
+from accredit.core import Attribution, Claim, Game, Holds, Precision, Procedure, payoffs
 from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.lasso import gram, lasso
 from accredit.values.lime import fit_of
-from accredit.values.sampling import describe
 
 GAP = 1e-10  # of the spread of the payoffs: where the descent stops
 NO_INTERVAL = "a lasso chooses players by the payoffs it saw, and its spread over other draws is not estimated"
@@ -55,9 +54,11 @@ class Lasso:
         check_fields(self)
         whole_number(self.budget, "budget", 2, example=64)
         if not self.alpha > 0 or not np.isfinite(self.alpha):
-            raise InvalidInput(f"alpha must be positive, got {self.alpha!r}; write alpha=0.01")
+            raise InvalidInput(f"alpha must be positive, got {self.alpha!r}; write alpha=0.01", argument="alpha", code="range")
         if not 0 < self.keep < 1:
-            raise InvalidInput(f"keep must lie between 0 and 1, got {self.keep!r}; write keep=0.5")
+            raise InvalidInput(
+                f"keep must lie between 0 and 1, got {self.keep!r}; write keep=0.5", argument="keep", code="range"
+            )
         check_seed(self.seed)
 
     @solves_every_output
@@ -77,7 +78,7 @@ class Lasso:
             game.players,
             credit,
             None,
-            describe("lasso", self),
+            Procedure.by("lasso", self),
             CLAIMS,
             precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,

@@ -12,7 +12,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.errors import InvalidInput
 from accredit.values.intervals import Moments, Seen
@@ -78,7 +78,7 @@ def _exact(game: ChoiceGame, v: FloatArray, alternative: int) -> Attribution:
         game.players,
         shapley_from_table(table),
         float(table[-1] - table[0]),
-        f"bolger/{game.levels[0][alternative]}",
+        Procedure("bolger", game.levels[0][alternative]),
         _claims(Holds.EXACTLY),
         precision=Precision.exact(),
         baseline=float(table[0]),
@@ -91,7 +91,11 @@ def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: f
     n, r = len(game.players), len(game.levels[0])
     draws = budget // (n + 1)
     if draws < 2:
-        raise InvalidInput(f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}")
+        raise InvalidInput(
+            f"budget={budget * r} pays for fewer than two orders; give at least budget={2 * (n + 1) * r}",
+            argument="budget",
+            code="range",
+        )
     rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen(game)
     for _ in range(draws):
         gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n), seen)
@@ -101,7 +105,7 @@ def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: f
         game.players,
         moments,
         float(moments.mean.sum()),
-        f"bolger/{game.levels[0][alternative]}/orders={draws}",
+        Procedure("bolger", game.levels[0][alternative], {"orders": draws}),
         _claims(Holds.IN_EXPECTATION),
         baseline=float(start.mean[0]),
         seen=seen,

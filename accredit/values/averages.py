@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from accredit import defaults
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
@@ -44,7 +42,7 @@ def semivalue(
         return in_closed_form(game, weigh(weights, len(game.players)))
     p = check_weights(weights, len(game.players))
     if _exact(game, budget, seed, level):
-        return Exact().semivalue(game, p, f"semivalue/{[float(x) for x in p]}", "semivalue(game, weights, budget=1000)")
+        return Exact().semivalue(game, p, Procedure(weigh(p, len(p)).name, "Exact"), "semivalue(game, weights, budget=1000)")
     return SampledSemivalue(tuple(p), budget=budget or defaults.BUDGET, seed=seed, level=level).solve(game)
 
 
@@ -65,7 +63,7 @@ def banzhaf(game: Game, *, budget: int | None = None, seed: int = 0, level: floa
         return in_closed_form(game, BANZHAF)
     if _exact(game, budget, seed, level):
         weights = banzhaf_weights(len(game.players))
-        return Exact().semivalue(game, weights, "banzhaf/Exact()", "banzhaf(game, budget=1000)")
+        return Exact().semivalue(game, weights, Procedure("banzhaf", "Exact"), "banzhaf(game, budget=1000)")
     return SampledBanzhaf(budget=budget or defaults.BUDGET, seed=seed, level=level).solve(game)
 
 
@@ -85,7 +83,7 @@ def beta(
     if _exact(game, budget, seed, level):
         weights = beta_weights(len(game.players), alpha, beta)
         asked = f"beta(game, {alpha:g}, {beta:g}, budget=1000)"
-        return Exact().semivalue(game, weights, f"beta({alpha:g}, {beta:g})/Exact()", asked)
+        return Exact().semivalue(game, weights, Procedure(beta_semivalue(alpha, beta).name, "Exact"), asked)
     return SampledBeta(alpha, beta, budget=budget or defaults.BUDGET, seed=seed, level=level).solve(game)
 
 
@@ -103,7 +101,7 @@ def normalised_banzhaf(game: Game, *, budget: int | None = None, seed: int = 0) 
     """
     plain = banzhaf(game, budget=budget, seed=seed)
     total, added = float(plain.total or 0.0), float(plain.credit.sum())
-    if abs(added) <= 1e-12 * max(float(np.abs(plain.credit).sum()), abs(total), np.finfo(float).tiny):
+    if abs(added) <= len(plain) * plain.rounding:
         raise InvalidInput(
             f"the Banzhaf values add up to {added:.3g} and cannot be scaled to {total:.6g}; use banzhaf(game) or shapley(game)"
         )
@@ -117,7 +115,7 @@ def normalised_banzhaf(game: Game, *, budget: int | None = None, seed: int = 0) 
     return replace(
         plain,
         credit=plain.credit * (total / added),
-        method=f"normalised {plain.method}",
+        method=plain.method.then("normalised"),
         claims=claims if plain.exact else _in_the_limit(claims),
         stderr=None,
         interval=None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, IntArray
+from accredit.core import Attribution, Claim, FloatArray, Game, IntArray, Procedure
 from accredit.values.intervals import (
     Confidence,
     Moments,
@@ -23,7 +23,7 @@ from accredit.values.intervals import (
     unseen_chance,
 )
 from accredit.values.pairs import Pairs, Sample, SizeLaw
-from accredit.values.sampling import FEW_DRAWS, Judged, Ledger, Sampled, describe, known_whole, report, run
+from accredit.values.sampling import FEW_DRAWS, Judged, Ledger, Sampled, known_whole, report, run
 
 FOLDS = 5
 FIT_PAIRS = 2  # pairs per player before a control is fitted; with fewer the fit adds more noise than it removes
@@ -225,7 +225,7 @@ def semivalue_of_pairs(
     claims: tuple[Claim, ...],
 ) -> Attribution:
     """The semivalue with law s(k) = `meets`, estimated from independent pairs."""
-    confidence, method = settings.confidence, describe(value, settings)
+    confidence, method = settings.confidence, Procedure.by(value, settings)
     ledger = Ledger(game, confidence.payoff_range)
     if len(game.players) <= 2:
         return known_whole(game, ledger, meets, method, budget, seed)

@@ -67,7 +67,9 @@ class CubeGame:
         if amounts.ndim != 1 or inside.shape != shape or outside.shape != shape:
             raise InvalidInput(
                 f"weight has shape {amounts.shape}, present {np.shape(present)}, absent {np.shape(absent)}; m cubes of "
-                f"{shape[1]} players need (m,), (m, {shape[1]}) and (m, {shape[1]})"
+                f"{shape[1]} players need (m,), (m, {shape[1]}) and (m, {shape[1]})",
+                argument="weight",
+                code="shape",
             )
         check_finite(np.append(amounts, base), lambda row: f"cube {row}")
         both = (inside & outside).any(axis=1)
@@ -105,7 +107,9 @@ class CubeGame:
             if isinstance(error, InvalidInput):
                 raise
             raise InvalidInput(
-                f"terms is {shown(terms)}; write pairs of who must play and who must not, as in [(['a'], ['b'])]"
+                f"terms is {shown(terms)}; write pairs of who must play and who must not, as in [(['a'], ['b'])]",
+                argument="terms",
+                code="type",
             ) from None
         pieces = [piece for i, term in enumerate(every) for piece in _outside(term, every[:i])]
         sides = np.array(pieces, dtype=bool).reshape(-1, 2, len(names))
@@ -124,7 +128,9 @@ class CubeGame:
         given = truths(coalitions, "coalitions")
         if given.ndim != 2 or given.shape[1] != len(self._players):
             raise InvalidInput(
-                f"coalitions has shape {given.shape}; {len(self._players)} players need (batch, {len(self._players)})"
+                f"coalitions has shape {given.shape}; {len(self._players)} players need (batch, {len(self._players)})",
+                argument="coalitions",
+                code="shape",
             )
         wrong = np.concatenate([present, absent], axis=1).astype(np.float64)  # who is missing or unwelcome counts
         earned = np.empty(len(given))

@@ -17,7 +17,7 @@ from math import ceil
 import numpy as np
 
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.values.control_variate import semivalue_of_pairs
 from accredit.values.every_output import solves_every_output
@@ -28,7 +28,6 @@ from accredit.values.sampling import (
     Ledger,
     Sampled,
     check,
-    describe,
     in_expectation,
     known_whole,
     linearity,
@@ -121,7 +120,7 @@ class DifferencesHint(Sampled):
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Shapley values of `game`, estimated."""
-        n, confidence, method = len(game.players), self.confidence, describe("shapley", self)
+        n, confidence, method = len(game.players), self.confidence, Procedure.by("shapley", self)
         ledger = Ledger(game, confidence.payoff_range)
         if n <= 2:
             return known_whole(game, ledger, np.full(n, 1 / n), method, self.budget, self.seed)
@@ -130,7 +129,7 @@ class DifferencesHint(Sampled):
         def half_widths(share: float) -> FloatArray | None:
             if hint.draws < hint.needed:
                 return None
-            return mean_half_widths(hint.moments(), confidence, share, ledger.blur)
+            return mean_half_widths(hint.moments(), confidence, share, ledger.blur, hint.weight)
 
         ended = run(self, self.budget, ledger, hint.draw, half_widths, cost=n, unit="draw")
         moments, widths = hint.moments(), half_widths(ended.share)
@@ -158,6 +157,7 @@ class _Hint:
         self.draws = 0
         harmonic = sum(1 / k for k in range(1, players))
         self.needed = ceil(3 * (players - 1) * harmonic)  # draws after which S = ∅ is expected three times
+        self.weight = harmonic  # only one draw in so many compares a player with the first, and its difference counts as all
 
     def draw(self, count: int) -> None:
         """Ask for `count` more sets S."""
@@ -184,7 +184,7 @@ class _Hint:
         times = outside.sum(axis=0)
         if times.min() == 0:
             raise NotConverged(
-                f"{len(outside)} draws never compared player {int(times.argmin()) + 1} with the first; give a larger budget"
+                f"{len(outside)} draws never compared player {int(times.argmin()) + 1} with the first; give a larger budget",
             )
         mean = differences.sum(axis=0) / times
         change = outside * (differences - mean) * (len(outside) / times)  # (draws, n−1), mean zero

@@ -8,7 +8,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Tabulated, payoffs, tabulate
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, Tabulated, payoffs, tabulate
 from accredit.errors import TooManyPlayers
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
@@ -60,7 +60,7 @@ def in_closed_form(game: Cubed | Weighted, rule: Semivalue) -> Attribution:
         game.players,
         cube_credit(game.cubes, rule),
         total=everybody - nobody,
-        method=f"{rule.name}/cubes",
+        method=Procedure(rule.name, "cubes", closed_form=True),
         claims=_claims(rule.efficient, _CUBES),
         precision=Precision.exact(),
         baseline=nobody,
@@ -76,7 +76,7 @@ def _of_votes(game: Weighted, rule: Semivalue) -> Attribution:
         game.players,
         decisive(game.weights, game.quota) @ (law / law.sum()),
         total=1.0,
-        method=f"{rule.name}/votes",
+        method=Procedure(rule.name, "votes", closed_form=True),
         claims=_claims(rule.efficient, _VOTES),
         precision=Precision.exact(),
         baseline=0.0,
@@ -111,15 +111,16 @@ class Exact:
         if isinstance(game, Cubed | Weighted):
             return in_closed_form(game, SHAPLEY)
         weights = shapley_weights(len(game.players))
-        return self.semivalue(game, weights, "shapley/Exact()", "shapley(game, budget=1000)")
+        return self.semivalue(game, weights, Procedure("shapley", "Exact"), "shapley(game, budget=1000)")
 
-    def semivalue(self, game: Game, weights: FloatArray, method: str, instead: str) -> Attribution:
+    def semivalue(self, game: Game, weights: FloatArray, method: Procedure, instead: str) -> Attribution:
         """The semivalue with weights p(0..n−1); `instead` is the call that estimates it."""
         n = len(game.players)
         if n > self.limit:
             raise TooManyPlayers(
                 f"exact values of {n} players need 2^{n} payoffs; the limit is {self.limit} players. Estimate instead: "
-                f"{instead}, or merge players with grouped(game, groups)."
+                f"{instead}, or merge players with grouped(game, groups).",
+                code="too-many",
             )
         v = tabulate(game, self.limit)
         return Attribution(
@@ -155,7 +156,7 @@ def leave_one_out(game: Game) -> Attribution:
         game.players,
         everybody - np.array(without),
         total=everybody - nobody,
-        method="leave-one-out",
+        method=Procedure("leave-one-out"),
         claims=claims,
         precision=Precision.exact(),
         baseline=nobody,

@@ -195,12 +195,20 @@ def _dividends(game: Game, order: int, budget: int | None) -> Interactions:
     n, index = len(game.players), INDICES["mobius"]
     asked = sum(comb(n, size) for size in range(order + 1))
     if budget is not None and not isinstance(game, Tabulated) and budget < asked:
-        raise InvalidInput(f"budget={budget} is less than the {asked:,} dividends asked for; give at least budget={asked}")
+        raise InvalidInput(
+            f"budget={budget} is less than the {asked:,} dividends asked for; give at least budget={asked}",
+            argument="budget",
+            code="range",
+        )
     if isinstance(game, Tabulated) or order == n:
         v = tabulate(game, instead="mobius(game, order=2)")
         return _known(game, index, order, _from_table(game.players, v, index, order), float(v[0]), float(v[-1]), v.size)
     if asked > 1 << TABLE_LIMIT:
-        raise TooManyPlayers(f"order={order} of {n} players has {asked:,} dividends; write mobius(game, order=2)")
+        raise TooManyPlayers(
+            f"order={order} of {n} players has {asked:,} dividends; write mobius(game, order=2)",
+            argument="order",
+            code="too-many",
+        )
     nobody, everybody = endpoints(game)
     values = dividends_up_to(game, order)
     found = {tuple(game.players[i] for i in who): x for who, x in values.items()}

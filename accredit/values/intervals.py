@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from accredit import defaults
+from accredit.checks import real_numbers
 from accredit.core import FloatArray
 from accredit.core.rounding import SINGLE, blur, blur_of
 from accredit.errors import InvalidInput
@@ -77,14 +78,25 @@ class Confidence:
 
     def __post_init__(self) -> None:
         if not isinstance(self.level, int | float | np.number) or not 0 < self.level < 1:
-            raise InvalidInput(f"level must lie between 0 and 1, got {self.level!r}; write for example level=0.95")
+            raise InvalidInput(
+                f"level must lie between 0 and 1, got {self.level!r}; write for example level=0.95",
+                argument="level",
+                code="range",
+            )
         if self.payoff_range is not None:
-            try:
-                low, high = (float(end) for end in self.payoff_range)
-            except (TypeError, ValueError):
-                raise InvalidInput(f"payoff_range must be (low, high), got {self.payoff_range!r}; write (0, 1)") from None
+            ends = real_numbers(self.payoff_range, "payoff_range")
+            if ends.shape != (2,):
+                raise InvalidInput(
+                    f"payoff_range must be (low, high), got {self.payoff_range!r}; write (0, 1)",
+                    argument="payoff_range",
+                    code="shape",
+                )
+            low, high = ends.tolist()
             if not (np.isfinite([low, high]).all() and low < high):
-                raise InvalidInput(f"payoff_range must be finite with low < high, got {self.payoff_range!r}; write (0, 1)")
+                raise InvalidInput(
+                    f"payoff_range must be finite with low < high, got {self.payoff_range!r}; write (0, 1)",
+                    argument="payoff_range",
+                )
         elif self.certify:
             raise InvalidInput("certify=True needs the payoff_range that bounds every payoff; write payoff_range=(0, 1)")
 

@@ -17,12 +17,13 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, Game, Known, payoffs, tabulate
 from accredit.core.coalitions import from_index
+from accredit.core.rounding import blur_of
 from accredit.values.exact import exactly, leave_one_out
 from accredit.values.interactions import mobius_from_table
 from accredit.values.intervals import blur_between
 from accredit.values.shapley import shapley
 
-ROUNDING = 1e-9  # of the largest credit
+SOLVED = 1e-9  # of the largest credit: what solving may lose
 CLOSE = 0.1  # of the largest credit: errors below it, and the same player first, are called enough
 
 
@@ -44,6 +45,7 @@ class LeavingOut:
     missing: float  # v(N) − v(∅) less the sum of leave-one-out: 0 in an additive game
     lonely: float  # largest |LOO_i − what i earns alone|: 0 in an additive game
     doubt: float  # half-width of the widest interval of the Shapley values; 0 where they are exact
+    blur: float = 0.0  # by how much rounding of the payoffs may part credits that are equal
 
     @property
     def error(self) -> FloatArray:
@@ -59,7 +61,7 @@ class LeavingOut:
     @property
     def _rounding(self) -> float:
         """By how much rounding may part credits that are equal."""
-        return ROUNDING * float(max(np.abs(self.loo).max(), np.abs(self.shapley).max()))
+        return self.blur + SOLVED * float(max(np.abs(self.loo).max(), np.abs(self.shapley).max()))
 
     @property
     def enough(self) -> bool | None:
@@ -98,7 +100,7 @@ def leaving_out(game: Game, *, budget: int | None = None, seed: int = 0) -> Leav
     value = shapley(game, budget=budget, seed=seed)
     bound, above = None, None
     if exactly(game, budget):
-        bound, above = _dividends(tabulate(game), n)
+        bound, above = _dividends(tabulate(game), n, blur_of(game))
     widths = np.ptp(value.interval, axis=1) / 2 if value.interval is not None else np.zeros(n)
     unknown = value.interval is None and value.precision is not None and value.precision.known is Known.UNKNOWN
     return LeavingOut(
@@ -110,14 +112,16 @@ def leaving_out(game: Game, *, budget: int | None = None, seed: int = 0) -> Leav
         float(out.unshared or 0.0),
         float(np.abs(out.credit - alone).max()),
         np.inf if unknown else float(widths.max()),
+        max(out.rounding, value.rounding),
     )
 
 
-def _dividends(v: FloatArray, n: int) -> tuple[FloatArray, float]:
+def _dividends(v: FloatArray, n: int, moved: float) -> tuple[FloatArray, float]:
     """The bound of every player, and the share of dividends above single players."""
     m = np.abs(mobius_from_table(v - v[0]))
     members = from_index(np.arange(v.size), n)
     size = members.sum(axis=1)
     weight = np.where(size > 1, m * (1 - 1 / np.maximum(size, 1)), 0.0)
     total = float(m[1:].sum())
-    return weight @ members, float(m[size > 1].sum()) / total if total > blur_between(float(v.min()), float(v.max())) else 0.0
+    nothing = blur_between(float(v.min()), float(v.max()), moved)
+    return weight @ members, float(m[size > 1].sum()) / total if total > nothing else 0.0

@@ -17,11 +17,12 @@ import numpy as np
 from accredit import defaults
 from accredit.checks import check_seed, optional_whole, whole_number
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Precision, payoffs
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Precision, Procedure, payoffs
+from accredit.core.rounding import blur_of
+from accredit.core.statistics import falling
 from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import blur_between
-from accredit.values.sampling import describe
 
 LAWS = {"sizes": "a uniform number of players removed", "coins": "every player removed with chance ½"}
 SCREEN = 0.01  # ridge of the first fit, which only chooses the features
@@ -99,23 +100,27 @@ class Lime:
         optional_whole(self.features, "features", example=5)
         check_seed(self.seed)
         if self.law not in LAWS:
-            raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}")
+            raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}", argument="law")
         if not self.width > 0 or not self.ridge > 0:
-            raise InvalidInput(f"width and ridge must be positive, got {self.width!r} and {self.ridge!r}")
+            raise InvalidInput(f"width and ridge must be positive, got {self.width!r} and {self.ridge!r}", code="range")
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Slopes of the local line of `game`."""
         n = len(game.players)
         if self.features is not None and self.features > n:
-            raise InvalidInput(f"features={self.features} is more than the {n} players; leave it out to keep all")
+            raise InvalidInput(
+                f"features={self.features} is more than the {n} players; leave it out to keep all", argument="features"
+            )
         coalitions = draw(n, self.budget, self.law, np.random.default_rng(self.seed))
         earned, near = payoffs(game, coalitions), proximity(coalitions, self.width)
         kept = np.ones(n, dtype=bool)
         if self.features is not None and self.features < n:
             screen = ridge_readout(coalitions, near, SCREEN)[:-1] @ earned
             kept = np.zeros(n, dtype=bool)
-            kept[np.argsort(-np.abs(screen), kind="stable")[: self.features]] = True
+            kept[
+                falling(np.abs(screen), blur_between(float(earned.min()), float(earned.max()), blur_of(game)))[: self.features]
+            ] = True
         fit = ridge_readout(coalitions[:, kept], near, self.ridge) @ earned
         credit = np.zeros(n)
         credit[kept] = fit[:-1]
@@ -124,24 +129,25 @@ class Lime:
             game.players,
             credit,
             None,
-            describe("lime", self),
+            Procedure.by("lime", self),
             _claims(self.features is None or self.features >= n),
             precision=Precision.unknown(NO_INTERVAL),
             payoffs=self.budget,
             seed=self.seed,
             stopped=f"the budget of {self.budget} payoffs is spent",
             certificate={
-                "fit": fit_of(earned, line, near),
+                "fit": fit_of(earned, line, near, blur_of(game)),
                 "intercept": float(fit[-1]),
                 "error at the input": float(line[0] - earned[0]),
             },
         )
 
 
-def fit_of(earned: FloatArray, line: FloatArray, near: FloatArray) -> float:
-    """Weighted R² of the line: 1 is perfect, 0 no better than a constant; 1 where payoffs differ by rounding alone."""
+def fit_of(earned: FloatArray, line: FloatArray, near: FloatArray, moved: float = 0.0) -> float:
+    """Weighted R² of the line: 1 is perfect, 0 no better than a constant; 1 where payoffs differ by rounding alone, which may
+    have moved each of them by `moved`."""
     low, high = float(earned.min()), float(earned.max())
-    if high - low <= blur_between(low, high):
+    if high - low <= blur_between(low, high, moved):
         return 1.0
     spread = float(near @ (earned - np.average(earned, weights=near)) ** 2)
     if not spread > 0:  # squares of the smallest payoffs are 0

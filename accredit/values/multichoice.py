@@ -28,7 +28,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision
+from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.errors import InvalidInput
 from accredit.values.intervals import Moments, Seen
@@ -36,6 +36,7 @@ from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_weights
 from accredit.values.shapley import shapley
 
+MULTICHOICE = "multichoice"  # the name of the method: each credit is that of a level
 RULES = ("orders", "dividends", "weights", "vertices")
 Credit = list[FloatArray]  # per player, one number per level 1 … m_i
 
@@ -224,7 +225,7 @@ class Rule:
 
 def _rule(name: str, weights: Sequence[float] | None, highest: int) -> Rule:
     if name not in RULES:
-        raise InvalidInput(f"rule is {name!r:.40}; write one of {', '.join(RULES)}")
+        raise InvalidInput(f"rule is {name!r:.40}; write one of {', '.join(RULES)}", code="unknown")
     if (weights is not None) != (name == "weights"):
         raise InvalidInput(
             f"rule {name!r} {'needs' if name == 'weights' else 'takes no'} weights; write "
@@ -248,7 +249,9 @@ def _check_weights(weights: Any, highest: int) -> FloatArray:
         w = np.empty(0)
     if w.shape != (highest,) or not (np.isfinite(w).all() and (w > 0).all() and (np.diff(w) >= 0).all()):
         raise InvalidInput(
-            f"weights is {weights!r:.60}; {highest} positive numbers are needed, one per level, none smaller than the last"
+            f"weights is {weights!r:.60}; {highest} positive numbers are needed, one per level, none smaller than the last",
+            argument="weights",
+            code="shape",
         )
     return w
 
@@ -260,7 +263,7 @@ def _exact(game: ChoiceGame, rule: Rule) -> Attribution:
         level_names(game),
         credit,
         float(v.flat[-1] - v.flat[0]),
-        f"multichoice/{rule.name}",
+        Procedure(MULTICHOICE, rule.name),
         rule.claims(Holds.EXACTLY),
         precision=Precision.exact(),
         baseline=float(v.flat[0]),
@@ -278,7 +281,11 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
     units = np.repeat(np.arange(len(top)), top)
     orders = (budget - 2) // max(len(units) - 1, 1)
     if orders < 2:
-        raise InvalidInput(f"budget={budget} pays for fewer than two orders; give at least budget={2 * len(units)}")
+        raise InvalidInput(
+            f"budget={budget} pays for fewer than two orders; give at least budget={2 * len(units)}",
+            argument="budget",
+            code="range",
+        )
     rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), Seen(game)
     ends = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     step = max(1, (1 << 20) // (len(units) * len(top)))
@@ -289,7 +296,7 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
         level_names(game),
         moments,
         float(ends[1] - ends[0]),
-        f"multichoice/{rule.name}/orders={orders}",
+        Procedure(MULTICHOICE, rule.name, {"orders": orders}),
         rule.claims(Holds.IN_EXPECTATION, along_orders=True),
         baseline=float(ends[0]),
         seen=seen,
@@ -341,5 +348,5 @@ def _as_units(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: float
     """Derks and Peters' value is the Shapley value of the levels as players."""
     found = shapley(Units(game), budget=budget, seed=seed, level=level)
     claims = rule.claims(Holds.EXACTLY if found.exact else Holds.IN_THE_LIMIT)
-    method = f"multichoice/dividends/{found.method}"
+    method = found.method.then(MULTICHOICE, "dividends")
     return replace(found, method=method, claims=(found.claim("efficiency"), *claims[1:]))

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, tabulate
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, tabulate
 from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput, NotConverged, TooManyPlayers
 from accredit.values.every_output import every_output
@@ -110,7 +110,7 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
         game.players,
         alone + asked.unit * x + 0.0,
         total,
-        "nucleolus" if imputations else "prenucleolus",
+        Procedure("nucleolus" if imputations else "prenucleolus"),
         (
             Claim("efficiency", Holds.EXACTLY, "every division considered adds up to v(N) − v(∅)"),
             Claim("symmetry", Holds.EXACTLY, "unique, and exchanging equal players changes no complaint"),
@@ -246,7 +246,8 @@ def _ask(game: Game) -> _Asked:
     if n > LIMIT:
         raise TooManyPlayers(
             f"programs over the 2^{n} coalitions of {n} players are too large; the limit is {LIMIT}. Merge players with "
-            "grouped(game, groups), or use shapley(game, budget=2000)"
+            "grouped(game, groups), or use shapley(game, budget=2000)",
+            code="too-many",
         )
     paid = tabulate(game, LIMIT)
     v, rows = paid - paid[0], from_index(np.arange(paid.size), n).astype(np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Procedure
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.sampling import (
@@ -22,7 +22,6 @@ from accredit.values.sampling import (
     Ledger,
     Sampled,
     check,
-    describe,
     in_expectation,
     known_whole,
     linearity,
@@ -114,7 +113,7 @@ class Antithetic(Sampled):
 def _solve(game: Game, settings: Permutations | Antithetic, units: int | None, reverse: bool) -> Attribution:
     """Both estimators: a unit is one order, or one order and its reverse."""
     n, confidence = len(game.players), settings.confidence
-    method = describe("shapley", settings)
+    method = Procedure.by("shapley", settings)
     ledger = Ledger(game, confidence.payoff_range)
     if n == 1:
         return known_whole(game, ledger, np.ones(1), method, None, settings.seed)

@@ -22,6 +22,7 @@ from accredit.core import (
     Game,
     Holds,
     Precision,
+    Procedure,
     Tabulated,
     endpoints,
     payoffs,
@@ -58,13 +59,17 @@ def tree_of(game: Game, groups: Tree) -> Node:
 
     def build(tree: Tree, path: str, depth: int) -> Node:
         if depth > DEEPEST:
-            raise InvalidInput(f"groups is nested more than {DEEPEST} deep, or contains itself; name players in fewer levels")
+            raise InvalidInput(
+                f"groups is nested more than {DEEPEST} deep, or contains itself; name players in fewer levels",
+                argument="groups",
+                code="unreadable",
+            )
         tree = as_name(tree)
         if not isinstance(tree, str):
             return _together(parts_of(tree, path, depth))
         i = player_index(game.players, tree)
         if i in seen:
-            raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap")
+            raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap", argument="groups")
         seen[i] = path
         return Node(np.arange(n) == i)
 
@@ -76,7 +81,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
         else:
             raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups")
         if not parts:
-            raise InvalidInput(f"{path} is empty; name at least one player")
+            raise InvalidInput(f"{path} is empty; name at least one player", code="empty")
         return parts
 
     listed = [build(groups, "groups", 0)] if isinstance(groups, str) else parts_of(groups, "groups", 0)
@@ -180,7 +185,11 @@ def _orders(game: Game, needed: int, budget: int | None, orders: int | None) -> 
     """How many random orders to draw; None: the value is computed exactly."""
     if orders is not None:
         if budget is not None:
-            raise InvalidInput(f"budget={shown(budget)} and orders={shown(orders)} are both given; give one of them")
+            raise InvalidInput(
+                f"budget={shown(budget)} and orders={shown(orders)} are both given; give one of them",
+                argument="budget",
+                code="conflict",
+            )
         return orders
     spend = optional_whole(budget, "budget", example=1000)
     free = 1 << defaults.AUTO_EXACT if spend is None else min(spend, EXACT_COALITIONS)
@@ -211,14 +220,15 @@ def banzhaf_owen(game: Game, groups: Tree, *, budget: int | None = None) -> Attr
     if needed > (EXACT_COALITIONS if isinstance(game, Tabulated) else most):
         raise TooManyPlayers(
             f"Banzhaf–Owen values of this tree need up to {needed:,} payoffs; the limit is {most:,}. Nest the groups "
-            "deeper, or raise the budget"
+            "deeper, or raise the budget",
+            code="too-many",
         )
     credit, used, (nobody, everybody) = exact_owen(game, root, banzhaf_weights)
     return Attribution(
         game.players,
         credit,
         everybody - nobody,
-        "banzhaf-owen/exact",
+        Procedure("banzhaf-owen", "exact"),
         (
             Claim("efficiency", Holds.NO, "only Shapley's weights share exactly v(N) − v(∅) in every game"),
             INSIDE,
@@ -264,7 +274,7 @@ def owen(game: Game, groups: Tree, *, budget: int | None = None, orders: int | N
             game.players,
             gains.mean(axis=0),
             everybody - nobody,
-            f"owen/orders={orders}",
+            Procedure("owen", settings={"orders": orders}),
             (*shared, linear),
             stderr=gains.std(axis=0, ddof=1) / np.sqrt(orders),
             precision=Precision.unknown("standard errors only, because intervals from few orders cover too little"),
@@ -284,7 +294,7 @@ def owen(game: Game, groups: Tree, *, budget: int | None = None, orders: int | N
         game.players,
         credit,
         everybody - nobody,
-        "owen/exact",
+        Procedure("owen", "exact"),
         (*shared, linear),
         precision=Precision.exact(),
         baseline=nobody,

@@ -45,14 +45,17 @@ def permutations_needed(
     whole_number(players, "players", example="len(game.players)")
     for name, value in (("largest_gain", largest_gain), ("epsilon", epsilon)):
         if not isinstance(value, Real) or not 0 < value < float("inf"):
-            raise InvalidInput(f"{name} must be positive and finite, got {value!r}; write for example {name}=0.1")
+            raise InvalidInput(f"{name} must be positive and finite, got {value!r}; write for example {name}=0.1", code="range")
     if not isinstance(delta, Real) or not 0 < delta < 1:
-        raise InvalidInput(f"delta must lie between 0 and 1, got {delta!r}; write for example delta=0.05")
+        raise InvalidInput(
+            f"delta must lie between 0 and 1, got {delta!r}; write for example delta=0.05", argument="delta", code="range"
+        )
     each = epsilon / players**0.5 if norm == "l2" else epsilon
     if not 2 * largest_gain < 1e100 * each or delta < 1e-300:
         raise InvalidInput(
             f"largest_gain={largest_gain:g}, epsilon={epsilon:g} and delta={delta:g} need more orders than can be counted; ask "
-            "for a larger epsilon or delta"
+            "for a larger epsilon or delta",
+            argument="largest_gain",
         )
     permutations = ceil(2 * (largest_gain / each) ** 2 * log(2 * players / delta))
     return Plan(permutations, 2 + permutations * (players - 1))

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS
-from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, check, describe, known_whole
+from accredit.values.sampling import BATCH_BYTES, Ledger, Sampled, check, known_whole
 from accredit.values.solver import progress
 
 if TYPE_CHECKING:
@@ -108,11 +108,13 @@ def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribu
     """Both estimators: stratum k of the pairs has a share ∝ (k(n−k))^-power."""
     from accredit.values.surrogate.design import empty_design, grow
 
-    n, method, ledger = len(game.players), describe("shapley", settings), Ledger(game)
+    n, method, ledger = len(game.players), Procedure.by("shapley", settings), Ledger(game)
     if n <= 2:
         return known_whole(game, ledger, np.full(n, 1 / n), method, settings.budget, settings.seed)
     if settings.budget < 2 * n + 2:
-        raise InvalidInput(f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}")
+        raise InvalidInput(
+            f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}", code="range"
+        )
     rng = np.random.default_rng(settings.seed)
     design = grow(empty_design(n), (settings.budget - 2) // 2, rng, power)
     _insist_on_rank(design, settings.budget)
@@ -166,7 +168,8 @@ def _insist_on_rank(design: Design, budget: int) -> None:
     z = design.pairs - design.sizes[:, None] / n
     if np.linalg.matrix_rank(z.T @ z, hermitian=True) < n - 1:
         raise InvalidInput(
-            f"budget={budget}: the {len(design)} pairs drawn do not tell {n} players apart; give budget={4 * n + 2}"
+            f"budget={budget}: the {len(design)} pairs drawn do not tell {n} players apart; give budget={4 * n + 2}",
+            argument="budget",
         )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from accredit import defaults
 from accredit.checks.json_data import plain, round_off
 from accredit.core import Attribution, Coalition, Game, Interactions, player_index, tabulate
+from accredit.core.rounding import blur, blur_of
 from accredit.errors import InvalidInput
 from accredit.methods import find
 from accredit.values.interactions import (
@@ -23,7 +24,6 @@ from accredit.values.interactions import (
 
 COUNT = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 SET = {1: "single", 2: "pair", 3: "triple"}
-ROUNDING = 1e-14  # of the spread of payoffs: sums and differences of payoffs are no more exact than that
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class GameReport:
         """The report as JSON types: `values` maps player to credit, the rest beside it."""
         return {
             "values": self.values.as_dict(),
-            "method": self.values.method,
+            "method": str(self.values.method),
             "total": self.values.total,
             "baseline": self.values.baseline,
             "claims": [{"axiom": c.axiom, "holds": str(c.holds), "because": c.because} for c in self.values.claims],
@@ -72,7 +72,9 @@ def report(
     """
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
-        raise InvalidInput(f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups")
+        raise InvalidInput(
+            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups", argument="groups"
+        )
     spend = budget or max(defaults.BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)
@@ -97,9 +99,8 @@ def report(
 
 
 def _noise(game: Game) -> float:
-    """What the rounding of payoffs may leave of a sum that is zero."""
-    v = tabulate(game)
-    return float(ROUNDING * np.ptp(v) + 4 * np.finfo(np.float64).eps * np.abs(v).max())
+    """What the rounding of payoffs may leave of a sum that is zero: of a sum of four payoffs, as interactions are."""
+    return 4 * blur_of(game) + blur(float(np.abs(tabulate(game)).max()))
 
 
 def _reading(

@@ -19,7 +19,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
+from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.errors import InvalidInput
 from accredit.values.intervals import Moments, Seen
@@ -76,7 +76,7 @@ def _exact(game: ChoiceGame) -> Attribution:
         game.players,
         shapley_from_table(still[0] - still),
         float(still[0]),
-        "roll-calls",
+        Procedure("roll-calls"),
         _claims(Holds.EXACTLY),
         precision=Precision.exact(),
         baseline=float(v.flat[0]),
@@ -90,7 +90,9 @@ def _sample(game: ChoiceGame, budget: int, seed: int, level: float) -> Attributi
     n = len(top)
     draws = (budget - 2) // (2 * n - 1)  # both ends of the range after each call but the last, where they are one
     if draws < 2:
-        raise InvalidInput(f"budget={budget} pays for fewer than two roll calls; give at least budget={4 * n}")
+        raise InvalidInput(
+            f"budget={budget} pays for fewer than two roll calls; give at least budget={4 * n}", argument="budget", code="range"
+        )
     rng, moments, seen = np.random.default_rng(seed), Moments(n), Seen(game)
     lowest, highest = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     for _ in range(draws):
@@ -106,7 +108,7 @@ def _sample(game: ChoiceGame, budget: int, seed: int, level: float) -> Attributi
         game.players,
         moments,
         float(highest - lowest),
-        f"roll-calls/calls={draws}",
+        Procedure("roll-calls", settings={"calls": draws}),
         _claims(Holds.IN_EXPECTATION),
         baseline=float(lowest),
         seen=seen,

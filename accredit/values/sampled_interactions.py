@@ -180,12 +180,16 @@ def _check_cost(players: int, order: int, coalitions: int, budget: int) -> None:
     """Refuse what would take too long, before anything is asked: every payoff says something about every coalition."""
     if coalitions > MOST:
         raise TooManyPlayers(
-            f"order={order} of {players:,} players has {coalitions:,} coalitions; the limit is {MOST:,}: lower order"
+            f"order={order} of {players:,} players has {coalitions:,} coalitions; the limit is {MOST:,}: lower order",
+            argument="order",
+            code="too-many",
         )
     if coalitions * (budget // 2) > MOST_SCORES:
         raise TooManyPlayers(
             f"budget={budget} payoffs about {coalitions:,} coalitions of {players:,} players are too many to score; give "
-            f"budget={2 * (MOST_SCORES // coalitions)} or less, merge players with grouped(game, groups), or lower order"
+            f"budget={2 * (MOST_SCORES // coalitions)} or less, merge players with grouped(game, groups), or lower order",
+            argument="budget",
+            code="too-many",
         )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from accredit import defaults
 from accredit.checks import check_seed, optional_whole
-from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Precision, payoffs
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Game, Holds, Precision, Procedure, payoffs
 from accredit.core.estimate import Known
 from accredit.core.rounding import blur_of
 from accredit.errors import BadPayoff, InvalidInput
@@ -69,20 +69,6 @@ def check(settings: Sampled, budget: int | None, seed: int, **counts: int | None
     check_seed(seed)
     Stop(budget or next((count for count in counts.values() if count), None), settings.seconds, settings.half_width)
     _ = settings.confidence
-
-
-def describe(value: str, settings: Any) -> str:
-    """Name of a method, enough to run it again: the value and the settings that differ from their defaults, and the seed.
-
-    >>> describe("shapley", Sampled(seconds=2.0))
-    'shapley/Sampled(seconds=2.0)'
-    """
-    given = [
-        f"{f.name}={getattr(settings, f.name)!r}"
-        for f in fields(settings)
-        if f.name == "seed" or f.default is MISSING or getattr(settings, f.name) != f.default
-    ]
-    return f"{value}/{type(settings).__name__}({', '.join(given)})"
 
 
 class Ledger:
@@ -169,7 +155,11 @@ def run(
     interval so far when `share` of the error is granted to it; None: none can be given yet.
     """
     if budget is not None and budget < ledger.payoffs + cost:
-        raise InvalidInput(f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}")
+        raise InvalidInput(
+            f"budget={budget} is less than one {unit} costs; give at least budget={ledger.payoffs + cost}",
+            argument="budget",
+            code="range",
+        )
     batch = max(1, BATCH_BYTES // (ledger.players * cost))
     pace = 1 if settings.seconds is not None else batch
     drawn, looks, next_look, began = 0, 0, FIRST_LOOK, time.monotonic()
@@ -223,14 +213,16 @@ def _show(
     bar.update(max(shares))
 
 
-def mean_half_widths(moments: Moments, confidence: Confidence, share: float, blur: float) -> FloatArray | None:
+def mean_half_widths(
+    moments: Moments, confidence: Confidence, share: float, blur: float, weight: float = 1.0
+) -> FloatArray | None:
     r"""Half-widths for a mean of independent gains, or None where none is honest.
 
     Certified: empirical Bernstein, as gains lie in [−R, R] when payoffs have a declared range R. Otherwise Student t, widened
     for what may have been missed: $\sqrt{(t \cdot SE_i)^2 + (p\,e_i)^2}$, where p is the largest chance of what no draw has
     shown (`unseen_chance`) and e_i the size such an event is taken to have: the range of the player's own gains or, for one
     whose gains were all alike, the largest gain that anybody has shown (with a declared range, R). Gains are alike if they
-    differ by no more than `blur`.
+    differ by no more than `blur`. `weight` is how many times its size a gain may count in a score.
     """
     error, span = confidence.error(len(moments.mean)) * share, confidence.span
     if moments.stderr is None:
@@ -240,7 +232,7 @@ def mean_half_widths(moments: Moments, confidence: Confidence, share: float, blu
     if moments.count < FEW_DRAWS or _no_scale(moments, confidence, blur):
         return None
     reach = moments.high - moments.low
-    event = np.where(reach > blur, reach, _largest(moments) if span is None else span)
+    event = np.where(reach > blur, reach, weight * (_largest(moments) if span is None else span))
     return np.hypot(student_t(moments.stderr, moments.count - 1, error), unseen_chance(moments.count, error) * event)
 
 
@@ -270,7 +262,7 @@ def mean_of_orders(
     players: tuple[str, ...],
     moments: Moments,
     total: float,
-    method: str,
+    method: Procedure,
     claims: tuple[Claim, ...],
     *,
     baseline: float,
@@ -321,11 +313,15 @@ def linearity(settings: Sampled) -> Claim:
     return Claim("linearity", Holds.IN_THE_LIMIT, "linear in the payoffs asked, but how many are asked depends on the run")
 
 
-def known_whole(game: Game, ledger: Ledger, meets: FloatArray, method: str, budget: int | None, seed: int) -> Attribution:
+def known_whole(game: Game, ledger: Ledger, meets: FloatArray, method: Procedure, budget: int | None, seed: int) -> Attribution:
     """One or two players: all coalitions are asked, and nothing is left to sample. `meets` is s(k), here p(k) as well."""
     n = len(game.players)
     if budget is not None and budget < 1 << n:
-        raise InvalidInput(f"budget={budget} is less than the {1 << n} coalitions of {n} players; give budget={1 << n}")
+        raise InvalidInput(
+            f"budget={budget} is less than the {1 << n} coalitions of {n} players; give budget={1 << n}",
+            argument="budget",
+            code="range",
+        )
     between = ledger.ask(np.eye(2, dtype=bool)) if n == 2 else np.zeros(0)
     credit = semivalue_from_table(np.array([0.0, *between, ledger.total]), meets)
     exact = f"all {1 << n} coalitions were evaluated"
@@ -357,7 +353,7 @@ class Judged:
 def report(
     game: Game,
     ledger: Ledger,
-    method: str,
+    method: Procedure,
     claims: tuple[Claim, ...],
     found: Judged,
     confidence: Confidence,

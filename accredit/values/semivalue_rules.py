@@ -88,7 +88,7 @@ def weigh(weights: Any, players: int) -> Semivalue:
 
     def restricted(k: int) -> FloatArray:
         if k > players:
-            raise InvalidInput(f"weights are for {players} players; a game of {k} needs {k} of them")
+            raise InvalidInput(f"weights are for {players} players; a game of {k} needs {k} of them", argument="weights")
         few = p
         while len(few) > k:
             few = few[:-1] + few[1:]
@@ -102,7 +102,7 @@ def weigh(weights: Any, players: int) -> Semivalue:
         return t, np.asarray(np.linalg.solve(bernstein, binomial * restricted(k)), dtype=np.float64)
 
     efficient = bool(np.allclose(p, shapley_weights(players), rtol=1e-12, atol=0))
-    return Semivalue(f"semivalue/{[float(w) for w in p]}", restricted, interpolated, efficient)
+    return Semivalue(f"semivalue({', '.join(str(float(w)) for w in p)})", restricted, interpolated, efficient)
 
 
 def semivalue_of(value: Any, players: int) -> Semivalue:
@@ -115,5 +115,9 @@ def semivalue_of(value: Any, players: int) -> Semivalue:
     if isinstance(value, tuple) and len(value) == 3 and value[0] == "beta":
         return beta_semivalue(value[1], value[2])
     if isinstance(value, str):
-        raise InvalidInput(f'value is {value!r}; write "shapley", "banzhaf", ("beta", 16, 1) or one weight per coalition size')
+        raise InvalidInput(
+            f'value is {value!r}; write "shapley", "banzhaf", ("beta", 16, 1) or one weight per coalition size',
+            argument="value",
+            code="type",
+        )
     return weigh(value, players)

@@ -55,7 +55,9 @@ def beta_law(n: int, alpha: float, beta: float) -> FloatArray:
     """
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
-            raise InvalidInput(f"{name} must be positive and finite, got {value!r}; beta(game, 16, 1) favours small sets")
+            raise InvalidInput(
+                f"{name} must be positive and finite, got {value!r}; beta(game, 16, 1) favours small sets", code="range"
+            )
     k = np.arange(1, n)
     steps = np.log((beta + (k - 1)) / k) - np.log((alpha + (n - 1 - k)) / (n - k))
     return law_of(np.concatenate([[0.0], np.cumsum(steps)]))
@@ -88,7 +90,9 @@ def check_weights(weights: FloatArray, n: int) -> FloatArray:
     p = real_numbers(weights, "weights")
     if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
         raise InvalidInput(
-            f"weights must be {n} non-negative numbers, one for each coalition size 0..{n - 1}, got {weights!r:.80}"
+            f"weights must be {n} non-negative numbers, one for each coalition size 0..{n - 1}, got {weights!r:.80}",
+            argument="weights",
+            code="shape",
         )
     with np.errstate(divide="ignore"):
         mass = float(np.exp(np.log(p) + log_binomial(n - 1)).sum())

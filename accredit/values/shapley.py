@@ -5,6 +5,7 @@ from __future__ import annotations
 from accredit import defaults
 from accredit.checks import check_seed, optional_whole
 from accredit.core import Attribution, Game
+from accredit.core.attribution import returned
 from accredit.core.estimate import check_level
 from accredit.errors import InvalidInput
 from accredit.values.cubes import Cubed
@@ -51,8 +52,10 @@ def shapley(
     if solver is not None:
         if not unlimited:
             given = next(name for name, limit in limits.items() if limit is not None)
-            raise InvalidInput(f"{given} and solver are both given; put the limit into the solver, for example {solver!r}")
-        return solver.solve(game)
+            raise InvalidInput(
+                f"{given} and solver are both given; put the limit into the solver, for example {solver!r}", code="conflict"
+            )
+        return returned(solver.solve(game), f"solve() of {type(solver).__name__}")
     if isinstance(game, Cubed | Weighted) or exactly(game, 0 if budget is None and not unlimited else budget):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from accredit.checks import check_seed
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, endpoints, payoffs
+from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, endpoints, payoffs
 from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.orders import random_places
@@ -39,7 +39,9 @@ class Truncated:
         check_fields(self)
         if not 0 < self.tolerance < 1:
             raise InvalidInput(
-                f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations"
+                f"tolerance must be between 0 and 1, got {self.tolerance!r}; for none use shapley or Permutations",
+                argument="tolerance",
+                code="range",
             )
         check_seed(self.seed)
 
@@ -50,7 +52,11 @@ class Truncated:
         n = len(game.players)
         fewest = max(n + 1, 3)  # one whole order
         if self.budget < fewest:
-            raise InvalidInput(f"budget must be at least {fewest} payoffs for {n} players, got {self.budget!r}")
+            raise InvalidInput(
+                f"budget must be at least {fewest} payoffs for {n} players, got {self.budget!r}",
+                argument="budget",
+                code="range",
+            )
         nobody, everybody = endpoints(game)
         spent, cut, stopped = 2, 0, f"budget of {self.budget} payoffs"
         gains: list[FloatArray] = []
@@ -67,7 +73,7 @@ class Truncated:
             game.players,
             scores.mean(axis=0),
             total=everybody - nobody,
-            method=f"truncated shapley/{self}",
+            method=Procedure.by("truncated shapley", self),
             claims=(
                 Claim("efficiency", Holds.NO, "what is earned after the stop is credited to nobody"),
                 Claim("symmetry", Holds.IN_EXPECTATION, "orders are uniform and the stop looks at payoffs only"),

@@ -45,7 +45,8 @@ def decisive(weights: IntArray, quota: int) -> FloatArray:
     if work > MOST_WORK:
         raise TooManyPlayers(
             f"a vote of {n} players with quota {quota:,} needs about {work:.1e} steps; divide weights and quota by a common "
-            "number, or estimate from its payoffs: shapley(FunctionGame(game.players, game.payoff), budget=2000)"
+            "number, or estimate from its payoffs: shapley(FunctionGame(game.players, game.payoff), budget=2000)",
+            code="too-many",
         )
     start = np.zeros((n, quota))
     start[0, 0] = 1.0  # nobody has no votes

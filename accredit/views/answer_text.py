@@ -41,7 +41,7 @@ def answer_text(explanation: Explanation, rows: int, colour: bool) -> str:
             lines += ["", *_targets(explanation, kind, targets)]
     lines += ["", *(f"{method}: {in_words(result)}{_cost(explanation, method)}" for method, result in explanation)]
     lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
-    lines += [printable(note) for note in explanation.notes]
+    lines += [printable(str(note)) for note in explanation.notes]
     lines += another_target(explanation)
     return "\n".join([*lines, *map(printable, reading(explanation)), f"claims: {LEGEND}"])
 

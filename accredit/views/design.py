@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import Attribution, Claim, Holds, Precision
+from accredit.core import Attribution, Claim, Holds, Precision, Procedure
 from accredit.evaluate.data import Curve
 from accredit.explanation.result import FlowPicture
 from accredit.rows.result import TableExplanation
@@ -103,7 +103,7 @@ def _share() -> Attribution:
         ("TV", "web", "radio"),
         credit,
         51.6,
-        "shapley/Permutations(orders=200)",
+        Procedure("shapley", "Permutations", {"orders": 200}),
         claims,
         interval=ends,
         level=0.95,
@@ -117,7 +117,11 @@ def _people() -> dict[str, Who]:
 
 def _sizes() -> Attribution:
     return Attribution(
-        ("age", "pay"), np.array([1.48, 0.47]), None, "mean |credit| over 40 rows", precision=Precision.exact("by hand")
+        ("age", "pay"),
+        np.array([1.48, 0.47]),
+        None,
+        Procedure("mean |credit| over 40 rows"),
+        precision=Precision.exact("by hand"),
     )
 
 
@@ -132,7 +136,7 @@ def _table() -> TableExplanation:
         np.array([10.0]),
         10 + credit.sum(axis=1),
         values.round(2).tolist(),
-        "by hand",
+        Procedure("by hand"),
         precision=Precision.exact("made up"),
     )
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.checks.json_data import round_off
-from accredit.core import AXIOMS, Attribution
-from accredit.explanation.assemble import NOTHING_KNOWN
+from accredit.core import AXIOMS, Attribution, NoteKind
 from accredit.explanation.result import WHOLE, Explanation
 from accredit.models.encoded import visible
 from accredit.views.answer_page import answer_blocks
@@ -47,7 +46,9 @@ def explanation_body(explanation: Explanation, live: Live = "") -> Markup:
 def explanation_blocks(explanation: Explanation, live: Live = "") -> dict[str, str]:
     """The body in pieces, by name and in order, so that a page that is shown can renew only what has changed."""
     drawer = Drawer(explanation, live)
-    notes = render("explanation", "notes", lines=[line for line in explanation.notes if line != NOTHING_KNOWN])
+    notes = render(
+        "explanation", "notes", lines=[str(note) for note in explanation.notes if note.kind is not NoteKind.NOTHING_KNOWN]
+    )
     blocks: dict[str, str] = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
     if explanation.said is not None:
         del blocks["prediction"], blocks["notes"]
@@ -93,8 +94,9 @@ def _intro(explanation: Explanation) -> Markup:
 def _answer(explanation: Explanation) -> str:
     """What raises the output most and what lowers it most, by the first method that can tell which way."""
     signed = [result for method, result in explanation if method not in explanation.unsigned]
-    if NOTHING_KNOWN in explanation.notes:
-        return NOTHING_KNOWN
+    for note in explanation.notes:
+        if note.kind is NoteKind.NOTHING_KNOWN:
+            return note.text
     if not signed:
         return ""
     if (largest := float(abs(signed[0].credit).max(initial=0.0))) <= unnoticed(signed[0]):
@@ -141,7 +143,7 @@ def _flow(explanation: Explanation, many: bool) -> Markup:
         whole=round_off(flow.value),
         method=title(flow.method),
         left_out=left_out(flow),
-        notes=flow.notes,
+        notes=[str(note) for note in flow.notes],
     )
 
 

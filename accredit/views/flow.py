@@ -37,12 +37,13 @@ def flow_svg(flow: FlowPicture) -> Markup:
     widest, thickest = float(flow.edges.max(initial=0.0)) or 1.0, min(14.0, step * 0.45)
     names = [_short(name) for name in flow.columns]
     flowing = [amounts > 0 for amounts in (flow.through[0], flow.through[-1])]
+    head = f"Flow of {round_off(flow.value)} through {flow.layers} layers to {count} tokens."
     return render(
         "flow",
         "drawing",
         width=round(LEFT + step * count + RIGHT),
         height=TOP + ROW * flow.layers + BOTTOM,
-        says=f"Flow of {round_off(flow.value)} through {flow.layers} layers to {count} tokens. {' '.join(flow.notes)}",
+        says=" ".join([head, *map(str, flow.notes)]),
         edges=[edge for layer in range(flow.layers) for edge in _edges(flow, layer, x, y, widest, thickest)],
         whole=round_off(flow.value, BRIEF),
         nodes=list(_nodes(flow, x, y, step)),

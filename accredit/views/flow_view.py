@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.attention import FlowReport
 from accredit.checks.json_data import round_off
-from accredit.core import Attribution, FloatArray
+from accredit.core import Attribution, FloatArray, NoteKind
 from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.engine import render
@@ -23,7 +23,6 @@ from accredit.views.words import layer_word
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-DOUBT = "Warning: "  # how a sentence of `on_the_mask` begins that is one
 COLLAPSED = 0.5  # share of pairs from which the reader is warned
 ROWS = 40  # tokens with a row of their own; the others are listed
 REACHED = "Both ends are reached by some max flow."
@@ -59,10 +58,10 @@ def flow_body(
 ) -> Markup:
     """One sentence, the text coloured by its credit, the drawing beside every token's credit, then what makes it doubtful."""
     collapse = _collapse(report) if report is not None else ""
-    lines = [line for line in (report.summary.splitlines() if report else []) if not (collapse and line.startswith("Collapse"))]
+    lines = [note for note in (report.notes if report else ()) if not (collapse and note.kind is NoteKind.COLLAPSE)]
     mask = "uniform" in credit.certificate
     beside = list(on_the_mask({rule: credit})) if mask else []
-    doubts = [("Warning.", line.removeprefix(DOUBT)) for line in beside if line.startswith(DOUBT)]
+    doubts = [("Warning.", note.text) for note in beside if note.kind is NoteKind.WARNING]
     order, where = np.argsort(-credit.credit, kind="stable").tolist(), layer_word(layer, drawing.layers)
     return render(
         "flow",
@@ -74,7 +73,7 @@ def flow_body(
         rule=rule,
         drawing=flow_svg(drawing),
         left_out=left_out(drawing),
-        lines=[*(line for line in beside if not line.startswith(DOUBT)), *lines],
+        lines=[*(note.text for note in beside if note.kind is not NoteKind.WARNING), *(note.text for note in lines)],
         where=where,
         strip=_strip(credit, tokens),
         ends="" if flows is None else REACHED if layer in (0, drawing.layers) else BOUNDS,

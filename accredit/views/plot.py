@@ -51,7 +51,7 @@ def bars(attribution: Attribution, ax: Axes | None = None, *, top: int = 30, sor
     ax.set_yticks(where, [_plain(p) for p in shown.players])
     ax.invert_yaxis()
     ax.set_xlabel("score" if attribution.total is None else f"credit, of {round_off(attribution.total)} to share")
-    ax.set_title(_plain(attribution.method), loc="left", fontsize="medium")
+    ax.set_title(_plain(str(attribution.method)), loc="left", fontsize="medium")
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax

@@ -106,4 +106,4 @@ def asked(explanation: TableExplanation) -> str:
 def facts(explanation: TableExplanation) -> list[str]:
     """What is known about the error, what stands in for absent columns, and what else the reader must know."""
     dependence = f"{explanation.dependence[:1].upper()}{explanation.dependence[1:]}." if explanation.dependence else ""
-    return [printable(line) for line in (str(explanation.precision), dependence, *explanation.notes) if line]
+    return [printable(line) for line in (str(explanation.precision), dependence, *map(str, explanation.notes)) if line]

@@ -38,9 +38,9 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
         lines += [*_table(explanation, rows, colour), ""]
         lines += [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]
     lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
-    lines += [*(printable(note) for note in explanation.notes), *another_target(explanation)]
+    lines += [*(printable(str(note)) for note in explanation.notes), *another_target(explanation)]
     if explanation.flow is not None:
-        lines += [printable(note) for note in explanation.flow.notes]
+        lines += [printable(str(note)) for note in explanation.flow.notes]
     if explanation.attributions:
         lines.append(f"claims: {LEGEND}")
     return "\n".join(lines)

@@ -89,7 +89,7 @@ def _attributions(result: Attributions, rows: int) -> str:
     outputs, one = result.outputs, result[result.outputs[0]]
     n, k, who = len(result.players), len(outputs), credit(one)
     several = len({each.method for _, each in result.items()}) > 1
-    what = one.method.partition("/")[0] if several else one.method
+    what = one.method.name if several else str(one.method)
     rules = several and what != "bolger"  # the same payoff shared in several ways; an alternative has a payoff of its own
     each = "rule" if rules else "alternative" if several else "output"
     divided = share(one) if rules or one.total is None else "shared"

@@ -38,7 +38,7 @@ def what_if_body(before: Explanation, after: Explanation) -> Markup:
         verdict=verdict(before, after),
         method=title(method),
         target=visible(before.target),
-        notes=[note for note in after.notes if note not in before.notes],
+        notes=[str(note) for note in after.notes if note not in before.notes],
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.checks.json_data import cell
-from accredit.core import Attribution, BoolArray, FloatArray, Game, Precision, no_division
+from accredit.core import Attribution, BoolArray, FloatArray, Game, Precision, Procedure, no_division
 from accredit.core.coalitions import CHUNK_BYTES, pack, to_index, unique, unpack
 from accredit.errors import InvalidInput
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
@@ -156,7 +156,7 @@ def _difference(players: tuple[str, ...], masks: BoolArray, worth: FloatArray) -
         tuple(p for p, is_known in zip(players, known, strict=True) if is_known),
         credit,
         None,
-        f"difference of means over {len(worth):,} stored payoffs",
+        Procedure(f"difference of means over {len(worth):,} stored payoffs"),
         no_division("means over whatever was stored first: they rank players until the run has its result"),
         stderr=stderr,
         interval=np.column_stack([credit - NORMAL * stderr, credit + NORMAL * stderr]),

@@ -13,10 +13,12 @@ import numpy as np
 
 from accredit.arena.texts import among, load
 from accredit.core import BoolArray, FloatArray
+from accredit.core.statistics import falling
 from accredit.errors import AccreditError, InvalidInput
 from accredit.evaluate.baselines import random_scores
 from accredit.evaluate.bootstrap import bootstrap
-from accredit.evaluate.chains import ordering, tops
+from accredit.evaluate.chains import tops
+from accredit.evaluate.metric import rounding_between
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
 from accredit_papers.report import Report
 from accredit_papers.verdicts import over_runs
@@ -144,5 +146,5 @@ def _mark(subject: Any, passage: Passage) -> BoolArray:
 
 
 def _measure(scores: FloatArray, marked: BoolArray) -> list[float]:
-    chosen = tops(ordering(scores), [int(marked.sum())])[0]
+    chosen = tops(falling(scores, rounding_between(scores, scores)), [int(marked.sum())])[0]
     return [auprc(scores, marked), token_f1(chosen, marked), iou_f1(spans_of(chosen), spans_of(marked))]

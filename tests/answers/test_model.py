@@ -122,7 +122,8 @@ def test_generation_is_greedy_and_says_so():
     own = model.model.generate(**ids, do_sample=False, max_new_tokens=4, pad_token_id=0)[0, ids["input_ids"].shape[1] :]
     game = answer_game(model, "A film", players="word", generation={"max_new_tokens": 4})
     assert_array_equal(game.answer.ids, own)
-    assert "do_sample=False" in game.provenance["answer from"] and "max_new_tokens=4" in game.provenance["answer from"]
+    chosen = game.provenance["answer from"]["settings"]
+    assert chosen["do_sample"] is False and chosen["max_new_tokens"] == 4
 
 
 @pytest.mark.parametrize("family", ["t5", "bart"])

@@ -51,7 +51,7 @@ def test_the_lasso_is_given_the_logit_per_token_as_contextcite_does():
     )
     found = CONTEST.explain("lasso", example).result
     alpha, seed = 0.01 * len(game.outputs), found.seed
-    assert found.method == f"lasso/Lasso(budget=40, alpha={alpha!r}, seed={seed})"
+    assert str(found.method) == f"lasso/Lasso(budget=40, alpha={alpha!r}, seed={seed})"
     assert_allclose(found.credit, Lasso(40, alpha, seed=seed).solve(game.whole("logit")).credit, atol=1e-6)
 
 

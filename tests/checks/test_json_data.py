@@ -22,7 +22,7 @@ WHOLE = {
 ODD = [None, True, 1, -1, 1.5, "x", [], {}, [1], {"a": 1}, [[1]], [None], ["x", "x"], 10**15]
 # what is written in a field of each kind may be any of these; nothing else
 MEANT = {
-    "players": (), "credit": (), "total": (None, 1, -1, 1.5, 10**15), "method": ("x",), "claims": ([],),
+    "players": (), "credit": (), "total": (None, 1, -1, 1.5, 10**15), "method": (), "claims": ([],),
     "stderr": (None,), "interval": (None,), "level": (None,), "precision": (), "baseline": (None, 1, -1, 1.5, 10**15),
     "payoffs": (None, 1, 10**15), "seed": (None, 1, 10**15), "stopped": ("x",), "certificate": ({}, {"a": 1}),
     "provenance": ({}, {"a": 1}), "index": ("x",), "means": ("x",), "values": (), "chosen": (), "rule": ("x",),

@@ -35,7 +35,7 @@ def test_a_prompt_and_an_answer(run, tmp_path):
         for given in (PROMPT, "prompt.txt")
     ]
     assert results[0].players == ("Anna lives in Rome .", "Boris owns a dog .") == results[1].players
-    assert results[0].attributions == results[1].attributions and results[0].said.source == "given"
+    assert results[0].attributions == results[1].attributions and results[0].said.source.name == "given"
 
 
 def test_a_context_and_a_generated_answer(run, tmp_path):

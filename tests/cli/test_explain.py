@@ -91,7 +91,7 @@ def test_heads_and_layers_arrive(run, folders):
     found = Explanation.from_json(out)
     assert code == 0 and found["flow:norm"].provenance["heads"] == "heads weighted 0.25, 0.75"
     assert found["rollout"].provenance["layers"] == "[0, 1]"
-    assert any(note.startswith("layers=[0, 1] concerns flow:norm, rollout") for note in found.notes)
+    assert any(note.text.startswith("layers=[0, 1] concerns flow:norm, rollout") for note in found.notes)
     code, out, _ = run("--answer", "--methods", "rollout", "--heads", "max", "--layers", "-1", "--json")
     assert code == 0 and Explanation.from_json(out)["rollout"].provenance["heads"] == "maximum of heads"
 

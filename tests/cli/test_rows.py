@@ -74,7 +74,7 @@ def test_rows_take_the_payoffs_of_texts(typed, files):
     code, out, _ = typed(*words, "entropy", "--json")
     found = json.loads(out)
     assert code == 0 and found["payoff"] == "entropy" and found["outputs"] == ["entropy"]
-    assert any("shares its logit, not its entropy: one game per row" in note for note in found["notes"])
+    assert any("shares its logit, not its entropy: one game per row" in text for _, text in found["notes"])
     code, out, _ = typed(*words, "correctness")
     assert code == 0 and "correctness of xgboost" in out and "one game per row" in out
     code, _, err = typed(*words, "surprise")
@@ -139,9 +139,9 @@ def test_words_in_a_file_are_the_categories_of_a_booster(typed, tmp_path, monkey
         code, out, err = typed("explain", "rows.csv", "--model", name, "--background", "train.csv", "--json")
         assert code == 0, err
         explained = json.loads(out)
-        assert code == 0 and explained["method"] == "shapley/closed form"
+        assert code == 0 and explained["method"]["closed_form"]
         assert np.ravel(explained["prediction"]) == pytest.approx(model.predict(learned[:5]), abs=1e-6)
-        assert any("'town' was read as the categories" in note for note in explained["notes"])
+        assert any("'town' was read as the categories" in text for _, text in explained["notes"])
         for words in (("--background", "train.csv"), ()):
             code, _, err = typed("explain", "unseen.csv", "--model", name, *words)
             assert code == 2 and "column 'town' holds 'Bonn'" in err

@@ -71,7 +71,7 @@ def test_the_result_states_how_it_came_about(explained):
     facts = explained.provenance
     assert facts["architecture"] == "LlamaForCausalLM" and facts["removal"] == "rebuild" and facts["players"] == "passage"
     assert explained.said.text == SAID
-    assert explained.said.source == "generated: do_sample=False, num_beams=1, max_new_tokens=128"
+    assert explained.said.source.settings == {"do_sample": False, "num_beams": 1, "max_new_tokens": 128}
     assert (facts["prompt tokens"], facts["answer tokens"], facts["passes"]) == (24, 6, 8)
     assert "kept" in facts["reading"] and explained.payoff == "log-probability"
 
@@ -113,15 +113,15 @@ def test_a_rendered_chat_gets_no_second_begin_token_and_the_result_says_so():
     model = answering("llama", chat=True)
     text = model.tokenizer.apply_chat_template([{"role": "user", "content": "It is good."}], tokenize=False)
     e = explain(text, model, answer="It is", players="words", methods="leave-one-out")
-    assert any("no second one" in note for note in e.notes)
+    assert any("no second one" in note.text for note in e.notes)
     assert not any(model.tokenizer.bos_token in player for player in e.players)
     plain = explain("It is good.", model, answer="It is", methods="leave-one-out")
-    assert not any("no second one" in note for note in plain.notes)
+    assert not any("no second one" in note.text for note in plain.notes)
 
 
 def test_a_context_put_into_a_chat_template_says_so():
     e = explain(None, answering("qwen3", chat=True), context=["It is good."], query="Is it?", answer="It", methods="loo")
-    assert any("chat template" in note for note in e.notes) and "<|user|>" in e.text
+    assert any("chat template" in note.text for note in e.notes) and "<|user|>" in e.text
     assert e.players == ("It is good.",)
 
 
@@ -282,9 +282,9 @@ def test_many_passages_are_estimated_and_a_long_answer_has_no_credit_for_each_to
     e = explain(None, model, context=passages, query="Is it?", answer=answer, budget=160, methods="permutations")
     assert len(e.players) == 15 and len(e.said.pieces) > ESTIMATED_TARGETS >= len(e.outputs)
     assert not e["permutations"].exact
-    assert any("target='tokens'" in note for note in e.notes)
+    assert any("target='tokens'" in note.text for note in e.notes)
     every = explain(None, model, context=passages[:2], query="Is it?", answer=answer, methods="shapley")
-    assert len(every.outputs) > len(every.said.pieces) and not any("target='tokens'" in note for note in every.notes)
+    assert len(every.outputs) > len(every.said.pieces) and not any("target='tokens'" in note.text for note in every.notes)
 
 
 def test_one_passage_earns_all_of_it(builtin):
@@ -375,7 +375,7 @@ def test_an_answer_is_not_shortened_where_the_prompt_ends_in_an_unknown_characte
 
 def test_ids_of_an_answer_and_a_model_without_its_tokenizer():
     model = answering("gpt2")
-    assert explain("It is good.", model, answer=[5, 6], methods="loo").said.source == "given as token ids"
+    assert explain("It is good.", model, answer=[5, 6], methods="loo").said.source.name == "given as token ids"
     with pytest.raises(InvalidInput, match="answer is an array of bool"):
         explain("It is good.", model, answer=True)
     with pytest.raises(InvalidInput, match=r"explain\(prompt, model, tokenizer, answer=…\)"):

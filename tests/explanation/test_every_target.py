@@ -51,7 +51,7 @@ def test_ten_classes_of_a_picture_cost_the_passes_of_one():
         alone = passes[0]
         every = explain(pixels, model, target="all", **options)
     assert passes[0] == 2 * alone
-    assert len(every.others) == 9 and "Credit for 9 other targets" in every.notes[-1]
+    assert len(every.others) == 9 and "Credit for 9 other targets" in every.notes[-1].text
     for label in ("Coat", "Bag"):
         single = explain(pixels, model, target=label, **options)
         np.testing.assert_allclose(every.of(label)["shapley"].credit, single["shapley"].credit, rtol=0, atol=1e-12)
@@ -59,7 +59,7 @@ def test_ten_classes_of_a_picture_cost_the_passes_of_one():
 
 def test_what_plays_no_game_answers_for_the_main_target_alone(bert):
     every = explain(TEXT, bert, methods=["shapley", "saliency", "attention"], target="all")
-    assert "saliency, attention answer for this one only" in every.notes[-1]
+    assert "saliency, attention answer for this one only" in every.notes[-1].text
     other = every.of(next(iter(every.others)))
     assert other.methods == ("shapley",) and other.others == {} and other.flow is None
     assert set(every.attributions) == {"shapley", "saliency", "attention"}

@@ -195,7 +195,7 @@ def test_a_long_text_is_refused_or_cut_and_said():
     with pytest.raises(InvalidInput, match="reads 48"):
         explain(text, bert, methods="leave-one-out")
     explanation = explain(text, bert, methods="leave-one-out", cut=True)
-    assert "left out" in explanation.notes[0]
+    assert "left out" in explanation.notes[0].text
 
 
 def test_long_runs_are_announced_and_short_ones_are_not(bert, monkeypatch):

@@ -83,7 +83,7 @@ def test_flow_of_an_encoder_decoder_follows_cross_attention_and_prefix():
     crossed = explain(TEXT, model, methods=["flow", "rollout", "attention"])
     for name in ("flow", "rollout", "attention"):
         assert np.abs(crossed[name].credit - plain[name].credit).max() > 1e-3
-    assert "<pad> (prefix)" in plain.flow.columns and any("encoder's" in note for note in plain.flow.notes)
+    assert "<pad> (prefix)" in plain.flow.columns and any("encoder's" in note.text for note in plain.flow.notes)
     checked(plain.flow)
 
 
@@ -99,7 +99,7 @@ def test_attention_that_is_uniform_is_said_to_show_the_mask_alone(family):
         said = found[name].certificate
         assert said["uniform_distance"] < 1e-5
         assert_allclose(said["uniform"], found[name].credit, atol=1e-5)
-        assert any(note.startswith(f"Warning: {name} is close to uniform attention") for note in found.notes)
+        assert any(str(note).startswith(f"Warning: {name} is close to uniform attention") for note in found.notes)
 
 
 @pytest.mark.slow
@@ -118,20 +118,20 @@ def test_the_baseline_of_a_long_text_says_how_far_it_may_be_off():
     said = found["flow"].certificate
     assert 0 < said["uniform_error"] < 0.01
     assert said["uniform_distance"] <= said["uniform_error"]
-    assert any("carried over from shorter texts" in note for note in found.notes)
+    assert any("carried over from shorter texts" in note.text for note in found.notes)
 
 
 @pytest.mark.slow
 def test_attention_that_looks_somewhere_differs_from_the_mask():
     found = explain(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?", methods="flow:norm")
     assert found["flow:norm"].certificate["uniform_distance"] > 0.3
-    assert any(note.startswith("Compared with uniform") for note in found.notes)
+    assert any(note.text.startswith("Compared with uniform") for note in found.notes)
     assert found.of("Rome")["flow:norm"].top(1).players == ("Anna lives in Rome .",)
 
 
 def test_attention_without_a_mask_has_no_baseline():
     found = explain(TEXT, text_model("bert"), methods=["flow", "rollout"])
-    assert not any("uniform" in note for note in found.notes)
+    assert not any("uniform" in note.text for note in found.notes)
     assert "uniform" not in found["flow"].certificate
 
 
@@ -176,4 +176,4 @@ def test_what_the_answer_is_worth_is_not_taken_from_a_flow(methods):
 @pytest.mark.slow
 def test_gradients_that_reach_nothing_are_said_to():
     found = explain(context=["Anna lives in Rome ."], query="Where does Anna live ?", methods=["flow:agf", "attention"])
-    assert found["flow:agf"].total == 0 and any("nothing flows" in note for note in found.notes)
+    assert found["flow:agf"].total == 0 and any("nothing flows" in note.text for note in found.notes)

@@ -81,7 +81,7 @@ def test_an_answer_that_is_drawn_is_decided_by_the_seed():
     before = torch.get_rng_state()
     first, again, other = (answer_subject(model, TEXT, generate=drawn, seed=seed) for seed in (1, 1, 2))
     assert first.answer_ids.tolist() == again.answer_ids.tolist() != other.answer_ids.tolist()
-    assert torch.equal(before, torch.get_rng_state()) and first.facts["answer from"].endswith("seed=1")
+    assert torch.equal(before, torch.get_rng_state()) and first.facts["answer from"]["settings"]["seed"] == 1
     assert "seed" not in answer_subject(model, TEXT, generate=2, seed=1).facts["answer from"]
 
 
@@ -105,8 +105,10 @@ def test_how_the_tokenizer_pads_and_what_it_lacks_change_nothing(family):
 def test_words_that_the_tokenizer_does_not_know_are_named():
     """They are all read as one token, so a fluent-looking answer may rest on nothing."""
     found = explain("It is good. 🎬 is bad.", answering("llama"), answer="good", methods="leave-one-out")
-    assert any("does not know '🎬'" in note and "<unk>" in note for note in found.notes)
-    assert not any("does not know" in note for note in explain("It is good. It is.", answering("llama"), answer="It").notes)
+    assert any("does not know '🎬'" in note.text and "<unk>" in note.text for note in found.notes)
+    assert not any(
+        "does not know" in note.text for note in explain("It is good. It is.", answering("llama"), answer="It").notes
+    )
 
 
 def _paid(prompts, answer):
@@ -119,7 +121,7 @@ def test_a_string_that_occurs_more_often_than_it_is_listed_is_named(model):
     asked = answering(model) if isinstance(model, str) else model
     for players, noted in ((["It"], True), ({"who": "It"}, True), (["It is", "bad"], False), (["It", "It"], False)):
         found = explain("It is good. It was bad.", asked, answer=" good", players=players, methods="leave-one-out")
-        assert any("'It' is in the prompt 2 times, and only 1 of them" in note for note in found.notes) is noted
+        assert any("'It' is in the prompt 2 times, and only 1 of them" in note.text for note in found.notes) is noted
 
 
 def test_spans_are_whole_numbers_of_any_kind():

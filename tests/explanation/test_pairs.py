@@ -229,7 +229,7 @@ def test_models_of_one_text_say_so():
 
 def test_a_tokenizer_that_puts_nothing_between_the_texts_is_told():
     model = text_model("gpt2-labels")
-    assert any("nothing between" in note for note in explain(PAIR, model, methods="leave-one-out").notes)
+    assert any("nothing between" in note.text for note in explain(PAIR, model, methods="leave-one-out").notes)
     assert explain(PAIR, with_types(), methods="leave-one-out").notes == ()
 
 
@@ -239,7 +239,7 @@ def test_a_long_pair_is_cut_and_said():
     with pytest.raises(InvalidInput, match="83 tokens and small bert reads 48"):
         explain(long, model)
     found = explain(long, model, methods="leave-one-out", cut=True)
-    assert "left out" in found.notes[0]
+    assert "left out" in found.notes[0].text
     assert {token.part for token in found.tokens if not token.special} == {0, 1}
     for part, whole in enumerate(long):
         assert "".join(s.text for s in segments(found, part) if s.written) == whole

@@ -46,14 +46,14 @@ def test_a_string_a_path_an_image_and_an_array_give_the_same_credit(file, tmp_pa
     found = [explain(given, image_model(), methods="loo") for given in (file, tmp_path / file, Image.open(file), GREY)]
     for other in found[1:]:
         assert_allclose(other["loo"].credit, found[0]["loo"].credit, atol=1e-6)
-    assert found[0].text == "shirt.png" and not any("names a file" in note for note in found[0].notes)
+    assert found[0].text == "shirt.png" and not any("names a file" in note.text for note in found[0].notes)
 
 
 @pytest.mark.slow
 def test_without_a_model_a_string_that_names_a_picture_is_one_and_that_is_said(file):
     found = explain(file, methods="loo")
     assert found.picture is not None and found.provenance["model"] == "built-in clothes model"
-    assert found.notes[0].startswith("'shirt.png' names a file, so the picture in it was explained")
+    assert found.notes[0].text.startswith("'shirt.png' names a file, so the picture in it was explained")
     words = explain("shirt.pn", methods="loo")
     assert words.picture is None
 
@@ -62,7 +62,7 @@ def test_a_text_model_reads_the_words_and_that_is_said(file):
     bert = text_model("bert")
     for given in ((bert,), (bert.model, bert.tokenizer), (lambda texts: [float(len(t)) for t in texts],)):
         found = explain(file, *given, methods="loo")
-        assert found.picture is None and "is also the name of a picture file" in found.notes[0]
+        assert found.picture is None and "is also the name of a picture file" in found.notes[0].text
     assert explain("gripping.png", bert, methods="loo").notes == ()  # there is no such file
 
 
@@ -83,11 +83,11 @@ def test_a_list_of_pictures_says_how_many_are_explained(file):
 def test_a_plain_network_is_explained_on_bytes_and_says_how_it_was_fed():
     found = explain(COLOUR, network(), players="segments:6", methods="shapley,ig,flow")
     assert found.players == tuple(f"segment {k}" for k in range(6)) and found.provenance["players"] == "segment"
-    assert "0…255 scaled to 0…1" in found.notes[0] and found.notes[1] == "Players are 6 segments of similar colour."
+    assert "0…255 scaled to 0…1" in found.notes[0].text and found.notes[1].text == "Players are 6 segments of similar colour."
     assert "flow" in found.refused
     assert_allclose(found["shapley"].credit.sum(), found["ig"].credit.sum(), atol=0.01)  # both share v(N) − v(∅)
     scaled = explain(COLOUR, network(), players=(2, 3), methods="loo", size=12, mean=0.5, std=0.5)
-    assert "30 × 24 pixels resized to 12 × 12" in scaled.notes[0] and scaled.picture.size == (24, 30)  # as it was given
+    assert "30 × 24 pixels resized to 12 × 12" in scaled.notes[0].text and scaled.picture.size == (24, 30)  # as it was given
     own = explain(COLOUR, network(), players=(1, 2), methods="loo", preprocess=lambda p: torch.ones(3, 9, 9))
     assert own.picture.size == (9, 9)
 
@@ -157,7 +157,7 @@ def test_blocks_of_patches_keep_attention():
     coarse = explain(GREY, model, methods="loo,attention,rollout,flow")  # 6 × 6 patches in 3 × 3 blocks
     fine = explain(GREY, model, methods="attention", players="patches")
     assert len(coarse.players) == 9 and len(fine.players) == 36 and coarse.refused == {}
-    assert "9 patches, blocks of the model's 36 own" in coarse.notes[1]
+    assert "9 patches, blocks of the model's 36 own" in coarse.notes[1].text
     blocks = fine["attention"].credit[:36].reshape(3, 2, 3, 2).sum(axis=(1, 3)).ravel()
     assert_allclose(coarse["attention"].credit[:9], blocks, atol=1e-9)
     assert "attention" in explain(GREY, model, methods="loo,attention", players="segments:4").refused
@@ -167,11 +167,11 @@ def test_blocks_of_patches_keep_attention():
 def test_a_large_picture_gets_a_smaller_budget_and_says_so():
     large = np.random.default_rng(0).integers(0, 256, (70, 70, 3), dtype=np.uint8)
     found = explain(large, network(pool=1), methods="shapley", players=(2, 5))
-    assert found["shapley"].payoffs == found.provenance["budget"] == 512 and "512 payoffs, the default" in found.notes[-1]
+    assert found["shapley"].payoffs == found.provenance["budget"] == 512 and "512 payoffs, the default" in found.notes[-1].text
     exact = explain(large, network(pool=1), methods="shapley", players=(3, 3))
     assert exact["shapley"].exact and exact.provenance["budget"] is None
     asked = explain(large, network(pool=1), methods="shapley", players=(2, 5), budget=100)
-    assert asked["shapley"].payoffs <= 100 and not any("default for a picture" in note for note in asked.notes)
+    assert asked["shapley"].payoffs <= 100 and not any("default for a picture" in note.text for note in asked.notes)
 
 
 def test_one_output_is_explained_as_a_number():
@@ -183,13 +183,13 @@ def test_one_output_is_explained_as_a_number():
 def test_other_targets_keep_what_was_done_to_the_picture():
     every = explain(COLOUR, network(), players=(2, 2), methods="loo", target="all")
     other = every.of(every.outputs[1])
-    assert other.notes == every.notes[:-1] and "scaled to 0…1" in other.notes[0]
+    assert other.notes == every.notes[:-1] and "scaled to 0…1" in other.notes[0].text
 
 
 def test_a_drawn_picture_of_a_photo_is_small(monkeypatch):
     monkeypatch.setattr("accredit.explanation.subject.SHOWN", 20)
     found = explain(COLOUR, network(), players=(1, 2), methods="loo")
-    assert found.picture.size == (12, 15) and "resized" not in found.notes[0]  # the model reads all of it
+    assert found.picture.size == (12, 15) and "resized" not in found.notes[0].text  # the model reads all of it
     assert found.picture.owner[0].tolist() == [0] * 8 + [1] * 7
 
 

@@ -279,7 +279,7 @@ def test_a_part_of_the_columns_no_longer_claims_to_add_up():
         (("shapley", "age"), "rows", "type"),
         ((0, "agee"), "columns", "unknown"),
         ((0, 3), "columns", "range"),
-        ((slice(None), ["age", "age"]), "columns", "twice"),
+        ((slice(None), ["age", "age"]), "columns", "duplicate"),
         ((0, "age", "maybe"), "outputs", "unknown"),
         ((0, "age", slice(None)), "outputs", "shape"),
         ((0, "age", "no", 1), "index", "shape"),

@@ -169,7 +169,7 @@ def test_a_drawing_that_fails_is_a_note_and_not_a_refusal(bert, monkeypatch):
     monkeypatch.setattr("accredit.attention.flow_report", fails)
     explanation = explain(TEXT, bert, methods="flow")
     assert not explanation.refused and explanation.flow is None
-    assert explanation.notes == ("The drawing of flow is left out: the pen is dry",)
+    assert [note.text for note in explanation.notes] == ["The drawing of flow is left out: the pen is dry"]
 
 
 def test_a_watched_game_tells_every_batch_and_every_call(bert):

@@ -111,15 +111,15 @@ def test_far_rows_are_computed_and_named_within_the_limit(fast):
     assert len(computed) == 2 and set(computed) <= {3, 7, 9}
     assert_allclose(two.credit[computed], exact.credit[computed])
     assert_allclose(two.interval[computed, ..., 0], two.interval[computed, ..., 1])
-    assert any("2 rows" in note and "far from the training rows" in note for note in two.notes)
+    assert any("2 rows" in note.text and "far from the training rows" in note.text for note in two.notes)
     one, other = two.row(computed[0]), two.row(0)
     assert one.exact and one.interval is None and "computed in the usual way" in str(one.precision)
     assert not other.exact and other.level == 0.9 and "split conformal" in str(other.precision)
     again = TableExplanation.from_json(two.to_json())
     assert again == two and str(again[[0, computed[0]]].row(1).precision) == str(one.precision)
-    assert any("the limit of 2 is spent" in note for note in two.notes)
+    assert any("the limit of 2 is spent" in note.text for note in two.notes)
     none = explain_rows_fast(fast, X[620:625], model, BACKGROUND, tolerance=1e9)
-    assert not none.provenance["computed"] and not any("computed" in note for note in none.notes)
+    assert not none.provenance["computed"] and not any("computed" in note.text for note in none.notes)
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_rows_with_wide_intervals_are_computed(fast):
     narrow = explain_rows_fast(fast, X[620:630], model, BACKGROUND, tolerance=1e-6, fallback=10)
     assert len(narrow.provenance["computed"]) == 10
     assert narrow.row(0).exact and str(narrow.precision).startswith("exact") and "conformal" not in str(narrow.precision)
-    assert any("with wide intervals" in note for note in narrow.notes)
+    assert any("with wide intervals" in note.text for note in narrow.notes)
 
 
 @pytest.mark.slow

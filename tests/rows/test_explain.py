@@ -85,7 +85,7 @@ def test_columns_before_a_pipeline_are_the_players_and_a_one_hot_block_is_one():
     columns = make_column_transformer((StandardScaler(), ["age", "pay"]), (OneHotEncoder(), ["town"]))
     model = make_pipeline(columns, LogisticRegression()).fit(FRAME, OLD)
     explained = accredit.explain(FRAME[:3], model, background=FRAME[40:])
-    assert explained.players == ("age", "pay", "town") and explained.method == "shapley/closed form"
+    assert explained.players == ("age", "pay", "town") and explained.method.closed_form
     as_function = accredit.explain(FRAME[:3], model.decision_function, background=FRAME[40:])
     assert_allclose(explained.of("1").credit[:, :, 1], as_function.credit[:, :, 0], atol=1e-9)
     assert explained.values[2] == tuple(FRAME["town"][:3])
@@ -94,7 +94,7 @@ def test_columns_before_a_pipeline_are_the_players_and_a_one_hot_block_is_one():
 def test_a_link_or_a_product_is_not_taken_for_a_sum_of_columns():
     counts = PoissonRegressor().fit(X, np.abs(X[:, 0]))
     explained = accredit.explain(X[:1], counts, background=X[50:60])
-    assert explained.method == "shapley/Exact()"
+    assert str(explained.method) == "shapley/Exact()"
     assert_allclose(explained.credit[0], brute_force(counts, X[0], X[50:60]), atol=1e-9)
 
 
@@ -105,7 +105,7 @@ def test_the_row_is_explained_as_it_is():
     assert explained.prediction[0, 0] == pytest.approx(2.9 + 300 + 0.4)
     framed = pd.DataFrame(background, columns=list("abc"))
     explained = accredit.explain({"a": 2.9, "b": 1, "c": 2}, lambda rows: rows["a"], background=framed)
-    assert explained.prediction[0, 0] == 2.9 and "'a' was widened" in explained.notes[0]
+    assert explained.prediction[0, 0] == 2.9 and "'a' was widened" in explained.notes[0].text
 
 
 def test_classes_are_not_mixed_over_rows():
@@ -118,9 +118,9 @@ def test_classes_are_not_mixed_over_rows():
 
 def test_backgrounds_that_were_not_given_are_named():
     own = accredit.explain(X[:40], SVC().fit(X, Y))
-    assert "40 rows are compared with one another" in own.notes[0]
+    assert "40 rows are compared with one another" in own.notes[0].text
     cover = accredit.explain(X[:1], MODELS["forest"].fit(X, Y))
-    assert "cover ratios" in cover.notes[0] and cover.provenance["dependence"] == "cover"
+    assert "cover ratios" in cover.notes[0].text and cover.provenance["dependence"] == "cover"
     with pytest.raises(InvalidInput, match="background is missing"):
         accredit.explain(X[:1], SVC().fit(X, Y))
 
@@ -142,7 +142,7 @@ def test_outliers_are_scored_not_judged():
 def test_correlated_columns_are_named():
     twin = np.column_stack([X[:, 0], X[:, 0] + 0.01 * X[:, 1]])
     explained = accredit.explain(twin[:1], LinearRegression().fit(twin, X[:, 0]), background=twin)
-    assert any("“x0” and “x1” go together" in note for note in explained.notes)
+    assert any("“x0” and “x1” go together" in note.text for note in explained.notes)
 
 
 @pytest.mark.parametrize(
@@ -201,13 +201,13 @@ def test_payoffs_of_texts_are_payoffs_of_rows(payoff):
     assert explained.outputs == ((payoff,) if own else ("0", "1", "2")) and explained.payoff == payoff
     assert_allclose(explained.credit[0], shared(CHANCES[payoff], len(explained.outputs)), atol=1e-9)
     assert_allclose(explained.unshared, 0, atol=1e-9)
-    assert explained.method != "shapley/closed form"
-    assert any("shares its logit" in note and "one game per row" in note for note in explained.notes)
+    assert not explained.method.closed_form
+    assert any("shares its logit" in note.text and "one game per row" in note.text for note in explained.notes)
 
 
 def test_the_exact_route_says_nothing_of_games():
     explained = accredit.explain(X[:1], TREES, background=X[50:60])
-    assert explained.method == "shapley/closed form" and not any("one game per row" in note for note in explained.notes)
+    assert explained.method.closed_form and not any("one game per row" in note.text for note in explained.notes)
 
 
 def test_the_class_shown_is_the_predicted_one_whatever_the_payoff():
@@ -221,7 +221,7 @@ def test_two_classes_are_called_opposite_only_where_they_are():
     for payoff in ("log-odds", "margin", "probability", "loss"):
         found = accredit.explain(X[:3], model, background=X[50:55], payoff=payoff)
         opposite = np.allclose(found.credit[..., 0], -found.credit[..., 1])
-        assert opposite == any("opposite" in note for note in found.notes) == (payoff != "loss")
+        assert opposite == any("opposite" in note.text for note in found.notes) == (payoff != "loss")
 
 
 def test_a_function_of_the_chances_is_a_payoff_even_when_it_has_the_name_of_one():

@@ -131,8 +131,8 @@ def test_a_value_that_widens_a_column_is_said_each_time():
     explainer = Explainer(model, background=background)
     for row in ({"age": 30, "pay": 0.5}, {"age": 30.5, "pay": 0.5}, {"age": 31, "pay": 1}, {"age": 41.5, "pay": 0.5}):
         agree(explainer(row), explain(row, model, background=background))
-    assert any("widened" in note for note in explainer({"age": 30.5, "pay": 0.5}).notes)
-    assert not any("widened" in note for note in explainer({"age": 30, "pay": 0.5}).notes)
+    assert any("widened" in note.text for note in explainer({"age": 30.5, "pay": 0.5}).notes)
+    assert not any("widened" in note.text for note in explainer({"age": 30, "pay": 0.5}).notes)
 
 
 def test_categories_that_a_model_remembers():

@@ -121,7 +121,7 @@ def test_a_background_is_known_by_what_it_holds(tmp_path):
 def test_rows_without_a_background_are_compared_with_all_rows_in_every_part(tmp_path, small_parts):
     whole = accredit.explain(NUMBERS[:24], BAYES)
     assert accredit.explain(NUMBERS[:24], BAYES, out=tmp_path / "rows.jsonl") == whole
-    assert "24 rows are compared with one another" in whole.notes[0]
+    assert "24 rows are compared with one another" in whole.notes[0].text
 
 
 @pytest.mark.processes

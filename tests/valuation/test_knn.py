@@ -168,7 +168,7 @@ def test_credit_within_a_bound_is_within_it_and_the_bound_is_the_interval(column
     assert near.interval is not None
     assert ((near.interval[:, 0] <= exact.credit) & (exact.credit <= near.interval[:, 1])).all()
     assert near.total == pytest.approx(exact.total)
-    assert "within" in near.method
+    assert "within" in near.method.settings
 
 
 def test_one_test_row_meets_the_bound_almost() -> None:
@@ -195,7 +195,7 @@ def test_equal_rows_stay_equal_within_a_bound_and_ties_are_exact(columns: int) -
 def test_a_bound_that_reaches_every_row_is_exact() -> None:
     values = knn_shapley(blobs(30), 3, within=0.01)
     assert values.interval is None
-    assert "within" not in values.method
+    assert "within" not in values.method.settings
     check_claims(values, KNNUtility(blobs(30), 3))
 
 

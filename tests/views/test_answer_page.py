@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from accredit import views
-from accredit.core import Attribution, Precision
+from accredit.core import Attribution, Precision, Procedure
 from accredit.explanation import Explanation, Said, Token, explain
 from accredit.views.answer_page import CELLS
 from tests.browsing import WIDTHS, chromium, fits, new_page
@@ -68,10 +68,11 @@ def test_the_terminal_lists_parts_with_bars_and_intervals_then_sentences_and_tok
 
 
 def test_how_an_answer_was_generated_is_said_in_words_and_kept_in_the_json():
-    explained = made(source="generated: do_sample=False, num_beams=1, max_new_tokens=60")
+    greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": 60}
+    explained = made(source=Procedure("generated", settings=greedy))
     page, words = views.explanation_page(explained), "enerated by greedy decoding, at most 60 new tokens"
     assert f"G{words}." in page and f"the answer is g{words}" in str(explained)
-    assert "do_sample" not in page + str(explained) and "do_sample=False" in explained.to_json()
+    assert "do_sample" not in page + str(explained) and '"do_sample": false' in explained.to_json()
 
 
 def test_credit_below_rounding_is_drawn_as_none():

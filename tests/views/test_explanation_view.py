@@ -241,8 +241,8 @@ def test_no_leader_is_named_and_nothing_is_coloured_where_nothing_stands_out():
 
 def test_no_leader_is_named_where_the_model_knows_no_token():
     blocks = explanation_blocks(replace(sample(), notes=(NOTHING_KNOWN, "Another note.")))
-    assert NOTHING_KNOWN in blocks["intro"] and "raises it most" not in blocks["intro"]
-    assert NOTHING_KNOWN not in blocks["notes"] and "Another note." in blocks["notes"]
+    assert NOTHING_KNOWN.text in blocks["intro"] and "raises it most" not in blocks["intro"]
+    assert NOTHING_KNOWN.text not in blocks["notes"] and "Another note." in blocks["notes"]
 
 
 def test_numbers_in_a_column_share_their_decimals():

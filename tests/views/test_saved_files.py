@@ -13,7 +13,7 @@ import pytest
 
 from accredit import views
 from accredit.audit.finding import Finding, Findings
-from accredit.core import Attribution, Estimate
+from accredit.core import Attribution, Estimate, Procedure
 from accredit.games import TableGame
 from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.suspects import RowFacts
@@ -102,7 +102,7 @@ def test_a_comparison_puts_its_charts_before_its_notes_and_names_its_columns():
 
 
 def test_how_a_number_was_computed_is_said_and_not_printed():
-    assert speak("shapley/Exact()") == "Shapley, exact"
+    assert speak(Procedure("shapley", "Exact")) == "Shapley, exact"
     page = views.game_page(report(TableGame("ab", [0, 1, 2, 4])), "A game")
     assert "Exact()" not in page and "Shapley, exact: 4 shared" in page
     assert "Exact()" not in views.explanation_page(sample())

@@ -98,7 +98,7 @@ def facts(kind: str = "plain", passages: int = 6, seed: int = 0) -> Facts:
     ('What does Clara speak ?', 'Clara speaks Turkish .')
     """
     if kind not in KINDS:
-        raise InvalidInput(f"kind is {kind!r}; write one of {', '.join(KINDS)}")
+        raise InvalidInput(f"kind is {kind!r}; write one of {', '.join(KINDS)}", argument="kind", code="unknown")
     least = 1 if kind == "plain" else 2
     whole_number(passages, "passages", least, MOST)
     rng = np.random.default_rng(check_seed(seed))

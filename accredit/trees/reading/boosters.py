@@ -27,7 +27,7 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
     weights = grown.get("weight_drop")
     model = grown.get("gbtree", grown).get("model")
     if model is None or "trees" not in model:
-        raise NotTrees(f"{source} uses the booster {grown.get('name')!r}, which has no trees")
+        raise NotTrees(f"{source} uses the booster {grown.get('name')!r}, which has no trees", code="unsupported")
     features = int(learner["learner_model_param"]["num_feature"])
     trees = [_xgboost_tree(tree, output) for tree, output in zip(model["trees"], model["tree_info"], strict=True)]
     for tree, weight in zip(trees, weights or [], strict=bool(weights)):

@@ -90,7 +90,11 @@ def load_ensemble(path: str | Path, trusted: Iterable[str] = ()) -> Ensemble:
     check_is_file(path)
     trusted = trusted if isinstance(trusted, str) else tuple(trusted)
     if isinstance(trusted, str) or not all(isinstance(name, str) for name in trusted):
-        raise InvalidInput(f"trusted is {shown(trusted)}; give the names of types, as in trusted=['numpy.dtype']")
+        raise InvalidInput(
+            f"trusted is {shown(trusted)}; give the names of types, as in trusted=['numpy.dtype']",
+            argument="trusted",
+            code="type",
+        )
     try:
         return ensemble_of(load_row_model(path, trusted).model)
     except (AccreditError, OSError):

@@ -22,7 +22,7 @@ def read_scikit(model: Any) -> Ensemble:
     name = type(model).__name__
     family = name.removesuffix("Classifier").removesuffix("Regressor")
     if not hasattr(model, "n_features_in_"):
-        raise NotTrees(f"{name} is not fitted; call fit first")
+        raise NotTrees(f"{name} is not fitted; call fit first", code="not-fitted")
     if family in SINGLE:
         return _average(model, [model])
     if family in AVERAGED:

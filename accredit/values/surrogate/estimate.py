@@ -21,6 +21,7 @@ from accredit.values.surrogate.stack import centred_sum, error_vector, honest_re
 from accredit.values.surrogate.walsh import Walsh
 
 MOST_PAIRS = 2000  # fitted unless time is short; further pairs correct the fit
+HANDFUL = 10  # pairs that show a departure from an additive game; fewer have not shown where else it may be
 END_NOISE = 1e-6  # the end pair {∅, N} is known and has no weight in any score
 FEWEST_PAIRS = 5  # three pairs of five players were covered 86 % of the time
 FEW_PAIRS = 60  # below this some intervals are not honest, see `_too_few`
@@ -128,11 +129,26 @@ def estimate(asked: Asked, error: float, debiased: bool, fitted: int, rng: np.ra
     because = _too_few(asked)
     stderr = None
     if not because:
-        error_of = standard_error(linear, design, stack.cautious, asked.step / scale)
+        error_of = standard_error(linear, design, stack.cautious, max(asked.step, _rare_event(asked)) / scale)
         stderr = np.maximum(scale * error_of, FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     multiple = t_multiple(linear, design, stack.cautious, error)
     return Finding(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
+
+
+def _rare_event(asked: Asked) -> float:
+    """The largest departure from an additive game, where few pairs show any: what a handful shows, others not asked may too,
+    however well a surrogate explains that handful. 0 where many show one, from which a surrogate can learn.
+
+    A sum of squares that k equal terms make up has (Σr²)²/Σr⁴ = k: the pairs that carry the departure.
+    """
+    if len(asked.design) < 2 * asked.design.players:
+        return 0.0
+    z = asked.design.pairs - (asked.design.sizes / asked.design.players)[:, None]
+    departs = np.abs(asked.uneven - z @ Regression(asked.design).apply(asked.uneven))
+    largest = float(departs.max())
+    squares = (departs / largest) ** 2 if largest > asked.blur else np.ones(len(departs))
+    return largest if float(squares.sum() ** 2 / (squares @ squares)) < HANDFUL else 0.0
 
 
 def _too_few(asked: Asked) -> str:

@@ -10,14 +10,14 @@ import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, Claim, Game, Holds, Precision, payoffs
+from accredit.core import Attribution, Claim, Game, Holds, Precision, Procedure, payoffs
 from accredit.core.rounding import blur_of
 from accredit.core.threads import one_blas_thread
 from accredit.errors import InvalidInput
 from accredit.values.every_output import solves_every_output
 from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
-from accredit.values.sampling import Sampled, check, describe
+from accredit.values.sampling import Sampled, check
 from accredit.values.solver import progress
 from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
 from accredit.values.surrogate.design import empty_design, grow, strata
@@ -69,14 +69,18 @@ class Surrogate:
         check_fields(self)
         check(Sampled(seconds=self.seconds, half_width=self.half_width, level=self.level), self.budget, self.seed)
         if self.budget is not None and self.budget < 2:
-            raise InvalidInput(f"budget must be at least 2, for v(∅) and v(N), got {self.budget!r}; write budget=1000")
+            raise InvalidInput(
+                f"budget must be at least 2, for v(∅) and v(N), got {self.budget!r}; write budget=1000",
+                argument="budget",
+                code="range",
+            )
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """Estimate the Shapley values of `game`."""
         n = len(game.players)
         if n == 1 or (self.budget is not None and n < 63 and 2**n <= self.budget):
-            return replace(Exact(limit=n).solve(game), method=describe("shapley", self), seed=self.seed)
+            return replace(Exact(limit=n).solve(game), method=Procedure.by("shapley", self), seed=self.seed)
         rng = np.random.default_rng(self.seed)
         if self.half_width is not None:
             asked, found, stopped = self._until_narrow(game, rng)
@@ -175,7 +179,7 @@ class Surrogate:
             game.players,
             found.credit,
             total=asked.total,
-            method=describe("shapley", self),
+            method=Procedure.by("shapley", self),
             claims=SHAPLEY_CLAIMS if asked.design.complete else CLAIMS,
             stderr=found.stderr,
             interval=None if width is None else np.stack([found.credit - width, found.credit + width], axis=1),
