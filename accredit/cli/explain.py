@@ -72,7 +72,7 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def explain(
-    subject: str | None, model: str | None, out: str | None, html_file: str | None, as_json: bool, **options: Any
+    subject: str | None, model: str | None, out: str | None, html_file: str | None, as_json: bool, **options: object
 ) -> None:
     """Which words of a text, parts of an image, columns of a table or parts of a prompt earned the model's output.
 

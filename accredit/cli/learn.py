@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,11 @@ from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
 from accredit.cli.typed import groups_of, players_of, removal_of, split_at_commas
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from accredit.audit.regression_bins import Thirds
+    from accredit.core import IntArray
+    from accredit.learned.tasks import Task
 
 FAST = "fast-shapley"
 SELECTORS = (
@@ -185,7 +190,7 @@ def _fit_fast(
 
 
 def _settings(
-    method: str, task: Any, k: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None
+    method: str, task: Task, k: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None
 ) -> dict[str, Any]:
     """What a recipe is given beside its inputs."""
     from dataclasses import replace
@@ -206,7 +211,7 @@ def _settings(
     return settings | ({"training": replace(training, **said)} if said or encoder else {})
 
 
-def _fit_selector(method: str, task: Any, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool) -> None:
+def _fit_selector(method: str, task: Task, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool) -> None:
     from accredit.learned.tasks import fit_selector
 
     with warnings.catch_warnings():
@@ -318,13 +323,16 @@ def audit(
         write(html_file)
 
 
-def answer(task: Any, cut: Any) -> Any:
+def answer(task: Task, cut: Thirds | None) -> IntArray:
     """What the model answers to the inputs of a task: class numbers, or thirds of a regression's numbers."""
     said = task.asked()
-    return said.argmax(axis=1) if cut is None else cut.labels(said)
+    if cut is not None:
+        return cut.labels(said)
+    first: IntArray = said.argmax(axis=1)
+    return first
 
 
-def _doubts(selector: Any) -> list[str]:
+def _doubts(selector: object) -> list[str]:
     """What training left open, as it was saved with a selector."""
     return [f"training left a doubt: {doubt}" for doubt in _history(selector).get("doubts", ())]
 

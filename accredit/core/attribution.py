@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -173,7 +173,7 @@ class Attribution(Drawn):
         """Every player and its credit."""
         return iter(self.as_dict().items())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The credit, in the order of `players`: numpy would otherwise make texts of the names and numbers."""
         return np.array(self.credit, dtype=dtype, copy=copy)
 
@@ -198,7 +198,7 @@ class Attribution(Drawn):
             return part
         return replace(part, claims=claims_of_part(self.claims, "the players"))
 
-    def _rows(self, which: Any) -> IntArray:
+    def _rows(self, which: slice | Iterable[SupportsIndex | str]) -> IntArray:
         """Positions of the players in a slice or a list; a list of booleans, one per player, keeps those that are true."""
         everybody = np.arange(len(self))
         try:
@@ -217,7 +217,7 @@ class Attribution(Drawn):
                 f"names, or a list of positions from 0 to {len(self) - 1}"
             ) from None
 
-    def _pick(self, rows: Any) -> Attribution:
+    def _pick(self, rows: IntArray) -> Attribution:
         return replace(
             self,
             players=tuple(self.players[i] for i in rows),
@@ -261,7 +261,7 @@ class Attribution(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player: credit, and stderr, low, high where known."""
-        columns: dict[str, Any] = {"credit": self.credit}
+        columns: dict[str, FloatArray] = {"credit": self.credit}
         if self.stderr is not None:
             columns["stderr"] = self.stderr
         if self.interval is not None:
@@ -278,7 +278,7 @@ class Attribution(Drawn):
         return shap_explanation(self.credit, self.baseline, data, self.players)
 
 
-def returned(found: Any, function: str) -> Attribution:
+def returned(found: object, function: str) -> Attribution:
     """What a caller's function returned, if it is an attribution."""
     if not isinstance(found, Attribution):
         raise InvalidInput(f"{function} returned {shown(found)}; it must return an Attribution, as shapley does", code="type")
@@ -291,7 +291,7 @@ def largest(sizes: FloatArray, count: int) -> list[int]:
     return rows
 
 
-def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+def frozen(values: object, shape: tuple[int, ...], name: str) -> FloatArray:
     """A read-only copy with the right shape and finite numbers."""
     array = real_numbers(values, name, copy=True)
     if array.shape != shape:

@@ -50,7 +50,7 @@ class Tabulated(Game, Protocol):
     def table(self) -> FloatArray: ...
 
 
-def check_game(game: Any) -> Game:
+def check_game(game: object) -> Game:
     """A game, or an error that shows how to make one.
 
     >>> check_game([0, 5, 3, 10])
@@ -127,7 +127,7 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
     raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}")
 
 
-def check_coalitions(coalitions: Any, players: int) -> BoolArray:
+def check_coalitions(coalitions: object, players: int) -> BoolArray:
     """Coalitions as (batch, players) of true and false, or an error that says what is wrong with them. Games that anybody may
     ask look at what they are asked."""
     if type(coalitions) is np.ndarray and coalitions.dtype == bool and coalitions.shape[1:] == (players,):
@@ -199,7 +199,7 @@ def write_coalition(players: Iterable[str], coalition: BoolArray | IntArray) -> 
     return "{" + ", ".join(p for p, plays in zip(players, coalition, strict=True) if plays) + "}"
 
 
-def as_name(name: Any) -> Any:
+def as_name(name: object) -> Any:
     """A whole number as the text that it is written with; anything else as it is.
 
     This is the one rule for numbered players: 1, 2, 3 are accepted wherever a name is, and every result calls them '1', '2',

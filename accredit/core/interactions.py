@@ -238,7 +238,7 @@ class Interactions(Drawn):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _pair(entry: Any) -> tuple[Coalition, Any]:
+def _pair(entry: object) -> tuple[Coalition, Any]:
     """[names, number] from JSON."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list) or isinstance(entry[1], bool):
         raise InvalidInput(f"values holds {shown(entry)}; an entry is [[names of the coalition], number]")

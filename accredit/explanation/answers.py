@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from accredit.answers.game import AnswerGame, AnswerViews
     from accredit.answers.model import Answer, AnsweringModel
     from accredit.methods import Place
+    from accredit.store import Journal
 
 ALL = "all"
 TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
@@ -43,14 +44,14 @@ class AnswerSubject(Dealt):
     game: AnswerGame
     games: AnswerViews  # the whole answer first, then its sentences and tokens
     unit: str  # passage, sentence, …, player
-    asked: Any  # players as they were asked for
+    asked: object  # players as they were asked for
     payoff: str
     budget: int | None = None
     seed: int = 0
-    journal: Any = None  # where payoffs are kept, so that a stopped run goes on
+    journal: Journal | None = None  # where payoffs are kept, so that a stopped run goes on
     notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
+    settings: Mapping[str, object] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -94,7 +95,7 @@ class AnswerSubject(Dealt):
         return durable(self.games, self.journal, "serial")
 
     @property
-    def tree(self) -> list[Any]:
+    def tree(self) -> Sequence[object]:
         """Players nested in their words, sentences, paragraphs and messages, for Owen values."""
         return self.memo.get("tree", lambda: nest(self.players, *self.shown, self.before or ""))
 
@@ -212,19 +213,19 @@ def _ends(where: IntArray) -> tuple[int, int]:
 
 
 def answer_subject(
-    model: Any,
-    prompt: Any,
+    model: object,
+    prompt: object,
     *,
-    answer: Any = None,
-    generate: Any = None,
-    players: Any = None,
+    answer: object = None,
+    generate: object = None,
+    players: object = None,
     payoff: str | None = None,
     removal: str | None = None,
     target: str | None = None,
     budget: int | None = None,
     seed: int = 0,
-    journal: Any = None,
-    **how: Any,
+    journal: Journal | None = None,
+    **how: object,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
     game = _game(model, prompt, answer, generate, players, removal, seed, how)
@@ -261,10 +262,10 @@ def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | No
 
 def _game(
     model: Any,
-    prompt: Any,
+    prompt: object,
     answer: Any,
-    generate: Any,
-    players: Any,
+    generate: object,
+    players: object,
     removal: str | None,
     seed: int,
     how: dict[str, Any],
@@ -306,7 +307,7 @@ def _game(
     )
 
 
-def _generation(generate: Any) -> dict[str, Any]:
+def _generation(generate: object) -> dict[str, Any]:
     """Settings of `model.generate`, from True, a number of tokens, or a mapping."""
     if generate is None or isinstance(generate, bool):
         return {}

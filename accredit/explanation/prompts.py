@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def _write(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Plac
     return text, places
 
 
-def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> list[Any]:
+def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> Sequence[object]:
     """Players nested in words, sentences and paragraphs of the prompt, or of what was said so far; each belongs where its first
     character is."""
     first: dict[str, tuple[int, int]] = {}

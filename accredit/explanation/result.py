@@ -252,7 +252,7 @@ class Explanation(Result):
     def _answer(self) -> tuple[str, ...]:
         return tuple(name for name in self.methods if name in self.attributions)
 
-    def _no_method(self, method: Any) -> str:
+    def _no_method(self, method: object) -> str:
         name = usual_name(method, self.methods) if isinstance(method, str) else ""
         return f"{name} was refused: {self.refused[name]}" if name in self.refused else super()._no_method(method)
 
@@ -400,7 +400,7 @@ class Explanation(Result):
         return [self.text[spans[p][0] : cuts[p]] if p in cuts else p for p in players]
 
 
-def _texts(given: Any, name: str) -> tuple[str, ...]:
+def _texts(given: object, name: str) -> tuple[str, ...]:
     """Texts in order."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts", argument=name, code="type")
@@ -416,7 +416,7 @@ def _predict(given: Any) -> tuple[tuple[str, float], ...]:
     return tuple((check_text(label, "prediction"), real_number(p, f"prediction of {label!r}")) for label, p in pairs)
 
 
-def _credit(given: Any, name: str) -> dict[str, Attribution]:
+def _credit(given: object, name: str) -> dict[str, Attribution]:
     """Attributions by method, from JSON."""
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
         raise InvalidInput(

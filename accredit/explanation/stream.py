@@ -164,7 +164,7 @@ def _by_target(credit: Attribution | Attributions, subject: Asked) -> tuple[Attr
     return noted.pop(subject.main), noted
 
 
-def _note(credit: Attribution, facts: Mapping[str, Any]) -> Attribution:
+def _note(credit: Attribution, facts: Mapping[str, object]) -> Attribution:
     """The credit, with what was explained noted in it."""
     shared = {k: facts[k] for k in ("model", "target", "payoff", "removal")}
     own = {k: v for k, v in credit.provenance.items() if k not in ("text", "image")}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from accredit.explanation.subject import Subject
 from accredit.methods import SETTINGS, settings_for
 from accredit.models.pictures import open_picture, pictures_in
 from accredit.store.jsonl import read_finished_lines
+
+if TYPE_CHECKING:
+    from accredit.models import ImageModel, TextModel
+    from accredit.models.strings import StringModel
 
 PROBE = 8  # payoffs that are timed to estimate how long a run will take
 # What differs between equal runs, and what only drawings need
@@ -73,7 +77,7 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     return fingerprint(model=model.model, name=model.name, settings=dict(settings), **own).digest[:16]
 
 
-def check_settings(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> None:
+def check_settings(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Mapping[str, Any]) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
     settings_for(choose_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
     some = next((text for text in texts if _is_fit(text)), None)
@@ -92,12 +96,12 @@ def _is_fit(text: Given) -> bool:
     return all(each.strip() for each in (text if isinstance(text, tuple) else (text,)))
 
 
-def _subject(text: Given, model: Any, settings: Mapping[str, Any]) -> Subject:
+def _subject(text: Given, model: TextModel | ImageModel | StringModel, settings: Mapping[str, Any]) -> Subject:
     names = ("players", "target", "payoff", "removal", "budget", "seed")
     return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
 
 
-def estimate_seconds(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> float:
+def estimate_seconds(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Mapping[str, Any]) -> float:
     """About how long the payoffs of all texts will take, judged by a few for a text of middle length; gradients, attention and
     the methods' own arithmetic come on top."""
     pictures = bool(texts) and isinstance(texts[0], Path)
@@ -124,7 +128,9 @@ def _payoff_seconds(subject: Subject, asked: int) -> float:
     return rough if rough < LONG else float(subject.game.estimate(asked).seconds)
 
 
-def explain(texts: Sequence[Given], model: Any, run: str, settings: Mapping[str, Any], start: int = 0) -> Iterator[str]:
+def explain(
+    texts: Sequence[Given], model: TextModel | ImageModel | StringModel, run: str, settings: Mapping[str, Any], start: int = 0
+) -> Iterator[str]:
     """JSON lines of the rows from `start` on, in order. A row that cannot be explained says why.
 
     Equal inputs give equal lines: times are left out, no row depends on another, and torch works on one thread, because with

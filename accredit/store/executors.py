@@ -63,7 +63,7 @@ class Executor(Protocol):
     (True, False)
     """
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]: ...
+    def submit(self, function: Callable[..., object], /, *arguments: object) -> Future[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def processes_can_run() -> bool:
 
 
 def fresh_processes(
-    workers: int | None, initializer: Callable[..., None] | None = None, initargs: tuple[Any, ...] = ()
+    workers: int | None, initializer: Callable[..., None] | None = None, initargs: tuple[object, ...] = ()
 ) -> ProcessPoolExecutor:
     """A pool of processes that are started afresh and never forked, so that threads and BLAS are safe. They end with this
     process, also when it is killed."""
@@ -234,7 +234,7 @@ def fresh_processes(
     return ProcessPoolExecutor(workers, get_context("spawn"), _begin, (initializer, initargs))
 
 
-def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+def _begin(initializer: Callable[..., None] | None, initargs: tuple[object, ...]) -> None:
     """The first thing that a worker process does: it would wait for work for ever after its parent was killed."""
     parent = parent_process()
     assert parent is not None
@@ -248,7 +248,9 @@ def _leave_with(end: Connection | int) -> None:
     threading.Thread(target=lambda: (wait([end]), os._exit(1)), daemon=True).start()
 
 
-def submit_to(pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None) -> Future[Any]:
+def submit_to(
+    pool: ProcessPoolExecutor, function: Callable[..., object], *arguments: object, game: object = None
+) -> Future[Any]:
     """Submit a task to a pool that hands `game` to each process it starts; BrokenProcessPool where its workers have died.
 
     A pool learns of a dead worker in a thread of its own. Until then it starts another process from what that thread is
@@ -264,7 +266,7 @@ def submit_to(pool: ProcessPoolExecutor, function: Callable[..., Any], *argument
         raise BrokenProcessPool(f"the pool could not start another process: {error}") from error
 
 
-def _check_can_travel(game: Any) -> None:
+def _check_can_travel(game: object) -> None:
     try:
         ForkingPickler.dumps(game)
     except Exception as error:
@@ -331,11 +333,12 @@ class Dask:
                 reports = logging.getLogger(name)  # some parts have a level of their own
                 opened.callback(reports.setLevel, reports.level)
                 reports.setLevel(logging.CRITICAL)  # what is lost is reported once, by us
-            place: Any = self._address
+            place = self._address
             if place is None:
                 workers = _check_workers(self._workers)
-                place = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-                opened.callback(place.close)
+                cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+                opened.callback(cluster.close)
+                place = cluster
             try:
                 self.client = Client(place, timeout=CONNECT_SECONDS)
             except (OSError, TimeoutError, ValueError) as error:

@@ -20,7 +20,9 @@ ARRAYS = 4 << 30  # bytes of arrays beside a result
 
 
 @check_arguments
-def save(path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+def save(
+    path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[np.generic]] | None = None
+) -> None:
     """Write `path` (.json) and, if there are `arrays`, a file of the same name ending in .safetensors.
 
     Each file appears whole or not at all: it is written beside its place and moved there.
@@ -56,7 +58,7 @@ def load(path: str | Path) -> Attribution | Selection:
         raise InvalidInput(f"{path} is not a saved result: {error}") from None
 
 
-def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+def load_arrays(path: str | Path) -> dict[str, npt.NDArray[np.generic]]:
     """The arrays beside a result; empty if it has none.
 
     >>> import tempfile
@@ -74,7 +76,7 @@ def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
         raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
 
 
-def _pack(arrays: Mapping[str, Any]) -> bytes:
+def _pack(arrays: Mapping[str, object]) -> bytes:
     """Named arrays of numbers or of true and false in the format of safetensors."""
     found = {check_text(name, "arrays"): as_array(given, f"arrays[{name!r}]") for name, given in arrays.items()}
     for name, array in found.items():

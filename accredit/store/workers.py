@@ -10,7 +10,7 @@ from typing import Any
 from accredit.checks import needs
 from accredit.errors import AccreditError, InvalidInput
 
-Submit = Callable[..., Any]  # (function, *arguments) -> future
+Submit = Callable[..., object]  # (function, *arguments) -> future
 
 
 class WorkerLost(AccreditError):

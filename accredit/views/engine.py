@@ -21,7 +21,7 @@ SHOWN = {ord(c): f"\\u{ord(c):04x}" for c in "\u2028\u2029\u200e\u200f\u202a\u20
 SHOWN |= {c: f"\\x{c:02x}" for c in range(32) if c not in (9, 10)}
 
 
-def render(template: str, piece: str, **values: Any) -> Markup:
+def render(template: str, piece: str, **values: object) -> Markup:
     """One piece of a template as markup; a value that it needs and does not get, or gets and does not know, is an error.
 
     >>> print(render("parts", "paragraph", text='<script>"x"'))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject
@@ -16,6 +16,9 @@ from accredit.views import explanation_page
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.words import title
 from accredit.web.explaining import ask_by
+
+if TYPE_CHECKING:
+    from accredit.web.tasks import Models
 
 READ = 4096  # tokens of prompt and answer
 NEW_TOKENS = 60  # of a generated answer
@@ -34,7 +37,7 @@ def model_for_answers(by_kind: dict[str, Any], builtin: bool) -> Any:
     return by_kind["answer"]
 
 
-def answer(models: Any, task: Event) -> Iterator[Event]:
+def answer(models: Models, task: Event) -> Iterator[Event]:
     """Credit of the parts of a prompt for an answer, method by method; what is drawn comes at the end."""
     asked = find_all(task["methods"] or FOR_ANSWERS, "answer")
     subject = _subject(models, task)
@@ -62,7 +65,7 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
             ended.append(event)
 
 
-def _subject(models: Any, task: Event) -> AnswerSubject:
+def _subject(models: Models, task: Event) -> AnswerSubject:
     model = model_for_answers(models.by_kind, models.builtin)
     said = {name: task[name] if (task[name] or "").strip() else None for name in ("answer", "rather_than", "prompt")}
     said["generate"] = NEW_TOKENS if said["answer"] is None else None

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -28,7 +28,7 @@ from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, stylesheet
 from accredit.web.cards import title_of
-from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
+from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Limits, Stream
 from accredit.web.requests import (
     GAME_PLAYERS,
     METHOD,
@@ -94,7 +94,7 @@ def _stream(jobs: Jobs, task: str, model: type[BaseModel]) -> Callable[..., Awai
     return ask
 
 
-def application(worker: Worker, store: str | None = None, **limits: Any) -> FastAPI:
+def application(worker: Worker, store: str | None = None, **limits: Unpack[Limits]) -> FastAPI:
     """The routes without the gate; `limits` go to `Jobs`."""
     jobs, runs = Jobs(worker, **limits), Runs()
     shipped = {name: (content, gzip.compress(content, 9, mtime=0)) for name, content in page_files().items()}

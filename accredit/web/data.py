@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -222,7 +222,7 @@ def _curves(result: Attribution | None, game: Game) -> tuple[Curve, ...]:
     """The removal curves that the run trained, found again among its payoffs; groups are removed as groups."""
     if result is None or set(result.players) != set(game.players):
         return ()
-    asked: list[Any] = [
+    asked: list[Callable[[], Curve]] = [
         lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=True),
         lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=False),
         lambda: random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS),

@@ -6,7 +6,7 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from accredit.errors import InvalidInput
 from accredit.explanation.explainer import choose_methods, subject_in_picture, subject_in_text
@@ -21,6 +21,12 @@ from accredit.views.words import title
 from accredit.web.long_texts import parts, predict, tokens_in
 from accredit.web.trained import place, without_places
 
+if TYPE_CHECKING:
+    import PIL.Image
+
+    from accredit.models import TextModel
+    from accredit.web.tasks import Models
+
 TOKENS = 2048
 PIXELS = 16_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
@@ -30,7 +36,7 @@ Event = dict[str, Any]
 Made = TypeVar("Made", bound=Request)
 
 
-def explain(models: Any, task: Event) -> Iterator[Event]:
+def explain(models: Models, task: Event) -> Iterator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
     asked = place(choose_methods(task["methods"]), models.explainers)
     if too_long := _too_long(models, task):
@@ -66,7 +72,7 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
             }
 
 
-def what_if(models: Any, task: Event) -> Iterator[Event]:
+def what_if(models: Models, task: Event) -> Iterator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
     asked = place(choose_methods([task["method"]]), models.explainers)
     model, request = models.of("text"), replace(ask_by(task, TextRequest), cut=True)
@@ -99,7 +105,7 @@ def _progress(event: Started | Progress, done: int, of: int) -> Event:
     return {**known, "share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
 
 
-def _too_long(models: Any, task: Event) -> Event | None:
+def _too_long(models: Models, task: Event) -> Event | None:
     """Why a text cannot be read at once, and what can be done about it."""
     if task["image"] or task["cut"] or task["part"] is not None or not task["text"].strip():
         return None
@@ -115,12 +121,12 @@ def _too_long(models: Any, task: Event) -> Event | None:
     }
 
 
-def most_tokens(model: Any) -> int:
+def most_tokens(model: TextModel) -> int:
     """Tokens that one request may have."""
     return min(int(model.longest()), TOKENS)
 
 
-def _read(models: Any, task: Event) -> tuple[Subject, Event]:
+def _read(models: Models, task: Event) -> tuple[Subject, Event]:
     """What is explained, and what the page is told of it."""
     if task["image"]:
         players = task["players"] if task["players"] in OF_PICTURES else None
@@ -138,7 +144,7 @@ def _read(models: Any, task: Event) -> tuple[Subject, Event]:
     return subject, {**about, "text": text}
 
 
-def _part(models: Any, model: Any, text: str, number: int) -> tuple[str, Event]:
+def _part(models: Models, model: TextModel, text: str, number: int) -> tuple[str, Event]:
     """One part of a long text, and what the model says of every part."""
     spans = models.recent.get(("parts", text), lambda: parts(model, text, most_tokens(model)))
     if not 0 <= number < len(spans):
@@ -149,7 +155,7 @@ def _part(models: Any, model: Any, text: str, number: int) -> tuple[str, Event]:
     return pieces[number], about
 
 
-def _picture(encoded: str) -> Any:
+def _picture(encoded: str) -> PIL.Image.Image:
     """A dropped picture; its size is read before its pixels are."""
     from accredit.models.pictures import open_picture
 

@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TypedDict
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -32,6 +33,13 @@ class Job:
         self.task = task
         self.events: asyncio.Queue[Event | None] = asyncio.Queue()  # None: the last one was sent
         self.stop = asyncio.Event()
+
+
+class Limits(TypedDict, total=False):
+    """How many may wait, and how long one may take."""
+
+    places: int
+    seconds: float
 
 
 class Jobs:

@@ -41,7 +41,7 @@ def state_of(path: str) -> str:
     return sha256(read_bytes(path)).hexdigest() if is_trace(path) else data.state_of(path)
 
 
-def shown(path: str, run: Mapping[str, Any] | None) -> dict[str, Any]:
+def shown(path: str, run: Mapping[str, object] | None) -> dict[str, Any]:
     """The view and the same as one file; how many payoffs there are, None where nothing was paid for."""
     if is_trace(path):
         found = _trace(path)
