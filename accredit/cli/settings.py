@@ -35,7 +35,7 @@ TITLES: Mapping[Kind, str] = {
     "rows": "Rows of a table",
     "answer": "Answers of language models",
 }
-TYPED: Mapping[str, Mapping[str, object]] = {  # how a setting is typed that takes more than words and numbers
+TYPED: Mapping[str, Mapping[str, Any]] = {  # how a setting is typed that takes more than words and numbers
     "methods": {"type": MethodNames("explain")},
     "seed": {"type": SEED},
     "background": {"type": NamedPath()},

@@ -233,7 +233,7 @@ class Attribution(Drawn):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _as_plain(self) -> dict[str, Any]:
+    def _as_plain(self) -> dict[str, object]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         data["precision"], data["method"] = self._known.as_plain(), self.method.as_plain()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -130,7 +130,7 @@ class Attributions(Drawn):
         return pandas.DataFrame(self.credit, index=pandas.Index(self.players, name="player"), columns=columns)
 
 
-def _pair(entry: object) -> tuple[str, Mapping[str, Any]]:
+def _pair(entry: object) -> tuple[str, Mapping[str, object]]:
     """[output, attribution] from JSON."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[1], dict):
         raise InvalidInput(f"by_output holds {shown(entry)}; an entry is [output, attribution]")

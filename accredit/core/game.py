@@ -83,7 +83,7 @@ class _Named:
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self._game.payoff(coalitions)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._game, name)
 
 

@@ -75,7 +75,7 @@ class Procedure:
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         """As JSON types."""
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return said | {"of": None if self.of is None else self.of.as_plain()}

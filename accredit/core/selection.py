@@ -112,7 +112,7 @@ class Selection(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player: chosen or not, and the score where there is one."""
-        columns: dict[str, Any] = {"chosen": self.chosen}
+        columns: dict[str, object] = {"chosen": self.chosen}
         if self.scores is not None:
             columns["score"] = self.scores
         return player_frame(self.players, columns)

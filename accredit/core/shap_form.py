@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def shap_explanation(
     )
 
 
-def shap_data(cells: Sequence[object]) -> Any:
+def shap_data(cells: Sequence[object]) -> object:
     """Cells as an array of numbers where all of them are numbers or missing, else of objects; missing is NaN, as in shap.
 
     >>> shap_data([[1, None], [2.5, True]]).tolist(), shap_data(["red", None]).tolist()

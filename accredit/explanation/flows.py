@@ -82,7 +82,7 @@ def beside_uniform(credit: Attribution, even: FloatArray, error: float = 0.0) ->
     if not (credit.credit.sum() > 0 and even.sum() > 0):
         return credit
     mine, mask = credit.credit / credit.credit.sum(), even / even.sum()
-    found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
+    found: dict[str, object] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
     places = [tied(shares, blur(float(shares.max()), SINGLE)) for shares in (mine, mask)]
     if places[0].any() and places[1].any():
         found["uniform_rank_correlation"] = float(rank_correlation(*places))

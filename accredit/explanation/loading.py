@@ -49,7 +49,7 @@ def reads_words(model: object) -> bool:
     return isinstance(model, StringModel) or _reads_tokens(model)
 
 
-def answering_model(model: object, tokenizer: object = None) -> Any:
+def answering_model(model: object, tokenizer: object = None) -> object:
     """The model to ask, from whatever names it; a function of prompts stays as it is."""
     if tokenizer is None and reads_strings(model):
         return model

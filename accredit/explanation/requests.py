@@ -111,7 +111,7 @@ class ModelRequest(Request):
     layer: int | str | None = setting(
         None, "Gradients: give credit to what enters this block, a number from 0 or its path in the model."
     )
-    baseline: Any = setting(
+    baseline: object = setting(
         None, "Integrated gradients: where the path begins: mask, pad, zero or mean; of a picture as --removal."
     )
     tolerance: float | None = setting(None, "Integrated gradients: gap of their sum, relative.", above=0)
@@ -173,14 +173,14 @@ class PictureRequest(ModelRequest):
     kind = "picture"
     said = "a picture"
 
-    players: Any = setting(None, "patches (default), segments, segments:40, pixels or a grid such as 4x4.")
-    segments: Any = setting(None, "Your own segments: a .npy array or a PNG with one number per pixel.")
+    players: object = setting(None, "patches (default), segments, segments:40, pixels or a grid such as 4x4.")
+    segments: object = setting(None, "Your own segments: a .npy array or a PNG with one number per pixel.")
     payoff: Payoff | None = setting(None, PAYOFFS)
-    removal: Any = setting(None, "mean (default), blur, black, zero, a number or another picture.")
+    removal: object = setting(None, "mean (default), blur, black, zero, a number or another picture.")
     size: int | tuple[int, int] | None = None
     mean: float | Sequence[float] | None = None
     std: float | Sequence[float] | None = None
-    preprocess: Any = None
+    preprocess: object = None
 
     @property
     def preparation(self) -> dict[str, Any]:
@@ -211,11 +211,11 @@ class RowRequest(Request):
     kind = "rows"
     said = "rows of a table"
 
-    background: Any = setting(None, "A table of rows that rows are compared with.")
+    background: object = setting(None, "A table of rows that rows are compared with.")
     players: Columns | None = setting(None, "JSON: names with the columns of each group.")
     payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
     dependence: str | None = setting(None, "What stands in for absent columns: interventional, empirical, gaussian or cover.")
-    weights: Any = None
+    weights: object = None
     most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1)
     background_by: By | None = setting(None, "How they are chosen: draw (default) or medoids, counted by what they stand for.")
     names: Sequence[str] | None = None
@@ -260,22 +260,22 @@ class AnswerRequest(ModelRequest):
     kind = "answer"
     said = "an answer to a prompt"
 
-    answer: Any = setting(
+    answer: object = setting(
         None,
         "Which parts of the prompt earned this answer? Alone: what the model says; without a prompt, to an example.",
     )
-    generate: Any = setting(None, "Explain what the model says, greedily.")
-    rather_than: Any = setting(None, "Another answer: credit is for the given one rather than this one.")
+    generate: object = setting(None, "Explain what the model says, greedily.")
+    rather_than: object = setting(None, "Another answer: credit is for the given one rather than this one.")
     context: Sequence[str] | None = setting(
         None,
         "A passage, a FILE that holds one, or a .json file that lists several; may be repeated. Goes with --query.",
     )
     query: str | None = setting(None, "The question that goes with --context.")
-    players: Any = setting(
+    players: object = setting(
         None,
         "passages, sentences, paragraphs, turns, examples, words, tokens, or JSON: names with strings of the prompt.",
     )
-    fixed: Any = setting(None, "Words of the prompt that never play; may be repeated.")
+    fixed: object = setting(None, "Words of the prompt that never play; may be repeated.")
     payoff: str | None = setting(None, "log-probability (default), mean or probability.")
     removal: str | None = setting(None, "rebuild (default), attention or filler.")
     filler: str | None = setting(None, "What takes the place of absent parts; goes with --removal filler.")

@@ -154,7 +154,7 @@ def _name(text: Given) -> dict[str, str]:
     return {"text": text[0], "pair": text[1]} if isinstance(text, tuple) else {"text": text}
 
 
-def _kept(explanation: Explanation) -> dict[str, Any]:
+def _kept(explanation: Explanation) -> dict[str, object]:
     kept = {key: value for key, value in explanation.to_plain().items() if key not in NOT_KEPT}
     if kept["pair"] is None:
         del kept["pair"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +86,7 @@ def _pack(arrays: Mapping[str, object]) -> bytes:
     return packed
 
 
-def _tensors() -> Any:
+def _tensors() -> ModuleType:
     with needs("text", "saving arrays"):
         import safetensors.numpy
     return safetensors.numpy

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from accredit.checks import needs
 from accredit.errors import AccreditError, InvalidInput
@@ -67,7 +66,7 @@ def _processes(count: int | None) -> Iterator[Submit]:
 def _dask(address: str) -> Iterator[Submit]:
     with needs("cluster", "executor='dask'"):
         from distributed import Client, KilledWorker
-    local: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    local: dict[str, object] = {"threads_per_worker": 1, "dashboard_address": None}
     try:
         if ":" in address:
             client = Client(address, timeout=10)

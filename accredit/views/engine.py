@@ -8,8 +8,9 @@ is drawn, so that results print on a terminal without it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,7 +52,7 @@ def environment() -> Environment:
     return made
 
 
-def print_out() -> Any:
+def print_out() -> Callable[..., object]:
     """What happens to each value before it is escaped: only text, whole numbers and markup may be printed.
 
     A float has to pass the one style of numbers first, and `None` would be printed as a word.

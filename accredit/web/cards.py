@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from accredit.errors import AccreditError
 from accredit.methods import Method
@@ -24,12 +24,12 @@ CLOTHES = "It knows only clothes: any other picture gets one of these labels too
 BEGINNING = 20_000  # characters of a card in which its head is looked for
 
 
-def title_of(method: Method, spelled: str) -> dict[str, Any]:
+def title_of(method: Method, spelled: str) -> dict[str, object]:
     """A method that can be chosen: as it is written, and as people call it."""
     return {**method.to_plain(), "spelled": spelled, "title": title(spelled)}
 
 
-def text_card(model: TextModel, builtin: bool, folder: str | None) -> dict[str, Any]:
+def text_card(model: TextModel, builtin: bool, folder: str | None) -> dict[str, object]:
     """A model for texts, before it has run."""
     return {
         "name": model.name,
@@ -41,7 +41,7 @@ def text_card(model: TextModel, builtin: bool, folder: str | None) -> dict[str, 
     }
 
 
-def image_card(model: ImageModel | None, folder: str | None) -> dict[str, Any]:
+def image_card(model: ImageModel | None, folder: str | None) -> dict[str, object]:
     """A model for pictures; the built-in one is described without being loaded."""
     if model is not None:
         labels = [model.label(k) for k in range(min(LABELS, int(getattr(model, "classes", 0) or 0)))]
