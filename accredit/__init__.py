@@ -4,6 +4,8 @@
 >>> cookies = accredit.TableGame(("alice", "bob"), [0, 5, 3, 10])
 >>> accredit.shapley(cookies).as_dict()
 {'alice': 6.0, 'bob': 4.0}
+
+What 1.0 freezes is listed in docs/stable.md; every other name, here and in the rooms, is internal and may change.
 """
 
 from accredit import interrupts as interrupts  # first: Ctrl-C may come while numpy is being imported

@@ -340,7 +340,7 @@ METHODS = (
     Method("data-oob", "training rows", "accredit.training_data.rules:out_of_bag", "accredit.valuation.data_oob(data)",
            "training rows", "nothing: votes of trees", (), Cost("one forest"),
            "right answers of trees that did not see the row", aliases=("oob",)),
-    Method("influence", "training rows", "accredit.training_data.rules:influences", "accredit.influence.functions(objective)",
+    Method("influence", "training rows", "accredit.training_data.rules:influences", "accredit.influence.influence(objective)",
            "training rows", "nothing: slopes", ("symmetry",), Cost("one training"), 
            "first order of leave-one-out on the loss; of a fine-tuned model, too"),
     Method("datamodel", "training rows", "accredit.training_data.rules:linear_fit",

@@ -1,8 +1,10 @@
 """Every Python block in the README and in docs runs, top to bottom, one namespace per page; public names have examples."""
 
+import ast
 import doctest
 import re
 import shlex
+import unicodedata
 from importlib import import_module
 from inspect import isclass, isroutine
 from pathlib import Path
@@ -11,8 +13,11 @@ import pytest
 
 from accredit.cli import accredit
 from accredit.cli.man import commands
+from accredit.methods import METHODS
+from tools import stable_names as stability
 from tools.command_page import options
 from tools.docs_commands import commands as written
+from tools.stable_names import is_stable, stable_names
 from tools.tutorial_outputs import KEPT, kept, name_of, shown
 from tools.tutorial_outputs import PAGES as WITH_OUTPUTS
 
@@ -44,6 +49,62 @@ def test_links_point_at_files():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def anchors(page):
+    """Those of its headings, as Python-Markdown names them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for heading in re.findall(r"^#+ (.+)$", text, re.M):
+        plain = unicodedata.normalize("NFKD", heading.replace("`", "")).encode("ascii", "ignore").decode()
+        yield re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+
+
+def test_links_point_at_headings():
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)", page.read_text(encoding="utf-8")):
+            assert anchor in anchors(page.parent / target if target else page), f"{page.name} links to {target}#{anchor}"
+
+
+def imported(page):
+    """What its blocks import from accredit: (module, name)."""
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for line in ast.walk(ast.parse(block)):
+            if isinstance(line, ast.ImportFrom) and str(line.module).partition(".")[0] == "accredit":
+                yield from ((line.module, alias.name) for alias in line.names)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(imported(page))], ids=lambda p: p.name)
+def test_pages_import_from_the_front_of_a_room_where_it_offers_the_name(page):
+    for module, name in imported(page):
+        front = ".".join(module.split(".")[:2])
+        assert module == front or name not in getattr(import_module(front), "__all__", ()), f"from {front} import {name}"
+
+
+def test_dotted_names_on_pages_exist():
+    """Prose goes stale when a module moves; a code block would fail by itself."""
+    groups = {"accredit.methods", "accredit.readers", "accredit.commands"}  # of entry points
+    for page in PAGES:
+        for dotted in re.findall(r"(?<![\w/.-])accredit(?:\.[A-Za-z_]\w*)+", page.read_text(encoding="utf-8")):
+            assert dotted in groups or leads_somewhere(dotted), f"{page.name} names {dotted}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_files_that_a_page_names_exist(page):
+    for path in re.findall(r"`((?:accredit|benchmarks|docs|papers|tests|tools)/[\w/.-]+)`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists() or "NAME" in path, f"{page.name} names {path}"
+
+
+def leads_somewhere(dotted):
+    """Whether a dotted name is a module, or a name in one."""
+    here = import_module("accredit")
+    for part in dotted.split(".")[1:]:
+        if not hasattr(here, part):
+            try:
+                import_module(f"{here.__name__}.{part}")
+            except ImportError:
+                return False
+        here = getattr(here, part)
+    return True
 
 
 def test_every_page_is_on_the_site_and_every_entry_is_a_page():
@@ -96,3 +157,57 @@ def test_what_explain_returns_is_public():
 
     returned = set(re.findall(r"\w+", str(explanation.explain.__annotations__["return"])))
     assert {"Explanation", "TableExplanation"} == returned <= {*explanation.__all__, *rows.__all__}
+
+
+def test_stable_names_are_few_and_each_is_offered_by_a_front():
+    names = [name for _, name in stable_names()]
+    assert 80 <= len(names) <= 100 and len(set(names)) == len(names)
+    for place, name in stable_names():
+        module = import_module(place)
+        assert place.count(".") <= 1 and name in getattr(module, "__all__", vars(module)), f"from {place} import {name}"
+
+
+def test_the_reference_tells_stable_names_from_others_of_the_same_name():
+    from accredit import core, learned, store
+
+    assert is_stable("load", store.load) and not is_stable("load", learned.load)
+    assert not is_stable("tabulate", core.tabulate) and doctest.testmod(stability).failed == 0
+
+
+FRONTS = [import_module(f"accredit.{path.parent.name}") for path in sorted((ROOT / "accredit").glob("*/__init__.py"))]
+OFFERED = {name: front for front in FRONTS for name in getattr(front, "__all__", ())}
+
+
+@pytest.mark.parametrize(("place", "name"), stable_names(), ids=lambda word: word)
+def test_what_a_stable_name_returns_is_stable(place, name):
+    """Whoever may rely on a function may rely on its result: a listed class, or some `Game`."""
+    returns = getattr(getattr(import_module(place), name), "__annotations__", {}).get("return")
+    results = {word for word in re.findall(r"\w+", str(returns)) if word in OFFERED} - {word for _, word in stable_names()}
+    assert {word for word in results - set(NOT_CALLED) if not hasattr(getattr(OFFERED[word], word), "payoff")} == set()
+
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+
+
+def glossary():
+    """The lines of its tables, as lists of cells."""
+    lines = re.findall(r"^\| (?!the field says|here|method|-)(.+) \|$", GLOSSARY.read_text(encoding="utf-8"), re.M)
+    return [re.split(r"\s*\|\s*", line) for line in lines]
+
+
+def test_the_glossary_explains_every_method_by_all_its_names():
+    lines = {cells[0].strip("`"): cells[1] for cells in glossary()}
+    for method in METHODS:
+        assert method.name in lines, method.name
+        assert {f"`{alias}`" for alias in method.aliases} <= set(re.findall("`[^`]+`", lines[method.name])), method.name
+
+
+def test_the_glossary_explains_every_noun_of_the_front_door():
+    import accredit
+
+    nouns = {name for name in accredit.__all__ if isclass(getattr(accredit, name))}
+    assert nouns - set(re.findall(r"`(\w+)`", GLOSSARY.read_text(encoding="utf-8"))) == set()
+
+
+def test_every_line_of_the_glossary_leads_to_a_page():
+    assert [cells for cells in glossary() if len(cells) != 3 or not re.search(r"\[.+\]\(.+\)", cells[2])] == []

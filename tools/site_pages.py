@@ -1,8 +1,9 @@
 """Pages of the site that are made, not written: every public name with its docstring, package by package; every command with
 its help; tutorials with what their blocks print and draw.
 
-Run by MkDocs. A package's public names are its `__all__`. Each is documented once, where it is defined, because names that are
-imported on first use can be read only there; further packages link to it.
+Run by MkDocs. The names that a package offers are its `__all__`: first those that docs/stable.md lists, then the internal ones.
+Each is documented once, where it is defined, because names that are imported on first use can be read only there; further
+packages link to it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import mkdocs_gen_files
 
 from tools.command_page import helps
 from tools.site_docstrings import fenced
+from tools.stable_names import is_stable
 from tools.tutorial_outputs import DOCS, PAGES, shown
 
 PACKAGES = (
@@ -23,11 +25,16 @@ PACKAGES = (
     "core",
     "evaluate",
     "explanation",
+    "rows",
+    "answers",
     "attention",
     "flow",
     "gradients",
     "trees",
     "valuation",
+    "influence",
+    "labels",
+    "training_data",
     "learned",
     "shortcuts",
     "audit",
@@ -37,16 +44,25 @@ PACKAGES = (
     "views",
 )
 
+SAID = {
+    True: "## Stable\n\nThese names stay, imported as on [the list of stable names](../stable.md).",
+    False: "## Internal\n\nThese names work and are tested, but [may change in any version](../stable.md).",
+}
+
 
 def reference(path: str, documented: set[str]) -> str:
-    """The page of one package: what it says of itself, then each name."""
+    """The page of one package: what it says of itself, then each name, stable ones first."""
     module = import_module(path)
-    return "\n\n".join([f"# {path}", fenced(module.__doc__ or ""), *_entries(module, documented)]) + "\n"
+    parts = [f"# {path}", fenced(module.__doc__ or "")]
+    for stable in (True, False):
+        names = [name for name in module.__all__ if is_stable(name, getattr(module, name)) is stable]
+        parts += [SAID[stable], *_entries(module, names, documented)] if names else []
+    return "\n\n".join(parts) + "\n"
 
 
-def _entries(module: object, documented: set[str]) -> Iterator[str]:
+def _entries(module: object, names: list[str], documented: set[str]) -> Iterator[str]:
     """A docstring for a name that is new, a link for one that has its place, and the bare name of a constant."""
-    for name in module.__all__:  # type: ignore[attr-defined]
+    for name in names:
         named = getattr(module, name)
         if not (isroutine(named) or isclass(named)):
             yield f"- `{name}`"

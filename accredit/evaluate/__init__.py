@@ -7,6 +7,7 @@ from accredit.evaluate.axioms import ClaimRefuted, Finding, axioms_kept, check_c
 from accredit.evaluate.baselines import oracle, random_scores
 from accredit.evaluate.bootstrap import bootstrap, paired_test
 from accredit.evaluate.curves import Deletion, Insertion
+from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc, removal_curve
 from accredit.evaluate.erasure import AOPC, Comprehensiveness, DropAt, LogOdds, PostHocAccuracy, Sufficiency
 from accredit.evaluate.hits import HitAt
 from accredit.evaluate.metric import Metric, NotApplicable, Score, measure, measure_all
@@ -18,6 +19,7 @@ __all__ = [
     "AOPC", "ClaimRefuted", "Comprehensiveness", "Deletion", "DropAt", "Finding", "HitAt", "Infidelity", "Insertion",
     "LinearDatamodelingScore", "LogOdds", "Metric", "NotApplicable", "PostHocAccuracy", "Sanity", "Score", "SensitivityN",
     "Sufficiency", "auprc", "axioms_kept", "bootstrap", "check_claims", "holm", "iou_f1", "kendall", "label_randomisation",
-    "max_sensitivity", "measure", "measure_all", "model_randomisation", "nudge_embeddings", "oracle", "paired_test",
-    "random_scores", "randomised_layers", "shaken", "spans_of", "spearman", "token_f1", "top_overlap",
+    "linear_datamodeling_score", "max_sensitivity", "measure", "measure_all", "mislabel_auc", "model_randomisation",
+    "nudge_embeddings", "oracle", "paired_test", "random_scores", "randomised_layers", "removal_curve", "shaken",
+    "spans_of", "spearman", "token_f1", "top_overlap",
 ]  # fmt: skip

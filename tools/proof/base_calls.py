@@ -70,6 +70,8 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "learned.TrainedExplainer": "built by recipe",
     "learned.as_black_box": "takes a network",
     "learned.fit_fast_inputs": "trains for minutes; reached through the command learn",
+    "core.Procedure.by": "takes a solver of the library",
+    "core.Procedure.then": "called by what sums, averages or normalises",
     "core.payoffs": "the door that games are asked through; every game below goes through it",
     "core.every_payoff": "the door of games with several outputs",
     "core.write_coalition": "words for messages",

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow as scipy_max_flow
 
 from accredit.checks.tables import read_sheet
-from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.core import Attribution, Attributions, Interactions, Procedure, Selection
 from accredit.errors import AccreditError
 from accredit.flow import LayeredNetwork, maximum_flow, unique_flow
 from accredit.games import TableGame, read_game, read_games, read_groups
@@ -78,7 +78,7 @@ def _ill_formed(found: Any) -> list[str]:
     if isinstance(found, Attributions):
         return [problem for one in found.by_output.values() for problem in _ill_formed(one)]
     wrong = []
-    for name, kinds in (("method", str), ("stopped", str), ("index", str), ("means", str), ("rule", str)):
+    for name, kinds in (("method", Procedure | str), ("stopped", str), ("index", str), ("means", str), ("rule", str)):
         if hasattr(found, name) and not isinstance(getattr(found, name), kinds):
             wrong.append(f"{name} {getattr(found, name)!r:.40}")
     for name in ("payoffs", "seed"):

@@ -75,15 +75,11 @@ REFUSALS: Entries = {
     "unknown payoff": lambda: d.explain(s.TEXT, methods=["shapley"], payoff="logits"),
     "setting of another method": lambda: d.explain(s.TEXT, methods=["shapley"], layer=2),
     "a function without background": lambda: d.explain(s.rows().to_numpy(), s.function_of_rows),
-    "two methods for rows": lambda: d.explain(
-        s.rows(), s.function_of_rows, background=s.background(), methods=["shapley", "banzhaf"]
-    ),
     "unknown output": lambda: rows_by("shapley", lambda: s.function_of_rows).of("no such output"),
     "too many players": lambda: d.shapley(d.FunctionGame([str(k) for k in range(40)], lambda c: c.sum(axis=1)), d.Exact()),
     "wrong number of payoffs": lambda: d.TableGame("ab", [0, 1, 2]),
     "owen without groups": lambda: d.value_of(s.table_game(), "owen"),
     "l1 flow": lambda: d.joint_flow(s.attention(), rule="l1"),
-    "string_game of probabilities": lambda: d.string_game(s.string_model(), s.STRING),
     "unknown player": lambda: d.value_given(s.table_game(), "zoe"),
     "damaged JSON": lambda: d.Attribution.from_json('{"kind": "attribution"}'),
 }
