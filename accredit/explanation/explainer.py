@@ -37,8 +37,7 @@ from accredit.explanation.requests import (
     text_players,
 )
 from accredit.explanation.result import Explanation
-from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
-from accredit.explanation.stream import Progress as Progressed
+from accredit.explanation.stream import Asked, Done, Event, Explained, MethodProgress, Refused, events
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all, settings_for
 from accredit.models.strings import StringModel
@@ -573,7 +572,7 @@ def _follow(stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, an
     """
     total, before, began = sum(asked.values()), 0, time.monotonic()
     for event in stream:
-        if isinstance(event, Progressed):
+        if isinstance(event, MethodProgress):
             done, elapsed = before + event.done, time.monotonic() - began
             bar.update(done, event.method)
             if announce is not None and done and elapsed >= ENOUGH:

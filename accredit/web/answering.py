@@ -10,7 +10,7 @@ from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.explainer import subject_in_prompt
 from accredit.explanation.loading import answering_model
 from accredit.explanation.requests import AnswerRequest
-from accredit.explanation.stream import Ended, Explained, Progress, Started, events
+from accredit.explanation.stream import Ended, Explained, MethodProgress, Started, events
 from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_body, headline
@@ -45,7 +45,7 @@ def answer(models: Models, task: Event) -> Iterator[Event]:
     for event in events(subject, asked, progress=True, quickest_first=True):
         if isinstance(event, Started):
             yield {"event": "progress", "method": title(event.method), "done": len(ended), "of": len(asked)}
-        elif isinstance(event, Progress):
+        elif isinstance(event, MethodProgress):
             share = {"share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
             yield {"event": "progress", "method": title(event.method), "done": len(ended), "of": len(asked), **share}
         elif isinstance(event, Explained):

@@ -12,7 +12,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation.explainer import choose_methods, subject_in_picture, subject_in_text
 from accredit.explanation.requests import PictureRequest, Request, TextRequest, make_request, settings_of
 from accredit.explanation.result import Explanation
-from accredit.explanation.stream import Done, Ended, Explained, Progress, Refused, Started, assemble, events
+from accredit.explanation.stream import Done, Ended, Explained, MethodProgress, Refused, Started, assemble, events
 from accredit.explanation.subject import Subject
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
@@ -46,7 +46,7 @@ def explain(models: Models, task: Event) -> Iterator[Event]:
     ended: list[Ended] = []
     shown: dict[str, str] = {}
     for event in events(subject, asked, progress=True, quickest_first=True):
-        if isinstance(event, Started | Progress):
+        if isinstance(event, Started | MethodProgress):
             yield _progress(event, len(ended), len(asked))
         elif isinstance(event, Explained):
             made = assemble(subject, asked, ended)
@@ -82,7 +82,7 @@ def what_if(models: Models, task: Event) -> Iterator[Event]:
         request = replace(request, target=subject.game.target)
         ended: list[Ended] = []
         for event in events(subject, asked, progress=True):
-            if isinstance(event, Started | Progress):
+            if isinstance(event, Started | MethodProgress):
                 yield _progress(event, len(made), 2)
             elif isinstance(event, Refused):
                 raise InvalidInput(without_places(event.why, models.explainers))
@@ -98,7 +98,7 @@ def ask_by(task: Event, request: type[Made]) -> Made:
     return make_request(request, {name: task[name] for name in settings_of(request) if name in task})
 
 
-def _progress(event: Started | Progress, done: int, of: int) -> Event:
+def _progress(event: Started | MethodProgress, done: int, of: int) -> Event:
     known = {"event": "progress", "method": title(event.method), "done": done, "of": of}
     if isinstance(event, Started):
         return known

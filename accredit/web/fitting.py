@@ -24,7 +24,7 @@ BARELY = 0.02  # by how much of what there is to gain a model must beat guessing
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedTable:
     """A model, the columns that it reads, and what a reader must know of both."""
 
     model: object
@@ -32,7 +32,7 @@ class Fitted:
     about: tuple[str, ...]
 
 
-def fit(frame: pandas.DataFrame, target: str, file: str) -> Fitted:
+def fit(frame: pandas.DataFrame, target: str, file: str) -> FittedTable:
     """Gradient-boosted trees that foretell `target` from the other columns; judged on folds that they did not see."""
     if target not in frame.columns:
         raise InvalidInput(f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}")
@@ -54,7 +54,7 @@ def fit(frame: pandas.DataFrame, target: str, file: str) -> Fitted:
         about.append(f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}.")
     if empty:
         about.append(f"Left out of what it reads, because no row has a value there: {', '.join(empty)}.")
-    return Fitted(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
+    return FittedTable(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
 
 
 def _trees(regression: bool, rows: int) -> BaseEstimator:

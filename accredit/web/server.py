@@ -33,7 +33,7 @@ async def serve(
         import fastapi  # noqa: F401
         import uvicorn
     from accredit.web.app import application, guard
-    from accredit.web.connections import Door
+    from accredit.web.connections import Connection
     from accredit.web.worker import Worker
 
     with listening(port) as bound:
@@ -45,7 +45,7 @@ async def serve(
             app = application(worker, store, **limits)
             config = uvicorn.Config(
                 guard(app, secret, chosen, ticket),
-                http=Door,
+                http=Connection,
                 log_level="error",
                 access_log=False,
                 server_header=False,
