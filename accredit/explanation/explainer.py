@@ -59,13 +59,20 @@ Result = TypeVar("Result", covariant=True)
 # One question of each kind, answered
 
 
-def _answer_text(
-    text: object, model: TextModel | ImageModel | StringModel, request: TextRequest, notes: tuple[str, ...] = ()
+def _answer_input(
+    given: object,
+    model: TextModel | ImageModel | StringModel,
+    request: TextRequest | PictureRequest,
+    notes: tuple[str, ...] = (),
 ) -> Explanation:
+    """A text or a picture, whichever the request is for."""
     asked = choose_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
-    subject = replace(subject_in_text(text, model, request), settings=taken)
-    return _with_notes(explain_by(subject, asked, request.announce), notes)
+    if isinstance(request, TextRequest):
+        subject = subject_in_text(given, model, request)
+    else:
+        subject = subject_in_picture(given, model, request)
+    return _with_notes(explain_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
 def subject_in_text(text: object, model: TextModel | ImageModel | StringModel, request: TextRequest) -> Subject:
@@ -82,15 +89,6 @@ def subject_in_text(text: object, model: TextModel | ImageModel | StringModel, r
         cut=request.cut,
         prefix=request.prefix,
     )
-
-
-def _answer_picture(
-    picture: object, model: TextModel | ImageModel | StringModel, request: PictureRequest, notes: tuple[str, ...] = ()
-) -> Explanation:
-    asked = choose_methods(request.methods, model)
-    taken = settings_for(asked, request.readings)
-    subject = replace(subject_in_picture(picture, model, request), settings=taken)
-    return _with_notes(explain_by(subject, asked, request.announce), notes)
 
 
 def subject_in_picture(picture: object, model: TextModel | ImageModel | StringModel, request: PictureRequest) -> Subject:
@@ -309,7 +307,7 @@ def explain_text(text: object = None, model: object = None, tokenizer: object = 
     """
     _check_given(text, "a text")
     choose_methods(request.methods)  # an unknown name is refused before a model is loaded
-    return _answer_text(text, load_model(text, model, tokenizer), request)
+    return _answer_input(text, load_model(text, model, tokenizer), request)
 
 
 @door(PictureRequest)
@@ -328,7 +326,7 @@ def explain_picture(
     _check_given(picture, "a picture")
     choose_methods(request.methods)
     given = Path(picture) if isinstance(picture, str) else picture
-    return _answer_picture(given, load_model(given, model, processor, **request.preparation), request)
+    return _answer_input(given, load_model(given, model, processor, **request.preparation), request)
 
 
 @row_door(RowRequest)
@@ -409,9 +407,9 @@ class Explainer:
         if kind == "answer":
             request = make_request(AnswerRequest, settings)
             return _answer_prompt(given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request)
-        return self._answer_input(given, kind, settings)
+        return self._answer_text_or_picture(given, kind, settings)
 
-    def _answer_input(self, given: object, kind: Kind, settings: dict[str, Any]) -> Explanation:
+    def _answer_text_or_picture(self, given: object, kind: Kind, settings: dict[str, Any]) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
         choose_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
@@ -420,8 +418,8 @@ class Explainer:
         given, loaded, notes = read_as(given, self._loaded.get(kind, self.model), self.tokenizer, preparation)
         self._loaded[kind] = loaded
         if reads_words(loaded):
-            return _answer_text(given, loaded, make_request(TextRequest, settings), notes)
-        return _answer_picture(given, loaded, make_request(PictureRequest, settings), notes)
+            return _answer_input(given, loaded, make_request(TextRequest, settings), notes)
+        return _answer_input(given, loaded, make_request(PictureRequest, settings), notes)
 
     def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""

@@ -25,7 +25,6 @@ from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 
 Kind = Literal["text", "picture", "rows", "answer"]
-By = Literal["draw", "medoids"]  # how a background is thinned
 Announce = Callable[[str], None]
 Methods = str | Sequence[str]
 Weights = str | int | Sequence[float]  # of heads: mean, max, one of them, or a weight for each
@@ -41,12 +40,21 @@ class Option:
     help: str
     least: float | None = None
     above: float | None = None  # a bound that is not itself allowed
+    example: int | None = None  # a count whose bound the request itself checks: what to write instead
     flag: str = ""  # where the option is not called like the setting
 
 
-def setting(default: Any, help: str, *, least: float | None = None, above: float | None = None, flag: str = "") -> Any:
+def setting(
+    default: object,
+    help: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    example: int | None = None,
+    flag: str = "",
+) -> Any:
     """A field that is offered to whoever types, too."""
-    return field(default=default, metadata={"option": Option(help, least, above, flag)})
+    return field(default=default, metadata={"option": Option(help, least, above, example, flag)})
 
 
 PAYOFFS = "log-odds (default), logit, probability, margin, loss, correctness, confidence or entropy."
@@ -77,12 +85,13 @@ class Request:
         None,
         "Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for a large image.",
         least=1,
+        example=1000,
     )
     seed: int = setting(0, "Of everything random.")
     announce: Announce | None = None
 
     def __post_init__(self) -> None:
-        optional_whole(self.budget, "budget", example=1000)
+        self._check_counts()
         check_seed(self.seed)
         if self.announce is not None and not callable(self.announce):
             raise InvalidInput(
@@ -90,6 +99,13 @@ class Request:
                 argument="announce",
                 code="type",
             )
+
+    def _check_counts(self) -> None:
+        """Counts that every method of this kind of question takes, held to the bounds at which they are offered."""
+        for each in fields(self):
+            offer: Option | None = each.metadata.get("option")
+            if offer is not None and offer.example is not None and offer.least is not None:
+                optional_whole(getattr(self, each.name), each.name, int(offer.least), example=offer.example)
 
     @property
     def readings(self) -> dict[str, Any]:
@@ -216,8 +232,10 @@ class RowRequest(Request):
     payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
     dependence: str | None = setting(None, "What stands in for absent columns: interventional, empirical, gaussian or cover.")
     weights: object = None
-    most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1)
-    background_by: By | None = setting(None, "How they are chosen: draw (default) or medoids, counted by what they stand for.")
+    most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1, example=100)
+    background_by: defaults.BackgroundBy | None = setting(
+        None, "How they are chosen: draw (default) or medoids, counted by what they stand for."
+    )
     names: Sequence[str] | None = None
     interactions: bool = setting(False, "Also the interaction of every two columns of a row.")
     trusted: Sequence[str] = setting((), "Types in a skops file that may be loaded, with commas between them.", flag="--trust")
@@ -232,7 +250,6 @@ class RowRequest(Request):
                 argument="executor",
                 code="type",
             )
-        optional_whole(self.most_background, "most_background", example=100)
         check_fields(self)
         for name in () if self.names is None else self.names:
             check_text(name, "names")
