@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Facts = Mapping[str, Any]  # plain values by name, of any shape: what a result keeps beside its numbers
 Value = TypeVar("Value")
 Made = TypeVar("Made", bound="DataclassInstance")
 DEPTH = 100  # lists and objects within one another

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,9 @@ from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from accredit.audit.regression_bins import Thirds
+    from accredit.checks.json_data import Facts
     from accredit.core import IntArray
+    from accredit.explanation.requests import Settings
     from accredit.learned.tasks import Task
 
 FAST = "fast-shapley"
@@ -173,7 +175,7 @@ def _fit_fast(
     else:
         _refuse({"--background": background, "--most-background": most_background}, "is for rows")
         inputs = read_inputs(subject, column)[:limit]
-        named: dict[str, Any] = {"players": players and players_of(players), "removal": removal and removal_of(removal)}
+        named: Settings = {"players": players and players_of(players), "removal": removal and removal_of(removal)}
         fast = fit_fast_inputs(inputs, model, target=list(target) or None, **named, **settings)
     fast.save(out)
     said = fast.report
@@ -191,7 +193,7 @@ def _fit_fast(
 
 def _settings(
     method: str, task: Task, k: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None
-) -> dict[str, Any]:
+) -> Settings:
     """What a recipe is given beside its inputs."""
     from dataclasses import replace
 
@@ -201,7 +203,7 @@ def _settings(
     if method == "cxplain":
         _refuse({"--encoder": encoder or None, "--device": device}, "is for selectors with a surrogate, not for cxplain")
         return said | ({"preset": preset} if preset else {})
-    settings: dict[str, Any] = {"preset": preset} if preset else {}
+    settings: Settings = {"preset": preset} if preset else {}
     training = (published(method, task.inputs) if preset else defaults(task.inputs, k))["training"]
     if encoder:
         if task.network is None:
@@ -211,7 +213,7 @@ def _settings(
     return settings | ({"training": replace(training, **said)} if said or encoder else {})
 
 
-def _fit_selector(method: str, task: Task, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool) -> None:
+def _fit_selector(method: str, task: Task, out: str, k: int | None, settings: Settings, seed: int, as_json: bool) -> None:
     from accredit.learned.tasks import fit_selector
 
     with warnings.catch_warnings():
@@ -337,7 +339,7 @@ def _doubts(selector: object) -> list[str]:
     return [f"training left a doubt: {doubt}" for doubt in _history(selector).get("doubts", ())]
 
 
-def _history(selector: Any) -> dict[str, Any]:
+def _history(selector: Any) -> Facts:
     return dict(selector.history if isinstance(selector.history, dict) else vars(selector.history))
 
 
@@ -393,7 +395,7 @@ def _reads_rows(model: str) -> bool:
     return is_row_model_file(model)
 
 
-def _refuse(given: dict[str, Any], why: str) -> None:
+def _refuse(given: Mapping[str, object], why: str) -> None:
     wrong = next((name for name, value in given.items() if value is not None), None)
     if wrong is not None:
         raise InvalidInput(f"{wrong} {why}; leave it out")

@@ -6,7 +6,7 @@ import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from accredit.cli.destination import Destination
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from accredit.explanation.requests import Settings
     from accredit.explanation.text_files import Given
     from accredit.models import ImageModel, TextModel
     from accredit.models.strings import StringModel
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def explain_many(
     file: str,
     model: str | None,
-    settings: dict[str, Any],
+    settings: Settings,
     to: Destination,
     column: str | None = None,
     pair: str | None = None,
@@ -67,7 +68,7 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
     return list(read_texts(file, column) if pair is None else read_pairs(file, column, pair))
 
 
-def _announce(inputs: list[Given], loaded: TextModel | ImageModel | StringModel, settings: dict[str, Any]) -> None:
+def _announce(inputs: list[Given], loaded: TextModel | ImageModel | StringModel, settings: Settings) -> None:
     from accredit.explanation.explainer import LONG
     from accredit.explanation.text_files import estimate_seconds
     from accredit.views.words import duration

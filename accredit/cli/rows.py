@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from accredit.cli.destination import Destination
 from accredit.cli.settings import read_settings
 from accredit.errors import InvalidInput
-from accredit.explanation.requests import RowRequest, make_request
+from accredit.explanation.requests import RowRequest, Settings, make_request
 
 if TYPE_CHECKING:
     import pandas
 
     from accredit.rows.result import TableExplanation
 
-Typed = dict[str, Any]
 
-
-def explain_table(subject: str | None, model: str | None, typed: Typed, own: Typed, to: Destination) -> None:
+def explain_table(subject: str | None, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
     """Explain rows and print them, or stream them into a file; the built-in table where that is asked for."""
     from accredit.explanation import explain_rows
 
@@ -76,7 +74,9 @@ def read_rows(
     return _rows(subject), open_model(model, trusted), _rows(background)
 
 
-def _predict(own: Typed, rows: object, model: object, background: object, settings: Typed, to: Destination) -> TableExplanation:
+def _predict(
+    own: Settings, rows: object, model: object, background: object, settings: Settings, to: Destination
+) -> TableExplanation:
     """Rows by the explainer in a folder; what it cannot do is refused."""
     from accredit.learned.fast_results import explain_rows_fast
     from accredit.rows.run import open_model

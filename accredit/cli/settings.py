@@ -17,7 +17,7 @@ import click
 from accredit.cli.options import SEED, Amount, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.typed import groups_of, heads_of, layers_of, parts_of, players_of, removal_of, split_at_commas
-from accredit.explanation.requests import REQUESTS, Kind, Option, check_names, only_in
+from accredit.explanation.requests import REQUESTS, Kind, Option, Settings, check_names, only_in
 from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
@@ -116,13 +116,13 @@ def _help(said: Mapping[Kind, tuple[Option, object, object]]) -> str:
 # What is typed, read as the library takes it
 
 
-def read_settings(kind: Kind, typed: Mapping[str, object]) -> dict[str, Any]:
+def read_settings(kind: Kind, typed: Mapping[str, object]) -> Settings:
     """Settings of one kind of question; a name of another kind is refused before any file is opened."""
     check_names(REQUESTS[kind], typed)
     return {name: _read(name, kind, value) for name, value in typed.items()}
 
 
-def take(options: Mapping[str, object]) -> dict[str, Any]:
+def take(options: Mapping[str, object]) -> Settings:
     """The options that were typed, and those that have a value anyway."""
     return {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
 

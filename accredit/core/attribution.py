@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 import numpy as np
 import numpy.typing as npt
 
-from accredit.checks.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.checks.numbers import (
     FloatArray,
     IntArray,
@@ -65,8 +65,8 @@ class Attribution(Drawn):
     payoffs: int | None = None  # payoffs asked of the game
     seed: int | None = None
     stopped: str = ""  # why sampling ended
-    certificate: Mapping[str, Any] = field(default_factory=dict)  # residuals, gaps, iterations: what a check needs
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # model, data, settings, versions
+    certificate: Facts = field(default_factory=dict)  # residuals, gaps, iterations: what a check needs
+    provenance: Facts = field(default_factory=dict)  # model, data, settings, versions
     blur: float | None = None  # how far rounding may have moved a payoff (`core.rounding`); None: nobody said
 
     def __post_init__(self) -> None:
@@ -249,7 +249,7 @@ class Attribution(Drawn):
         return cls.from_plain(read_object(text, "attribution"))
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
+    def from_plain(cls, data: Facts) -> Attribution:
         """An attribution from the object that `to_json` writes."""
         values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",), before=True)
         with damaged("attribution"):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from typing import Any
 
-from accredit.checks.json_data import made, plain_mapping
+from accredit.checks.json_data import Facts, made, plain_mapping
 from accredit.checks.numbers import check_text, shown
 from accredit.errors import InvalidInput
 
@@ -26,7 +25,7 @@ class Procedure:
 
     name: str  # of the value or method: "shapley", "integrated gradients"
     solver: str = ""  # what computed it, where there are several ways: "Permutations", "cubes"
-    settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, by name
+    settings: Facts = field(default_factory=dict)  # plain values, by name
     closed_form: bool = False  # follows from the form of the model or of the game: no coalition had to be tried
     of: Procedure | None = None  # what the numbers were made from, where they are means, sums or ratios of others
 

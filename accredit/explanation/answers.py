@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit import defaults
+from accredit.checks.json_data import Facts
 from accredit.core import FloatArray, IntArray, Procedure
 from accredit.errors import InvalidInput
 from accredit.explanation.prompts import nest, show_prompt
+from accredit.explanation.requests import Settings
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
@@ -77,7 +79,7 @@ class AnswerSubject(Dealt):
         return self.games.outputs[0]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """What the payoffs rest on."""
         return self.games.provenance | {"target": self.main}
 
@@ -268,7 +270,7 @@ def _game(
     players: object,
     removal: str | None,
     seed: int,
-    how: dict[str, Any],
+    how: Settings,
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
         raise InvalidInput(
@@ -307,7 +309,7 @@ def _game(
     )
 
 
-def _generation(generate: object) -> dict[str, Any]:
+def _generation(generate: object) -> Settings:
     """Settings of `model.generate`, from True, a number of tokens, or a mapping."""
     if generate is None or isinstance(generate, bool):
         return {}

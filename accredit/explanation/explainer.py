@@ -30,6 +30,7 @@ from accredit.explanation.requests import (
     PictureRequest,
     Request,
     RowRequest,
+    Settings,
     TextRequest,
     make_request,
     only_in,
@@ -206,7 +207,7 @@ def _answer_prompt(prompt: object, model: object, request: AnswerRequest) -> Exp
 
 def subject_in_prompt(prompt: object, model: object, request: AnswerRequest, journal: object = None) -> AnswerSubject:
     """A prompt and an answer as the request deals them out to players; payoffs are kept in the journal."""
-    form: dict[str, Any] = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
+    form: Settings = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
     form |= {"target": request.target} | ({} if journal is None else {"journal": journal})
     return answer_subject(
         model,
@@ -241,7 +242,7 @@ def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation
     return replace(explanation, notes=(*check_notes(notes), *explanation.notes)) if notes else explanation
 
 
-def picture_players(players: object, segments: object) -> Any:
+def picture_players(players: object, segments: object) -> object:
     """Players, or the segments that were given in their place."""
     if segments is None:
         return players
@@ -271,14 +272,18 @@ class RowDoor(Protocol[P, Result]):
 
 def door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], Door[P, Result]]:
     """Give a function of some inputs and a request the settings of that request as its signature."""
-    return lambda answer: cast("Any", _open(answer, cast("type[Request]", request)))
+
+    def open_door(answer: Callable[..., Result]) -> Door[P, Result]:
+        return cast("Door[P, Result]", _open(answer, cast("type[Request]", request)))
+
+    return open_door
 
 
 def _open(answer: Callable[..., object], request: type[Request]) -> Callable[..., object]:
     own = [p for p in inspect.signature(answer).parameters.values() if p.name != "request"]
 
     @wraps(answer)
-    def enter(*args: object, **settings: object) -> Any:
+    def enter(*args: object, **settings: object) -> object:
         given = {p.name: settings.pop(p.name) for p in own[len(args) :] if p.name in settings}
         return answer(*args, **given, request=make_request(request, settings))
 
@@ -290,7 +295,11 @@ def _open(answer: Callable[..., object], request: type[Request]) -> Callable[...
 
 def row_door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], RowDoor[P, Result]]:
     """The same for rows."""
-    return lambda answer: cast("Any", _open(answer, cast("type[Request]", request)))
+
+    def open_door(answer: Callable[..., Result]) -> RowDoor[P, Result]:
+        return cast("RowDoor[P, Result]", _open(answer, cast("type[Request]", request)))
+
+    return open_door
 
 
 @door(TextRequest)
@@ -409,7 +418,7 @@ class Explainer:
             return _answer_prompt(given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request)
         return self._answer_text_or_picture(given, kind, settings)
 
-    def _answer_text_or_picture(self, given: object, kind: Kind, settings: dict[str, Any]) -> Explanation:
+    def _answer_text_or_picture(self, given: object, kind: Kind, settings: Settings) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
         choose_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
@@ -421,7 +430,7 @@ class Explainer:
             return _answer_input(given, loaded, make_request(TextRequest, settings), notes)
         return _answer_input(given, loaded, make_request(PictureRequest, settings), notes)
 
-    def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, tuple[Questions, ...]]:
+    def _prepared(self, settings: Settings) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
         from accredit.rows.run import open_model
 
@@ -450,17 +459,17 @@ class Explainer:
 class PreparedRows:
     """The settings of a question about rows, and what was prepared for them."""
 
-    settings: dict[str, Any]
+    settings: Settings
     request: RowRequest
     questions: tuple[Questions, ...]
 
 
-def _decisive(settings: dict[str, Any]) -> dict[str, Any]:
+def _decisive(settings: Settings) -> Settings:
     """The settings for which something is prepared."""
     return {name: value for name, value in settings.items() if name not in OF_THE_RESULT}
 
 
-def _are_same(settings: dict[str, Any], others: dict[str, Any]) -> bool:
+def _are_same(settings: Settings, others: Settings) -> bool:
     """Are these the very same values? Tables and functions are not compared by what they hold."""
     return settings.keys() == others.keys() and all(value is others[name] for name, value in settings.items())
 

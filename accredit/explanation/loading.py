@@ -10,6 +10,7 @@ from accredit import defaults
 from accredit.checks import needs
 from accredit.checks.suggestions import singular
 from accredit.errors import InvalidInput
+from accredit.explanation.requests import Settings
 from accredit.explanation.subject import Subject, image_subject, text_subject
 from accredit.models.encoded import UNITS
 from accredit.models.pixels import for_pictures
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def read_as(
-    given: object, model: object, tokenizer: object, reading: Mapping[str, Any]
+    given: object, model: object, tokenizer: object, reading: Settings
 ) -> tuple[object, TextModel | ImageModel | StringModel, tuple[str, ...]]:
     """The input and its model, and what is said where a string could be a text or the name of a picture.
 
@@ -83,9 +84,7 @@ def load_model(
     return found
 
 
-def _load_model(
-    subject: object, model: object, tokenizer: object, reading: Mapping[str, Any]
-) -> TextModel | ImageModel | StringModel:
+def _load_model(subject: object, model: object, tokenizer: object, reading: Settings) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)
     if text and tokenizer is None and reads_strings(model):
         return as_string_model(model)

@@ -26,6 +26,7 @@ from accredit.models.payoffs import Payoff
 
 Kind = Literal["text", "picture", "rows", "answer"]
 Announce = Callable[[str], None]
+Settings = dict[str, Any]  # by name; each is checked where a request is made of them
 Methods = str | Sequence[str]
 Weights = str | int | Sequence[float]  # of heads: mean, max, one of them, or a weight for each
 Groups = Mapping[str, Iterable[int]]  # of token positions, by name
@@ -108,7 +109,7 @@ class Request:
                 optional_whole(getattr(self, each.name), each.name, int(offer.least), example=offer.example)
 
     @property
-    def readings(self) -> dict[str, Any]:
+    def readings(self) -> Settings:
         """The settings of gradients and of readings of attention that were given."""
         return {name: value for name in SETTINGS if (value := getattr(self, name, None)) is not None}
 
@@ -199,7 +200,7 @@ class PictureRequest(ModelRequest):
     preprocess: object = None
 
     @property
-    def preparation(self) -> dict[str, Any]:
+    def preparation(self) -> Settings:
         """How pictures are prepared, where it was said."""
         named = {name: getattr(self, name) for name in ("size", "mean", "std", "preprocess")}
         return {name: value for name, value in named.items() if value is not None}

@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.answers.prompt import WHOLE as WHOLE
 from accredit.checks import check_text, real_number, real_numbers, shown
-from accredit.checks.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
+from accredit.checks.json_data import Facts, damaged, fields_of, made, plain, plain_mapping, read_list, read_object
 from accredit.checks.tables import player_frame
 from accredit.core import Attribution, FloatArray, IntArray, Note, NoteKind, Procedure
 from accredit.core.attribution import frozen
@@ -208,7 +208,7 @@ class Explanation(Result):
     payoff: str = "logit"  # what of the target is shared
     unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
     notes: tuple[Note, ...] = ()  # what the reader must know, for example what was cut off
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
+    provenance: Facts = field(default_factory=dict)  # model, settings, versions: enough to run it again
     pair: str | None = None  # the second text, where two were read together
     others: Mapping[str, Mapping[str, Attribution]] = field(default_factory=dict)  # other target -> method -> credit
     said: Said | None = None  # the answer, where an answer is explained; `text` is then the prompt

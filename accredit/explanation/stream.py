@@ -160,7 +160,7 @@ def _by_target(credit: Attribution | Attributions, subject: Asked) -> tuple[Attr
     facts = subject.facts
     if isinstance(credit, Attribution):
         return _note(credit, facts), {}
-    noted = {name: _note(one, facts | {"target": name}) for name, one in credit.items()}
+    noted = {name: _note(one, {**facts, "target": name}) for name, one in credit.items()}
     return noted.pop(subject.main), noted
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 import numpy as np
 
 from accredit import defaults
+from accredit.checks.json_data import Facts
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.explanation.result import PICTURE, Picture, Token
@@ -123,7 +124,7 @@ class Subject(Dealt):
         return self.games.outputs[self.games.targets.index(self.game.target)]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """What the payoffs rest on."""
         return self.game.provenance
 
@@ -160,13 +161,8 @@ def text_subject(
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
-    asked: dict[str, Any] = {
-        "players": players,
-        "removal": removal,
-        "target": _first(model) if target == ALL else target,
-    }
-    asked["payoff"] = payoff or defaults.payoff(model.law)
-    game = _game_of(model, seen, asked)
+    first = _first(model) if target == ALL else target
+    game = _game_of(model, seen, players, removal, first, payoff or defaults.payoff(model.law))
     partition = game.partition
     names, owner = with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
@@ -199,12 +195,19 @@ def _paying(game: PartsGame, seen: object, memo: Memo, target: str | int | None)
     return games
 
 
-def _game_of(model: TextModel | StringModel, seen: Encoded, asked: dict[str, Any]) -> TextGame | StringGame:
+def _game_of(
+    model: TextModel | StringModel,
+    seen: Encoded,
+    players: str | Mapping[str, Iterable[int]],
+    removal: str | None,
+    target: str | int | None,
+    payoff: Payoff,
+) -> TextGame | StringGame:
     if isinstance(model, StringModel):
-        return string_game(model, seen, **asked)
+        return string_game(model, seen, players=players, removal=removal, target=target, payoff=payoff)
     from accredit.games import text_game  # it needs torch, which strings do not
 
-    return text_game(model, seen, **asked)
+    return text_game(model, seen, players=players, removal=removal, target=target, payoff=payoff)
 
 
 def image_subject(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +18,7 @@ from accredit.core.threads import one_torch_thread
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.explainer import LONG, Explainer, choose_methods
 from accredit.explanation.loading import subject_of
+from accredit.explanation.requests import Settings
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.methods import SETTINGS, settings_for
@@ -68,7 +69,7 @@ def read_pictures(folder: str | Path) -> list[Path]:
     return found
 
 
-def run_name(model: Any, settings: Mapping[str, Any]) -> str:
+def run_name(model: Any, settings: Settings) -> str:
     """A name for everything that decides the rows: weights, settings, version."""
     from accredit.store import fingerprint
 
@@ -77,7 +78,7 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     return fingerprint(model=model.model, name=model.name, settings=dict(settings), **own).digest[:16]
 
 
-def check_settings(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Mapping[str, Any]) -> None:
+def check_settings(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Settings) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
     settings_for(choose_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
     some = next((text for text in texts if _is_fit(text)), None)
@@ -96,12 +97,12 @@ def _is_fit(text: Given) -> bool:
     return all(each.strip() for each in (text if isinstance(text, tuple) else (text,)))
 
 
-def _subject(text: Given, model: TextModel | ImageModel | StringModel, settings: Mapping[str, Any]) -> Subject:
+def _subject(text: Given, model: TextModel | ImageModel | StringModel, settings: Settings) -> Subject:
     names = ("players", "target", "payoff", "removal", "budget", "seed")
     return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
 
 
-def estimate_seconds(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Mapping[str, Any]) -> float:
+def estimate_seconds(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Settings) -> float:
     """About how long the payoffs of all texts will take, judged by a few for a text of middle length; gradients, attention and
     the methods' own arithmetic come on top."""
     pictures = bool(texts) and isinstance(texts[0], Path)
@@ -129,7 +130,7 @@ def _payoff_seconds(subject: Subject, asked: int) -> float:
 
 
 def explain(
-    texts: Sequence[Given], model: TextModel | ImageModel | StringModel, run: str, settings: Mapping[str, Any], start: int = 0
+    texts: Sequence[Given], model: TextModel | ImageModel | StringModel, run: str, settings: Settings, start: int = 0
 ) -> Iterator[str]:
     """JSON lines of the rows from `start` on, in order. A row that cannot be explained says why.
 
@@ -138,7 +139,7 @@ def explain(
     """
     explainer = Explainer(model, **settings)
     for row in range(start, len(texts)):
-        line: dict[str, Any] = {"row": row, "run": run}
+        line: dict[str, object] = {"row": row, "run": run}
         try:
             with one_torch_thread() if "torch" in sys.modules else nullcontext():
                 line |= _kept(explainer(texts[row])) | _name(texts[row])

@@ -48,6 +48,9 @@ AnswerMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, 
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
 
 
+Fields = Mapping[str, Any]  # the annotation of each field, as pydantic takes it
+
+
 class PageRequest(BaseModel):
     """Unknown fields and numbers that are not finite are refused."""
 
@@ -55,7 +58,7 @@ class PageRequest(BaseModel):
 
 
 def ask_with(
-    name: str, doc: str, requests: Sequence[type[Request]], settings: Mapping[str, Any], **own: tuple[Any, Any]
+    name: str, doc: str, requests: Sequence[type[Request]], settings: Fields, **own: tuple[Any, Any]
 ) -> type[PageRequest]:
     """What the page asks with some settings of these requests: each as narrow as a browser may be, its default theirs.
 
@@ -71,11 +74,11 @@ def ask_with(
 
 
 Methods = Field(min_length=1, max_length=2 * len(every_method()))
-SHARED: Mapping[str, Any] = {
+SHARED: Fields = {
     "budget": Annotated[int, Field(ge=16, le=20_000)],
     "seed": Annotated[int, Field(ge=0, le=2**31)],
 }
-OF_INPUTS: Mapping[str, Any] = {
+OF_INPUTS: Fields = {
     "target": Name,
     "payoff": Literal["log-odds", "logit", "probability", "margin"],
     **SHARED,
