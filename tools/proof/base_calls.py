@@ -263,7 +263,7 @@ def _base(name: str, thing: Any, folder: Path) -> Base:
             continue
         note = str(parameter.annotation)
         expects[parameter.name] = examples.expectation(name, parameter.name, note)
-        if "None" in note or note == "Any" or parameter.default is None:
+        if "None" in note or note in ("Any", "object") or parameter.default is None:
             optional.add(parameter.name)
         good = examples.example(name, parameter.name, expects[parameter.name], folder)
         if good is not examples.NOTHING:

@@ -717,7 +717,7 @@ def expectation(call: str, parameter: str, note: str) -> str:
         (("Game",), "game"),
         (("BoolArray",), "masks"),
         (("FloatArray", "IntArray", "ArrayLike", "NDArray"), "numbers"),
-        (("Mapping", "dict"), "mapping"),
+        (("Mapping", "dict", "Facts"), "mapping"),
         (("Iterable[str]", "Iterable[str | int]", "Sequence[str]", "tuple[str"), "names"),
         (("bool",), "flag"),
         (("Iterable", "Sequence", "tuple"), "any"),
