@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from inspect import unwrap
+from sys import modules
 from typing import get_type_hints
 
 
@@ -20,7 +22,7 @@ class _Anything(type):
 
 
 class Unseen(metaclass=_Anything):
-    """Stands in an annotation for a name that is imported for type checkers only."""
+    """Stands in an annotation for a name that is for type checkers only: its import, or a quoted alias."""
 
 
 @cache
@@ -31,7 +33,7 @@ def read_hints(annotated: Callable[..., object] | type) -> dict[str, object]:
     >>> read_hints(draw)["axes"]
     <class 'accredit.checks.annotations.Unseen'>
     """
-    unseen: dict[str, object] = {}
+    unseen: dict[str, object] = dict.fromkeys(_quoted(annotated), Unseen)
     while True:
         try:
             return get_type_hints(annotated, localns=unseen, include_extras=True)
@@ -40,3 +42,13 @@ def read_hints(annotated: Callable[..., object] | type) -> dict[str, object]:
             if name in unseen:
                 raise
             unseen[name] = Unseen
+
+
+def _quoted(annotated: Callable[..., object] | type) -> Iterator[str]:
+    """Names of strings beside a function or a class: in an annotation they are aliases that only type checkers read."""
+    if isinstance(annotated, type):
+        beside = [vars(modules[kind.__module__]) for kind in annotated.__mro__ if kind.__module__ in modules]
+    else:
+        beside = [getattr(unwrap(annotated), "__globals__", {})]
+    for names in beside:
+        yield from (name for name, value in names.items() if isinstance(value, str))

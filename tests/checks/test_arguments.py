@@ -176,8 +176,12 @@ def test_what_was_read_as_a_type_passes_as_it_should():
     assert resolved(game_or_file="a", numbers=None)[3] == "a"
 
 
+Drawn = "matplotlib.axes.Axes | list[float]"  # an alias for type checkers
+
+
 @check_arguments
 def left_alone(
+    drawn: Drawn | None = None,
     axes: matplotlib.axes.Axes | None = None,
     any_axes: Sequence[matplotlib.axes.Axes] = (),
     pair: tuple[int, str] = (1, "a"),
@@ -187,11 +191,11 @@ def left_alone(
     thing: object = None,
     array: npt.NDArray[np.float32] | None = None,
 ) -> object:
-    return axes, pair, groups, speaker, either, thing, array
+    return drawn, axes, pair, groups, speaker, either, thing, array
 
 
 def test_what_cannot_be_asked_about_is_not_checked():
-    for name in ("axes", "pair", "groups", "speaker", "either", "thing", "array"):
+    for name in ("drawn", "axes", "pair", "groups", "speaker", "either", "thing", "array"):
         for given in (3.5, [1], int, "a", b"a"):
             left_alone(**{name: given})
     with pytest.raises(InvalidInput, match="any_axes is 3; give a list"):  # what is inside is not known, but that it is a list
