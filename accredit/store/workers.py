@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from accredit.checks import needs
 from accredit.errors import AccreditError, InvalidInput
 
-Submit = Callable[..., object]  # (function, *arguments) -> future
+Submit = Callable[..., Any]  # (function, *arguments) -> future
 
 
 class WorkerLost(AccreditError):

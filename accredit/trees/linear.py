@@ -3,14 +3,19 @@ r"""Linear models: the margin is $\alpha + \sum_i w_i x_i$, so column i earns $w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 
-CHECKED = 1000  # rows that are compared with the model's own output
+if TYPE_CHECKING:
+    import sklearn.base
+
+    from accredit.models.row_types import Table
+
+ROWS_CHECKED = 1000  # rows that are compared with the model's own output
 
 
 class NotLinear(InvalidInput):
@@ -32,17 +37,17 @@ class Linear:
     start: FloatArray  # (outputs,)
     outputs: tuple[str, ...]
     payoff: str  # what the outputs are: margin, value, or log of the value
-    model: Any
+    model: sklearn.base.BaseEstimator
 
     def margin(self, matrix: FloatArray) -> FloatArray:
         """(rows, columns) -> (rows, outputs)."""
         return matrix @ self.weights.T + self.start
 
-    def check(self, rows: Any, matrix: FloatArray) -> None:
+    def check(self, rows: Table, matrix: FloatArray) -> None:
         """Refuse when the model's own raw output of these rows is another."""
-        few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
-        own, said = self.margin(matrix[:CHECKED]), _own(self.model, few)
-        size = np.abs(matrix[:CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
+        few = rows.iloc[:ROWS_CHECKED] if hasattr(rows, "iloc") else rows[:ROWS_CHECKED]
+        own, said = self.margin(matrix[:ROWS_CHECKED]), _own(self.model, few)
+        size = np.abs(matrix[:ROWS_CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
         if own.shape != said.shape or (np.abs(own - said) > 1e-9 * size + 1e-12).any():
             raise NotLinear(
                 f"{type(self.model).__name__} has coefficients, but its raw output is not their weighted sum; explain it as a "
@@ -50,7 +55,7 @@ class Linear:
             )
 
 
-def linear_of(model: Any) -> Linear:
+def linear_of(model: object) -> Linear:
     """The weights of a fitted scikit-learn model that has `coef_` and `intercept_`; check them on rows with `check`.
 
     >>> from sklearn.linear_model import LinearRegression
@@ -72,11 +77,11 @@ def linear_of(model: Any) -> Linear:
     return Linear(weights, start, labels, "margin", model)
 
 
-def _log_link(model: Any) -> bool:
+def _log_link(model: sklearn.base.BaseEstimator) -> bool:
     return type(model).__name__ in ("PoissonRegressor", "GammaRegressor") or getattr(model, "link", None) == "log"
 
 
-def _own(model: Any, rows: Any) -> FloatArray:
+def _own(model: sklearn.base.BaseEstimator, rows: Table) -> FloatArray:
     """The model's own raw output: (rows, outputs)."""
     decide = model.decision_function if hasattr(model, "decision_function") else model.predict
     said = np.asarray(decide(rows), dtype=np.float64).reshape(len(rows), -1)
