@@ -121,7 +121,7 @@ def point(
         raise InvalidInput(
             f"{rows.name} has no gradients; give a torch module, or use a game: tabular_game(model, row, background)"
         )
-    return _of_row(rows, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)
+    return _of_row(rows, rows.module, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)
 
 
 def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
@@ -226,8 +226,9 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str | None, pl
     )
 
 
-def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
-    module = model.module
+def _of_row(
+    model: ArrayModel, module: torch.nn.Module, row: Any, target: Any, payoff: str, players: Any, baseline: Any
+) -> Point:
     values = real_numbers(row, "row")
     values = values.reshape(-1) if values.ndim == 2 and len(values) == 1 else values
     if values.ndim != 1 or not np.isfinite(values).all():

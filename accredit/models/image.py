@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,15 @@ from accredit.models.preparation import Preparation, choose_preparation, prepara
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, precision_of_module, still
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers.utils import ModelOutput
+
+
 SPECIAL = 16  # tokens besides patches that a vision transformer may have: class, distillation, registers
 USUAL = (28, 32, 64, 96, 128, 224, 256, 299, 384)  # edges of pictures that networks are often made for
 BRIGHT = 16  # times as large as white may be: floats beyond are 0…255, and were not prepared
-Preprocess = Callable[[Any], Any]  # PIL image -> (C, H, W) or (1, C, H, W)
+Preprocess = Callable[..., object]  # PIL image -> (C, H, W) or (1, C, H, W)
 
 
 @final
@@ -45,14 +50,14 @@ class ImageModel:
 
     def __init__(
         self,
-        model: Any,
+        model: object,
         preparation: Preparation | None = None,
         name: str | None = None,
         preprocess: Preprocess | None = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module):
             raise InvalidInput(f"model is a {type(model).__name__}; a torch image classifier is needed")
-        self.model: Any = model
+        self.model: PreTrainedModel = model
         self.preparation = preparation
         self.preprocess = preprocess
         self.name = name or getattr(getattr(model, "config", None), "name_or_path", "") or type(model).__name__
@@ -61,7 +66,7 @@ class ImageModel:
     def __repr__(self) -> str:
         return f"ImageModel({self.name!r}, {type(self.model).__name__})"
 
-    def encode(self, image: Any) -> Pixels:
+    def encode(self, image: object) -> Pixels:
         """A picture as the model reads it, with notes on all that was done to it.
 
         A file, a PIL image, an array of whole numbers 0…255 in (H, W), (H, W, C) or (C, H, W), or of fractions 0…1 in (H, W)
@@ -84,7 +89,7 @@ class ImageModel:
             return Pixels(self._prepared(image), self._patch())
         return self._read(array_photo(image, first))
 
-    def _is_picture(self, image: npt.NDArray[Any], first: bool) -> bool:
+    def _is_picture(self, image: npt.NDArray[np.generic], first: bool) -> bool:
         """Are these floats a picture of fractions, channels last? Otherwise they are prepared, channels first."""
         if image.ndim != 3:
             return image.ndim == 2
@@ -145,7 +150,7 @@ class ImageModel:
         return self._reads is None
 
     @property
-    def _reads(self) -> Any:
+    def _reads(self) -> PreTrainedConfig | None:
         """The part of the configuration that is about pictures (CLIP and SigLIP also have one about texts), or None."""
         config = getattr(self.model, "config", None)
         return getattr(config, "vision_config", config)
@@ -159,7 +164,7 @@ class ImageModel:
             said = None if first is None else first.in_channels
         return None if said is None else int(said)
 
-    def _prepared(self, image: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    def _prepared(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
         channels = self.channels
         if image.ndim != 3 or (channels is not None and image.shape[0] != channels) or image.size == 0:
             raise InvalidInput(
@@ -192,14 +197,14 @@ class ImageModel:
 
     def outputs(self, pixels: torch.Tensor) -> torch.Tensor:
         """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `held`."""
-        outputs: Any = tensor_of(self._forward(pixels))
+        outputs = tensor_of(self._forward(pixels))
         outputs = outputs[:, None] if isinstance(outputs, torch.Tensor) and outputs.ndim == 1 else outputs
         if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(pixels):
             shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
             raise InvalidInput(f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed")
         return finite(outputs, self.name)
 
-    def _forward(self, pixels: torch.Tensor, **extra: Any) -> Any:
+    def _forward(self, pixels: torch.Tensor, **extra: bool) -> ModelOutput:
         try:
             return self.model(pixels, **extra)
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
@@ -293,7 +298,7 @@ class ImageModel:
         first = ["[CLS]", "[DIST]"] if getattr(self._reads, "model_type", "") == "deit" else ["[CLS]"]
         return (first + [f"[REG{k}]" for k in range(1, count)])[:count]
 
-    def _last_hidden(self, output: Any) -> torch.Tensor:
+    def _last_hidden(self, output: ModelOutput) -> torch.Tensor:
         """The last layer's tokens: (1, tokens, D)."""
         hidden = getattr(output, "hidden_states", None)
         if not hidden or hidden[-1].ndim != 3:
@@ -331,7 +336,7 @@ def _few(numbers: tuple[float, ...]) -> str:
     return f"{numbers[0]:g}" if len(set(numbers)) == 1 else f"({', '.join(f'{x:g}' for x in numbers)})"
 
 
-def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str | float, npt.NDArray[np.float32]]:
+def absent_picture(model: ImageModel, pixels: Pixels, removal: object) -> tuple[str | float, npt.NDArray[np.float32]]:
     """A name for how players leave, and what is seen where nobody plays: (C, H, W).
 
     `removal` is a name or a number, see `paint_over`, or another picture: a file, a PIL image or an array.
@@ -342,7 +347,7 @@ def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str
     return f"the picture {other.name}", paint_over(pixels, other.values)
 
 
-def with_processor(model: Any, processor: Any, name: str | None = None) -> ImageModel:
+def with_processor(model: object, processor: object, name: str | None = None) -> ImageModel:
     """An image model that reads pictures as a processor, or the settings of one, prepares them."""
     way = preparation_of(processor)
     return ImageModel(model, way, name) if isinstance(way, Preparation) else ImageModel(model, None, name, way)
@@ -350,12 +355,12 @@ def with_processor(model: Any, processor: Any, name: str | None = None) -> Image
 
 @check_arguments
 def as_image_model(
-    model: Any,
-    processor: Any = None,
+    model: object,
+    processor: object = None,
     *,
     size: int | tuple[int, int] | None = None,
-    mean: Any = None,
-    std: Any = None,
+    mean: object = None,
+    std: object = None,
     preprocess: Preprocess | None = None,
 ) -> ImageModel:
     """An image model from a classifier and its image processor (its settings are read), or unchanged.
@@ -374,7 +379,7 @@ def as_image_model(
             raise InvalidInput(f"{given[0]} is given, and {model.name} is prepared already; give the network itself")
         return model
     if processor is None and hasattr(model, "model") and hasattr(model, "image_processor"):
-        model, processor = model.model, model.image_processor
+        processor, model = model.image_processor, model.model
     if given and (processor is not None or (preprocess is not None and len(given) > 1)):
         other = "an image processor" if processor is not None else "preprocess"
         raise InvalidInput(f"{given[0]} is given beside {other}, which decides the same; leave one of them out")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,7 @@ SEGMENTS = 20
 SMALL = 64 * 64  # pixels; a larger picture costs its model more, and gets fewer payoffs
 MOST = 4096  # players of one picture
 PAINTS = ("mean", "blur", "zero", "black")  # what may stand in place of what is removed
-Players = str | tuple[int, int] | npt.NDArray[Any] | Partition | None
+Players = str | tuple[int, int] | npt.NDArray[np.integer] | Partition | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +135,7 @@ class Pixels:
         labels = superpixels(self.shown, count).ravel()
         return Partition(tuple(f"segment {k}" for k in range(int(labels.max()) + 1)), labels)
 
-    def _labelled(self, segments: npt.NDArray[Any]) -> Partition:
+    def _labelled(self, segments: npt.NDArray[np.integer]) -> Partition:
         sizes = {self.size} | ({self.original} if self.original and self.preparation else set())
         segments = as_array(segments, "players")
         whole = np.issubdtype(segments.dtype, np.integer) and int(segments.max(initial=0)) <= np.iinfo(np.int64).max
@@ -191,7 +190,7 @@ class Pixels:
         return f"Players are {many}{own}{other}."
 
 
-def for_pictures(players: Any) -> bool:
+def for_pictures(players: object) -> bool:
     """Are these players of a picture, and not of a text?
 
     >>> for_pictures("segments:40"), for_pictures((4, 4)), for_pictures("word"), for_pictures({"a": [1]})
@@ -212,7 +211,7 @@ def unit_of(players: Players) -> str:
 SINGLE = float(np.finfo(np.float32).max)  # models of pictures compute in single precision
 
 
-def _whole_pair(players: Any) -> tuple[int, int]:
+def _whole_pair(players: object) -> tuple[int, int]:
     if (
         isinstance(players, tuple | list)
         and len(players) == 2

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import torch
@@ -23,12 +23,18 @@ from accredit.errors import InvalidInput
 from accredit.models.attention import (
     FIELDS,
     ROW_SUM_TOLERANCE,
+    Forward,
     attention_kernel,
     check_has_attention,
     check_rows,
     check_same,
 )
 from accredit.models.state import still
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers.utils import ModelOutput
+
 
 TENSORS = ("af", "norm", "gf", "agf")
 MEMORY = 4 << 30  # bytes that reading may need at its peak
@@ -48,7 +54,7 @@ class Heads:
     weights: tuple[float, ...] = ()  # of the heads; of one, its number
 
     @classmethod
-    def of(cls, heads: Any) -> Heads:
+    def of(cls, heads: object) -> Heads:
         """The heads that somebody asked for: "mean", "max", a number, or one weight for each head."""
         if isinstance(heads, Heads):
             return heads
@@ -111,7 +117,7 @@ class _Combining:
     def knows(self, weights: torch.Tensor) -> bool:
         return any(weights is made for made in self.made)
 
-    def hook(self, _module: torch.nn.Module, _given: Any, output: Any) -> Any:
+    def hook(self, _module: torch.nn.Module, _given: object, output: object) -> tuple[object, ...] | None:
         """In a module's output, attention of many heads gives way to one matrix before anybody keeps it."""
         if not isinstance(output, tuple):
             return None
@@ -128,11 +134,11 @@ class _Scaled(Sequence[torch.Tensor]):
     def __len__(self) -> int:
         return len(self.heads)
 
-    def __getitem__(self, k: Any) -> Any:
+    def __getitem__(self, k: int) -> torch.Tensor:  # type: ignore[override]
         return self.heads[k] * self.lengths[k]
 
 
-def _is_attention(x: Any) -> bool:
+def _is_attention(x: object) -> TypeGuard[torch.Tensor]:
     """Weights of one text, whose rows sum to 1. (T5 hands on its position biases beside them.)"""
     if not isinstance(x, torch.Tensor) or x.ndim != 4 or len(x) != 1 or not x.is_floating_point():
         return False
@@ -141,11 +147,11 @@ def _is_attention(x: Any) -> bool:
 
 
 def read_attention(
-    model: Any,
-    forward: Callable[..., Any],
+    model: PreTrainedModel,
+    forward: Forward,
     tensor: str,
     heads: Heads,
-    payoff: Callable[[Any], torch.Tensor],
+    payoff: Callable[[ModelOutput], torch.Tensor],
     tokens: int,
     memory: float = MEMORY,
 ) -> Read:
@@ -173,7 +179,7 @@ def read_attention(
     return Read({part: _stack(weights, rows=tensor == "af") for part, weights in found.items()})
 
 
-def _late(weights: torch.Tensor, tensor: str, combining: _Combining, model: Any) -> torch.Tensor:
+def _late(weights: torch.Tensor, tensor: str, combining: _Combining, model: PreTrainedModel) -> torch.Tensor:
     """Weights that no module handed out as they were made: of plain attention the heads are combined now."""
     if tensor == "norm":
         raise InvalidInput(
@@ -185,7 +191,12 @@ def _late(weights: torch.Tensor, tensor: str, combining: _Combining, model: Any)
 
 
 def _by_slopes(
-    model: Any, forward: Callable[..., Any], tensor: str, heads: Heads, payoff: Callable[[Any], torch.Tensor], said: Any
+    model: PreTrainedModel,
+    forward: Forward,
+    tensor: str,
+    heads: Heads,
+    payoff: Callable[[ModelOutput], torch.Tensor],
+    said: ModelOutput,
 ) -> Read:
     with still(model), attention_kernel(model, "eager"), torch.enable_grad():
         output = forward(output_attentions=True)
@@ -207,7 +218,7 @@ def _positive(head: torch.Tensor, slope: torch.Tensor, tensor: str) -> torch.Ten
     return (slope if tensor == "gf" else head * slope).clamp(min=0)
 
 
-def _parts(model: Any, output: Any) -> dict[str, list[torch.Tensor]]:
+def _parts(model: PreTrainedModel, output: ModelOutput) -> dict[str, list[torch.Tensor]]:
     """The attentions of an output by part, L tensors (1, H, T, S) each; encoder–decoders have three."""
     found = {part: list(getattr(output, field, None) or ()) for part, field in FIELDS.items()}
     wanted = ("encoder", "decoder", "cross") if found["cross"] and found["encoder"] else ("self",)
@@ -241,7 +252,7 @@ def _stack(weights: list[torch.Tensor], rows: bool) -> FloatArray:
 # Memory
 
 
-def _check_memory(model: Any, tensor: str, tokens: int, memory: float) -> None:
+def _check_memory(model: PreTrainedModel, tensor: str, tokens: int, memory: float) -> None:
     """Refuse what will not fit, from the model's configuration."""
     config = model.config.get_text_config()
     heads, layers = (  # some models of pictures have a list, one number for each stage
@@ -273,7 +284,7 @@ def reading_bytes(layers: int, heads: int, tokens: int, tensor: str = "af") -> f
 
 
 @contextmanager
-def _hook(model: Any, combining: _Combining) -> Iterator[None]:
+def _hook(model: PreTrainedModel, combining: _Combining) -> Iterator[None]:
     """The eager kernel, every module's attention combined as it comes out."""
     hooks = [part.register_forward_hook(combining.hook, prepend=True) for part in model.modules()]
     try:
@@ -288,7 +299,12 @@ _COMBINING: ContextVar[_Combining] = ContextVar("combining")
 
 
 def _weigh(
-    module: torch.nn.Module, query: Any, key: Any, value: torch.Tensor, mask: Any, **settings: Any
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    **settings: object,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """A model's own eager kernel; its weights come out times the lengths of the value vectors, heads combined."""
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
@@ -304,7 +320,7 @@ def _weigh(
 
 
 @contextmanager
-def _value(model: Any, combining: _Combining) -> Iterator[None]:
+def _value(model: PreTrainedModel, combining: _Combining) -> Iterator[None]:
     """The kernel of `_weigh`, which transformers takes by its name."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask

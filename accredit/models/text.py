@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,11 @@ from accredit.models.payoffs import Law, payoff_of
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, precision_of_module, still, track
 from accredit.models.tasks import Task, task_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.utils import ModelOutput
+
 
 UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
 
@@ -60,11 +65,11 @@ class TokenBatch:
 class Head:
     """What is read from a forward pass, where that is not the model's own head; see `accredit.models.heads`."""
 
-    read: Callable[[Any, TokenBatch], torch.Tensor]  # what the pass returned, and its rows -> (B, outputs)
+    read: Callable[[ModelOutput, TokenBatch], torch.Tensor]  # what the pass returned, and its rows -> (B, outputs)
     labels: tuple[str, ...]
     law: Law
     in_place: bool  # it looks at fixed positions, so tokens must not move
-    decided_by: tuple[Any, ...]  # what tells two heads apart
+    decided_by: tuple[object, ...]  # what tells two heads apart
 
 
 @final
@@ -81,7 +86,7 @@ class TextModel:
     ('classify', 'POSITIVE')
     """
 
-    def __init__(self, model: Any, tokenizer: Any, name: str | None = None, head: Head | None = None) -> None:
+    def __init__(self, model: object, tokenizer: object, name: str | None = None, head: Head | None = None) -> None:
         model = getattr(model, "_orig_mod", model)  # torch.compile wraps a model that still has its own operations
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise InvalidInput(
@@ -93,8 +98,8 @@ class TextModel:
                 f"tokenizer is a {type(tokenizer).__name__}, which gives no character offsets; load the fast "
                 "one: AutoTokenizer.from_pretrained(folder)"
             )
-        self.model: Any = model
-        self.tokenizer = tokenizer
+        self.model: PreTrainedModel = model
+        self.tokenizer: PreTrainedTokenizerBase = tokenizer
         self.head = head
         self.task: Task = task_of(model) if head is None else "classify"
         self.takes = frozenset(inspect.signature(model.forward).parameters)  # names of what the model may be given
@@ -174,8 +179,8 @@ class TextModel:
         """Logits that are explained, one row per text: (B, classes or vocabulary). Call inside `held`."""
         return finite(self._logits(self._forward(batch), batch), self.name)
 
-    def _forward(self, batch: TokenBatch, **extra: Any) -> Any:
-        given: dict[str, Any] = {"attention_mask": batch.attends} if batch.attends is not None else {}
+    def _forward(self, batch: TokenBatch, **extra: bool) -> ModelOutput:
+        given: dict[str, object] = {"attention_mask": batch.attends} if batch.attends is not None else {}
         given |= {"input_ids": batch.ids} if batch.embeddings is None else {"inputs_embeds": batch.embeddings}
         if self.task == "translate":
             assert batch.prefix is not None
@@ -200,7 +205,7 @@ class TextModel:
                 f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             ) from error
 
-    def _logits(self, output: Any, batch: TokenBatch) -> torch.Tensor:
+    def _logits(self, output: ModelOutput, batch: TokenBatch) -> torch.Tensor:
         logits: torch.Tensor = output.logits
         if self.task == "classify":
             return logits
@@ -386,7 +391,7 @@ class TextModel:
 
 
 @check_arguments
-def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -> TextModel:
+def as_text_model(model: object, tokenizer: object = None, head: Head | None = None) -> TextModel:
     """A text model from (model, tokenizer), from a transformers pipeline, or unchanged.
 
     >>> from accredit.models import builtin
