@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class InPlace:
 
 
 def assembly(
-    model: AnsweringModel, prompt: Prompt | IntArray, players: Any, fixed: Any, removal: str, filler: str | None
+    model: AnsweringModel, prompt: Prompt | IntArray, players: object, fixed: object, removal: str, filler: str | None
 ) -> Rebuilt | InPlace:
     """The way in which these players leave this prompt."""
     if removal not in REMOVALS:
@@ -127,7 +128,7 @@ def one_token(model: AnsweringModel, filler: str) -> int:
     return int(ids[0])
 
 
-def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> tuple[tuple[str, ...], Layout]:
+def _of_ids(model: AnsweringModel, ids: IntArray, players: object, fixed: object) -> tuple[tuple[str, ...], Layout]:
     """Players of a prompt given as token ids: every token that is not special or fixed, or named groups of positions."""
     held = np.isin(ids, model.tokenizer.all_special_ids) & (ids != model.tokenizer.unk_token_id)
     held[_positions(fixed, len(ids), "fixed")] = True
@@ -153,8 +154,8 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: Any, fixed: Any) -> t
     return distinct_names(names), Layout("".join(pieces), ids, spans, owner)
 
 
-def _positions(given: Any, count: int, name: str) -> IntArray:
-    where = np.asarray(list(given) if not isinstance(given, int) else [given], dtype=object)
+def _positions(given: object, count: int, name: str) -> IntArray:
+    where = np.asarray(list(given) if isinstance(given, Iterable) else [given], dtype=object)
     if any(not isinstance(i, int | np.integer) or not 0 <= i < count for i in where):
         raise InvalidInput(f"{name} is {given!r:.60}; a prompt of token ids takes positions from 0 to {count - 1}")
     return where.astype(np.int64)
@@ -183,7 +184,7 @@ def _lay_out(model: AnsweringModel, parts: Parts) -> Layout:
     return Layout(text, ids, spans, owner)
 
 
-def _tokens(model: AnsweringModel, prompt: Prompt, fixed: Any) -> tuple[tuple[str, ...], Layout]:
+def _tokens(model: AnsweringModel, prompt: Prompt, fixed: object) -> tuple[tuple[str, ...], Layout]:
     """Every token of what may play as a player of its own; one that reaches into the template or what is fixed stays."""
     text, places = model.layout(prompt)
     ids, spans = model.offsets(text, prompt.messages is not None)

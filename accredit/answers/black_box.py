@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, final
+from typing import Unpack, final
 
 import numpy as np
 
 from accredit.answers.game import AnswerGame, choose_players
-from accredit.answers.prompt import Parts, prompt_of
+from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray, distinct_names
@@ -17,6 +17,8 @@ from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import spans
 
 ROWS = 64  # prompts in one call
+
+Given = str | list[dict[str, object]]  # a text, or messages
 
 
 @final
@@ -26,7 +28,7 @@ class FunctionPays:
     rows = ROWS
     blur = 0.0  # nobody says how its log-probabilities are computed
 
-    def __init__(self, function: Callable[..., Any], parts: Parts, answers: list[str], filler: str | None) -> None:
+    def __init__(self, function: Callable[..., object], parts: Parts, answers: list[str], filler: str | None) -> None:
         self.function, self.parts, self.answers, self.filler = function, parts, answers, filler
         self.notes: list[str] = []  # what the reader of a result must know
 
@@ -39,7 +41,7 @@ class FunctionPays:
         prompts = [p.contents[0] if p.messages is None else [dict(m) for m in p.messages] for p in left]
         return np.concatenate([self._say(prompts, answer) for answer in self.answers], axis=1)
 
-    def _say(self, prompts: list[Any], answer: str) -> FloatArray:
+    def _say(self, prompts: list[Given], answer: str) -> FloatArray:
         parts = [self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)]
         if len({part.shape[1] for part in parts}) > 1:
             raise BadPayoff(
@@ -47,7 +49,7 @@ class FunctionPays:
             )
         return np.concatenate(parts)
 
-    def _return(self, prompts: list[Any], answer: str) -> Any:
+    def _return(self, prompts: list[Given], answer: str) -> object:
         try:
             return self.function(prompts, answer)
         except AccreditError:
@@ -56,7 +58,7 @@ class FunctionPays:
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             raise InvalidInput(f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}") from error
 
-    def _checked(self, returned: Any, count: int) -> FloatArray:
+    def _checked(self, returned: object, count: int) -> FloatArray:
         earned = real_numbers(
             returned, "what the function returned (one log-probability, or one row of them, for each prompt)", BadPayoff
         )
@@ -70,7 +72,7 @@ class FunctionPays:
             raise BadPayoff(f"the function returned {bad}; a log-probability is a finite number that is not above 0")
         return earned
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs: the function, the prompt, and what is asked of it."""
         prompt = self.parts.prompt
         return {
@@ -84,7 +86,7 @@ class FunctionPays:
         }
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return {
             "model": name,
@@ -101,15 +103,15 @@ class FunctionPays:
 
 @check_arguments
 def asked_game(
-    function: Callable[..., Any],
-    prompt: Any = None,
+    function: Callable[..., object],
+    prompt: object = None,
     answer: str = "",
     *,
-    players: Any = None,
-    fixed: Any = (),
+    players: object = None,
+    fixed: object = (),
     rather_than: str | None = None,
     filler: str | None = None,
-    **form: Any,
+    **form: Unpack[PromptForm],
 ) -> AnswerGame:
     """The game of an answer whose log-probabilities come from a function: a hosted model, or another runtime.
 
@@ -151,7 +153,7 @@ def asked_game(
     return AnswerGame(pays, names, total - count, unit=players if isinstance(players, str) else "player")
 
 
-def _check_signature(function: Callable[..., Any]) -> None:
+def _check_signature(function: Callable[..., object]) -> None:
     """Refuse a function that cannot be called with prompts and an answer, where Python can tell."""
     try:
         signature = inspect.signature(function)
@@ -165,5 +167,5 @@ def _check_signature(function: Callable[..., Any]) -> None:
         ) from None
 
 
-def _whole(prompt: Any) -> Any:
+def _whole(prompt: Prompt) -> Given:
     return prompt.contents[0] if prompt.messages is None else [dict(m) for m in prompt.messages]

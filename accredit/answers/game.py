@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, final
 
 import numpy as np
 
 from accredit import defaults
-from accredit.answers.prompt import UNITS, WHOLE
+from accredit.answers.prompt import UNITS, WHOLE, Prompt, PromptForm
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import shown
 from accredit.checks.suggestions import singular
@@ -43,8 +43,8 @@ class Paying(Protocol):
         ...
 
     @property
-    def provenance(self) -> dict[str, Any]: ...
-    def fingerprint_parts(self) -> dict[str, Any]: ...
+    def provenance(self) -> dict[str, object]: ...
+    def fingerprint_parts(self) -> dict[str, object]: ...
 
 
 @final
@@ -103,7 +103,7 @@ class AnswerGame:
             self.asked(np.ones((1, len(self.players)), dtype=bool))
         return self.pays.blur
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return self.pays.fingerprint_parts()
 
@@ -217,10 +217,10 @@ class AnswerView:
         return self.game.rows
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         return self.game.provenance | {"payoff": self._payoff}
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return {"game": self.game, "payoff": self._payoff, "outputs": getattr(self, "outputs", ())}
 
@@ -268,21 +268,21 @@ def _logit(earned: FloatArray) -> FloatArray:
 
 @check_arguments
 def answer_game(
-    model: Any,
-    prompt: Any = None,
-    answer: Any = None,
+    model: object,
+    prompt: object = None,
+    answer: object = None,
     *,
-    tokenizer: Any = None,
-    players: Any = None,
-    fixed: Any = (),
-    rather_than: Any = None,
+    tokenizer: object = None,
+    players: object = None,
+    fixed: object = (),
+    rather_than: object = None,
     removal: str = "rebuild",
     filler: str | None = None,
     memory: float = MEMORY,
     batch: int | None = None,
     prefix: str = "",
     generation: dict[str, Any] | None = None,
-    **form: Any,
+    **form: Unpack[PromptForm],
 ) -> AnswerGame:
     """The game in which parts of a prompt earn the tokens of an answer.
 
@@ -328,7 +328,7 @@ def answer_game(
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")
 
 
-def choose_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
+def choose_players(players: object, prompt: Prompt | IntArray, form: PromptForm) -> object:
     """Players as the engine names them: a unit in the singular, or parts as given.
 
     By default passages of a context, turns of a chat with several, sentences of a text, tokens of ids.

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Unpack, final
 
 import numpy as np
 import torch
 
-from accredit.answers.prompt import Place, Prompt, prompt_of
+from accredit.answers.prompt import ContextForm, Place, Prompt, prompt_of
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
 from accredit.core import IntArray, distinct_names
@@ -20,6 +20,9 @@ from accredit.models.encoded import number_tokens, sentence_spans, visible
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, quiet, track
 from accredit.models.text import TextModel, as_text_model
+
+if TYPE_CHECKING:
+    from transformers.utils import ModelOutput
 
 NEW_TOKENS = 128  # of a generated answer
 LISTED = 5  # unknown words that a note names
@@ -86,11 +89,10 @@ class AnsweringModel:
 
     # Prompts
 
-    def prompt(self, prompt: Any = None, **how: Any) -> Prompt | IntArray:
+    def prompt(self, prompt: object = None, *, chat: bool | None = None, **how: Unpack[ContextForm]) -> Prompt | IntArray:
         """A prompt of any form: text, messages, token ids, or context=[passages] with query=…; see `prompt_of`."""
         if isinstance(prompt, np.ndarray | torch.Tensor) or _are_ids(prompt):
             return self._check_ids(prompt)
-        chat = how.pop("chat", None)
         made = prompt_of(
             prompt, chat=bool(self.tokenizer.chat_template) if chat is None else chat, reserved=self.reserved, **how
         )
@@ -108,7 +110,7 @@ class AnsweringModel:
         added = (t.content for t in self.tokenizer.added_tokens_decoder.values() if t.special)
         return tuple(dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token))
 
-    def _check_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
+    def _check_ids(self, prompt: object, name: str = "prompt") -> IntArray:
         ids = as_array(prompt, name)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
@@ -170,7 +172,7 @@ class AnsweringModel:
     def _rewrite(self, prompt: Prompt, text: str) -> Iterator[str]:
         """Messages that the chat template does not write as they were given: the model never reads them so."""
         for message in prompt.messages or ():
-            if message["content"].strip() not in text:
+            if str(message["content"]).strip() not in text:
                 yield (
                     f"Warning: the chat template of {self.name} leaves out or rewrites the {message['role']}'s "
                     f"{message['content']!r:.60}, so the model does not read it as it was given."
@@ -224,7 +226,7 @@ class AnsweringModel:
                 found[i] = np.array(row if len(row) else [self.opening], dtype=np.int64)
         return found
 
-    def _ids(self, texts: list[str], *, targets: bool = False, **how: Any) -> list[list[int]]:
+    def _ids(self, texts: list[str], *, targets: bool = False, **how: bool) -> list[list[int]]:
         if not texts:
             return []
         given = {"text_target" if targets else "text": texts}
@@ -269,7 +271,7 @@ class AnsweringModel:
 
     # Answers
 
-    def answer(self, answer: str | Sequence[int], prompt: Prompt | IntArray, name: str = "answer") -> Answer:
+    def answer(self, answer: object, prompt: Prompt | IntArray, name: str = "answer") -> Answer:
         """An answer as tokens: those that follow the prompt when both are written as one text, else its own.
 
         Refused: an answer that is empty, or that the tokenizer can only write with unknown words. `name` is its argument.
@@ -339,7 +341,7 @@ class AnsweringModel:
         drawn = {"seed": seed} if chosen["do_sample"] else {}
         how = ", ".join(f"{name}={value}" for name, value in (chosen | drawn).items())
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
-        spoken: dict[str, Any] = {"tokenizer": self.tokenizer} if "stop_strings" in chosen else {}
+        spoken: dict[str, object] = {"tokenizer": self.tokenizer} if "stop_strings" in chosen else {}
         if prefix:
             spoken["decoder_input_ids"] = torch.from_numpy(before)[None].to(given.device)
         with self.held(), torch.inference_mode(), quiet(), torch.random.fork_rng():
@@ -414,17 +416,17 @@ class AnsweringModel:
         `accredit.models.reading`; the payoff of gradients is the log-probability of the answer."""
         device = device_of(self.model)
         row, said = torch.from_numpy(ids)[None].to(device), torch.from_numpy(answer).to(device)
-        given: dict[str, Any] = {"input_ids": row, "attention_mask": torch.ones_like(row), "use_cache": False}
+        given: dict[str, object] = {"input_ids": row, "attention_mask": torch.ones_like(row), "use_cache": False}
         if self.encodes:
             given["decoder_input_ids"] = torch.from_numpy(decoder)[None].to(device)
         elif "logits_to_keep" in self.takes:
             given["logits_to_keep"] = len(answer)
 
-        def likely(output: Any) -> torch.Tensor:
+        def likely(output: ModelOutput) -> torch.Tensor:
             logits = finite(output.logits[0, -len(answer) :], self.name).float()
             return logits.log_softmax(dim=-1).gather(1, said[:, None]).sum()
 
-        def forward(**extra: Any) -> Any:
+        def forward(**extra: bool) -> ModelOutput:
             return self.model(**given, **extra)
 
         with self.held(), track(self.model):
@@ -446,19 +448,19 @@ def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
     return chosen | {"max_new_tokens": _count(chosen.get("max_new_tokens", NEW_TOKENS), "max_new_tokens")}
 
 
-def _count(tokens: Any, name: str, before: int = 0) -> int:
+def _count(tokens: object, name: str, before: int = 0) -> int:
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens <= before:
         there = f", because {before} tokens are there already" if before else ""
         raise InvalidInput(f"{name} is {tokens!r:.40}; give a number of at least {before + 1}{there}")
     return tokens
 
 
-def _are_ids(prompt: Any) -> bool:
+def _are_ids(prompt: object) -> bool:
     return isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(i, int | np.integer) for i in prompt)
 
 
 @check_arguments
-def as_answering_model(model: Any, tokenizer: Any = None) -> AnsweringModel:
+def as_answering_model(model: object, tokenizer: object = None) -> AnsweringModel:
     """A model that answers from (model, tokenizer), from a transformers pipeline or a text model, or unchanged.
 
     >>> from accredit.models import builtin

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -29,6 +29,9 @@ from accredit.core.rounding import nearly
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, report, reporting, spans_by_length, transformer_bytes
 from accredit.models.state import device_of, precision_of_module
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
 
 HOLE = -1  # the position of padding
 WORTH_A_PASS = 32  # tokens before an answer that are read on their own, without the last layer's output
@@ -216,7 +219,7 @@ class Reader:
             row[length - len(values) :] = values
         return torch.from_numpy(padded).to(self._device)
 
-    def _masks(self, asking: torch.Tensor, seen: torch.Tensor) -> Any:
+    def _masks(self, asking: torch.Tensor, seen: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
         """What is added to attention scores: 0 where a token sees a key, else the lowest number; (B, 1, S, L).
 
         Models that mix kinds of layers take one mask for each kind.
@@ -334,7 +337,7 @@ def _alike(lengths: IntArray, most: int) -> Iterator[IntArray]:
         start = stop
 
 
-def pass_bytes(config: Any, new: int, keys: int, answer: int, width: int, deep: int = 1) -> float:
+def pass_bytes(config: PreTrainedConfig, new: int, keys: int, answer: int, width: int, deep: int = 1) -> float:
     """Peak bytes of one row: activations of the new tokens, logits at answer positions only, states of `deep` blocks.
 
     Keys and values count twice in the pass that reads them, once as given and once with the new ones behind.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 from operator import index
-from typing import Any
+from typing import TypedDict
 
 from accredit.core import BoolArray, distinct_names
 from accredit.errors import InvalidInput
@@ -22,6 +22,21 @@ CONTEXT_TEMPLATE = "{context}\n\n{query}"
 WHOLE = "answer"  # the target that is the whole answer
 SHOWN = 60  # characters of a part that make its name
 _BLANK_LINES = re.compile(r"\r?\n[ \t]*\r?\n\s*")
+
+
+class ContextForm(TypedDict, total=False):
+    """How passages and a query become a prompt; see `prompt_of`."""
+
+    context: object
+    query: str | None
+    template: str
+    separator: str
+
+
+class PromptForm(ContextForm, total=False):
+    """The same, and whether it is one message of a chat."""
+
+    chat: bool
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,7 @@ class Prompt:
     """One text, or the messages of a chat. What is `closed` never plays: special tokens, all but the passages of a context."""
 
     contents: tuple[str, ...]  # one text, or the content of each message
-    messages: tuple[Mapping[str, Any], ...] | None = None  # None: a text
+    messages: tuple[Mapping[str, object], ...] | None = None  # None: a text
     passages: tuple[Span, ...] = ()
     closed: tuple[Span, ...] = ()
 
@@ -63,7 +78,7 @@ class Prompt:
                 start = max(start, b)
         return left
 
-    def find(self, part: Any, name: str, after: Span = (0, 0, 0)) -> Span:
+    def find(self, part: object, name: str, after: Span = (0, 0, 0)) -> Span:
         """A part given as a string that occurs in the prompt, as (start, stop), or as (message, start, stop)."""
         if isinstance(part, str):
             for c, text in enumerate(self.contents):
@@ -80,20 +95,20 @@ class Prompt:
             part = int(part)
             return self._checked((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
         try:
-            numbers = tuple(index(x) for x in part)
+            numbers = tuple(index(x) for x in part) if isinstance(part, Iterable) else ()
         except TypeError:  # 0.7 is not a place
             numbers = ()
         if len(numbers) == 2 and len(self.contents) == 1:
             numbers = (0, *numbers)
         return self._checked(numbers, part, name)
 
-    def _checked(self, span: tuple[int, ...], part: Any, name: str) -> Span:
+    def _checked(self, span: tuple[int, ...], part: object, name: str) -> Span:
         if len(span) != 3 or not 0 <= span[0] < len(self.contents) or not 0 <= span[1] < span[2] <= len(self.contents[span[0]]):
             how = "(start, stop)" if self.messages is None else "(message, start, stop), the number of a message"
             raise InvalidInput(f"{name} is {part!r:.80}; write a string of the prompt, or {how} within it")
         return span[0], span[1], span[2]
 
-    def fixed(self, fixed: Any) -> list[Span]:
+    def fixed(self, fixed: object) -> list[Span]:
         """Spans that the caller holds fixed; a string is fixed wherever it occurs."""
         if not isinstance(fixed, Iterable | Integral):
             raise InvalidInput(f"fixed is {fixed!r:.60}; give strings or spans of the prompt that must stay")
@@ -111,7 +126,7 @@ class Prompt:
         except InvalidInput:
             return None
 
-    def parts(self, players: Any, fixed: Any = ()) -> Parts:
+    def parts(self, players: object, fixed: object = ()) -> Parts:
         """The prompt dealt out to players: a unit by name, a list of passages, or a mapping from names to parts of it."""
         held = self.fixed(fixed)
         owned: list[tuple[str, list[Span]]]
@@ -132,9 +147,15 @@ class Prompt:
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
         return Parts(self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans))
 
-    def left_over(self, players: Any) -> Iterator[str]:
+    def left_over(self, players: object) -> Iterator[str]:
         """Strings among the players that the prompt holds more often than they are listed: which of them plays is said."""
-        given = players.values() if isinstance(players, Mapping) else () if isinstance(players, str) else players
+        given = (
+            players.values()
+            if isinstance(players, Mapping)
+            else ()
+            if isinstance(players, str) or not isinstance(players, Iterable)
+            else players
+        )
         each = (one for part in given for one in (part if isinstance(part, list) else [part]) if isinstance(one, str))
         for part, listed in Counter(each).items():
             found = sum(content.count(part) for content in self.contents)
@@ -144,7 +165,7 @@ class Prompt:
                     "often as it shall, or write (start, stop)."
                 )
 
-    def _collect(self, part: Any, name: str) -> list[Span]:
+    def _collect(self, part: str | Integral | Iterable[object], name: str) -> list[Span]:
         if isinstance(part, str | Integral) or _is_span(part):
             return [self.find(part, name)]
         found = [self.find(each, name) for each in part]
@@ -208,7 +229,7 @@ class Prompt:
                     )
 
 
-def _is_span(part: Any) -> bool:
+def _is_span(part: object) -> bool:
     return isinstance(part, tuple) and len(part) in (2, 3) and all(isinstance(x, Integral) for x in part)
 
 
@@ -292,9 +313,9 @@ class Parts:
 
 
 def prompt_of(
-    prompt: Any = None,
+    prompt: object = None,
     *,
-    context: Any = None,
+    context: object = None,
     query: str | None = None,
     template: str = CONTEXT_TEMPLATE,
     separator: str = "\n",
@@ -331,7 +352,7 @@ def prompt_of(
     return Prompt(made.contents, made.messages, made.passages, (*made.closed, *found))
 
 
-def _from_context(context: Any, query: str | None, template: str, separator: str, chat: bool) -> Prompt:
+def _from_context(context: object, query: str | None, template: str, separator: str, chat: bool) -> Prompt:
     named = isinstance(context, Mapping | Set) or hasattr(context, "columns")  # iterating gives names, or no order
     if isinstance(context, str) or not isinstance(context, Iterable) or named:
         raise InvalidInput(f"context is {context!r:.60}; give a list of passages, as in context=['…', '…']")
@@ -357,7 +378,7 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
     return Prompt((text,), messages, tuple(spans), tuple(s for s in [*outside, *between] if s[2] > s[1]))
 
 
-def _from_messages(prompt: Any) -> Prompt:
+def _from_messages(prompt: object) -> Prompt:
     if isinstance(prompt, Mapping) and "input_ids" in prompt:
         raise InvalidInput(f"prompt is a {type(prompt).__name__}; give its token ids: prompt['input_ids']")
     messages = list(prompt) if isinstance(prompt, Iterable) else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -133,7 +132,7 @@ class FlowReport:
 
 @check_arguments
 def flow_report(
-    attention: Any,
+    attention: object,
     *,
     outputs: Outputs = None,
     residual: float = 0.5,

@@ -14,7 +14,6 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     return check_players(whole), belongs
 
 
-def _token(names: tuple[str, ...], token: Any) -> int:
+def _token(names: tuple[str, ...], token: object) -> int:
     if isinstance(token, str):
         return player_index(names, token)
     if isinstance(token, bool) or not isinstance(token, int | np.integer) or not -len(names) <= token < len(names):
@@ -125,7 +124,7 @@ class MixedFlowGame:
         if len(set(every)) != len(every) or not all(self._places):
             raise InvalidInput("places must give every player at least one node, and no node to two players")
 
-    def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
+    def _nodes(self, player: str, listed: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """The nodes of one player as (layer, token)."""
         try:
             pairs = [(layer, token) for layer, token in listed]

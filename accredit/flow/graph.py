@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,9 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.game import as_name
 from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.circulation import KKT
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 TIGHT = 1e-9  # of the widest path: room below this is none
 PROVEN = 1e-8  # how far a proof may be from what it proves, relative
@@ -54,7 +57,7 @@ class Graph:
     cost: FloatArray  # (m,)
 
     @classmethod
-    def of(cls, edges: Iterable[Sequence[Any]]) -> Graph:
+    def of(cls, edges: Iterable[Sequence[object]]) -> Graph:
         """A graph from rows (from, to, capacity), with lower bound and cost after them where wanted (default 0)."""
         listed = list(edges) if isinstance(edges, Iterable) else [None]
         if not all(isinstance(row, list | tuple | np.void) for row in listed):
@@ -323,7 +326,7 @@ def _close(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
     )
 
 
-def _circulate(graph: Graph, what: str) -> Any:
+def _circulate(graph: Graph, what: str) -> OptimizeResult:
     from scipy.optimize import linprog
 
     found = linprog(
@@ -338,7 +341,7 @@ def _circulate(graph: Graph, what: str) -> Any:
     return found
 
 
-def _check_solved(found: Any, what: str) -> None:
+def _check_solved(found: OptimizeResult, what: str) -> None:
     if found.status == 2:
         raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other")
     if found.status == 3:

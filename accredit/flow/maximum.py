@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +75,7 @@ class MaximumFlows:
         self._out = self._add(np.full(tokens, self._source), layers * tokens + nodes, tight.supply)
         self._in = self._add(nodes, np.full(tokens, self._sink), tight.demand)
 
-    def _add(self, tails: IntArray, heads: IntArray, capacities: FloatArray) -> Any:
+    def _add(self, tails: IntArray, heads: IntArray, capacities: FloatArray) -> IntArray:
         if len(tails) == 0:
             return np.empty(0, dtype=np.int32)
         return self._solver.add_arcs_with_capacity(tails.astype(np.int32), heads.astype(np.int32), self._units(capacities))

@@ -8,9 +8,9 @@ the network unless asked to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below
 Outputs = int | Sequence[int] | FloatArray | None
 
 
-def check_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
+def check_attention(attention: object, *, normalise: bool = True) -> FloatArray:
     """Attention as float64 (L, T, T), or an error that says what is wrong with it.
 
     With `normalise` every row must sum to 1 (to the accuracy of half precision) and is divided by its sum; without,
@@ -60,7 +60,7 @@ def check_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
     return array
 
 
-def check_capacity(given: Any, name: str = "capacity") -> FloatArray:
+def check_capacity(given: object, name: str = "capacity") -> FloatArray:
     """Capacities as float64 (L, T, T), or an error that says what is wrong with them."""
     capacity = real_numbers(given, name)
     if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
@@ -141,7 +141,7 @@ def _check_openings(weights: FloatArray, tokens: int) -> FloatArray:
     return weights
 
 
-def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int, name: str = "outputs") -> IntArray:
+def output_rows(outputs: object, tokens: int, name: str = "outputs") -> IntArray:
     """Output tokens as indices 0 … T-1, in the order asked; negative indices count from the end.
 
     >>> output_rows(-1, 4), output_rows(None, 2)
@@ -191,7 +191,7 @@ class LayeredNetwork:
     @classmethod
     @check_arguments
     def from_attention(
-        cls, attention: Any, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
+        cls, attention: object, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
     ) -> LayeredNetwork:
         """The network of an attention tensor (L, T, T), or of an `AttentionStack`.
 
@@ -351,7 +351,7 @@ def in_units(capacities: FloatArray, shift: int) -> IntArray:
     return np.floor(np.ldexp(capacities, shift)).astype(np.int64)
 
 
-def from_units(units: Any, shift: int) -> FloatArray:
+def from_units(units: npt.ArrayLike, shift: int) -> FloatArray:
     """Whole units of 2^-shift as numbers again."""
     return np.ldexp(np.asarray(units, dtype=np.float64), -shift)
 

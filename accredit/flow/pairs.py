@@ -10,15 +10,13 @@ a solve costs one max flow per input.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks.numbers import whole_number
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, check_capacity, from_units, in_units, integer_shift, output_rows
-from accredit.flow.solver import simple_max_flow, solve_all
+from accredit.flow.solver import MaxFlow, simple_max_flow, solve_all
 
 ROUNDS, CHECK, JOINED = 80, 8, 1e-12  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
 JOIN_FROM = 7  # layers: shallower networks mix too little for the join to succeed
@@ -49,7 +47,7 @@ class PairFlows:
         self.capacity = capacity = check_capacity(capacity)
         self.solves = 0  # pairs that needed a solver
         self._rows, self._columns = capacity.sum(axis=2), capacity.sum(axis=1)  # (L, T) each
-        self._solver: Any = None
+        self._solver: tuple[MaxFlow, IntArray, IntArray, int] | None = None
         layers, tokens = capacity.shape[:2]
         self._middle = 1 + (layers - 2) // 2
         self._worth_joining = layers >= JOIN_FROM

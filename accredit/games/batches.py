@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from accredit.checks.numbers import real_number, whole_number
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.coalitions import unique
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
 
 MEMORY = 1 << 30  # bytes of activations that one forward pass may use
 CACHE_TOKENS = 2048  # larger batches leave the CPU's caches and gain nothing
@@ -122,7 +125,7 @@ def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Itera
         start = stop
 
 
-def transformer_bytes(config: Any, tokens: int, outputs: int, width: int) -> float:
+def transformer_bytes(config: PreTrainedConfig, tokens: int, outputs: int, width: int) -> float:
     """Peak bytes of activations for one row of a transformer in inference, from its configuration.
 
     Counts the residual stream and its copies, the widest feed-forward layer, one layer of attention weights, and the
@@ -134,7 +137,7 @@ def transformer_bytes(config: Any, tokens: int, outputs: int, width: int) -> flo
     return float(width * tokens * (8 * hidden + 2 * inner + heads * tokens + outputs))
 
 
-def _widest(config: Any, otherwise: float, *names: str) -> float:
+def _widest(config: PreTrainedConfig, otherwise: float, *names: str) -> float:
     """A size from a configuration; of stages with different sizes, the largest."""
     for name in names:
         size = getattr(config, name, None)

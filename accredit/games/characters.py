@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +12,18 @@ from accredit.errors import InvalidInput
 from accredit.games.table import FunctionGame
 from accredit.models.payoffs import Payoff, check_payoff, payoff_blur, payoff_of
 
+if TYPE_CHECKING:
+    from accredit.models.strings import StringModel
+    from accredit.models.text import TextModel
+
 
 def character_game(
-    model: Any, text: str, word: str | None = None, *, payoff: Payoff | None = None, target: str | int | None = None
+    model: TextModel | StringModel,
+    text: str,
+    word: str | None = None,
+    *,
+    payoff: Payoff | None = None,
+    target: str | int | None = None,
 ) -> FunctionGame:
     """The game in which the characters of `text`, or of one `word` in it, earn the output; those who leave are deleted.
 
@@ -50,7 +59,7 @@ def character_game(
     return FunctionGame(distinct_names(middle), payoffs, blur=payoff_blur(whole, paid_for, model.law, model.precision))
 
 
-def _without_words(model: Any, text: str, payoff: Payoff, target: int) -> float:
+def _without_words(model: TextModel | StringModel, text: str, payoff: Payoff, target: int) -> float:
     """What the model pays when every word of the text is deleted."""
     from accredit.games.strings import string_game
     from accredit.games.text import text_game

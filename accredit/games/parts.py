@@ -15,7 +15,7 @@ from accredit.core.game import check_coalitions
 from accredit.errors import InvalidInput
 from accredit.games.batches import Cost, estimate
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Law, Payoff, payoff_blur, payoffs_of
+from accredit.models.payoffs import Law, Outputs, Payoff, payoff_blur, payoffs_of
 
 
 class Model(Protocol):
@@ -84,7 +84,7 @@ class PartsGame(ABC):
             self._blur = self._blurred(self.model.predict(self._whole)[None])
         return self._blur
 
-    def _paid(self, outputs: Any, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _paid(self, outputs: Outputs, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of outputs, (batch, outputs) -> (batch, targets); where the whole input is among them, its size is noted."""
         if self._blur is None and (whole := kept.all(axis=1)).any():
             one = outputs[int(whole.argmax())]
@@ -96,12 +96,12 @@ class PartsGame(ABC):
 
     @property
     @abstractmethod
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
 
     @property
     @abstractmethod
-    def _whole(self) -> Any:
+    def _whole(self) -> object:
         """The whole input, as the model reads it."""
 
     @abstractmethod
@@ -147,11 +147,11 @@ class PartsGames:
         return estimate(self, budget)
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         return self.game.provenance | {"target": list(self.outputs)}
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return {"game": self.game, "targets": self.targets}
 

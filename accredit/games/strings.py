@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class StringGame(PartsGame):
         return "".join(piece for piece, stay in zip(self._pieces, here.tolist(), strict=True) if stay).strip()
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         return {
             "model": self.model.name,

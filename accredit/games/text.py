@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
@@ -123,7 +123,7 @@ class TextGame(PartsGame):
         return half | self.encoded.special
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         return {
             "model": self.model.name,
@@ -136,7 +136,7 @@ class TextGame(PartsGame):
             "cut": self.encoded.cut,
         }
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return {
             "model": self.model.model,

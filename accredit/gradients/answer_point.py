@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
@@ -22,7 +21,7 @@ def answer_points(
     partition: Partition,
     targets: Mapping[str, IntArray | None],
     payoff: str = defaults.PAYOFF_OF_ANSWERS,
-    baseline: Any = None,
+    baseline: object = None,
 ) -> dict[str, Point]:
     """For each target, its payoff when the prompt's word embeddings are moved.
 
@@ -74,7 +73,7 @@ def answer_points(
 
 def _log_probabilities(model: AnsweringModel, vectors: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:
     """Log-probability of each token of an answer, in float64: (B, positions, D) -> (B, A)."""
-    given: dict[str, Any] = {"inputs_embeds": vectors, "use_cache": False}
+    given: dict[str, object] = {"inputs_embeds": vectors, "use_cache": False}
     given["attention_mask"] = torch.ones(vectors.shape[:2], dtype=torch.int64, device=vectors.device)
     if model.encodes:
         start = torch.from_numpy(model.start).to(answer.device)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -27,13 +26,13 @@ FAR = 8.0  # standard errors beyond which draws have missed where the payoff cha
 
 @check_arguments
 def gradient_shap(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     layer: int | str | None = None,
     samples: int = SAMPLES,
     noise: float = 0.0,
@@ -50,12 +49,14 @@ def gradient_shap(
     >>> gradient_shap(net, [2.0, 1.0], target=0, samples=4).credit  # a linear map has the same slope everywhere
     array([ 6., -1.])
     """
-    asked = {"target": target, "payoff": payoff, "players": players, "layer": layer}
-    points = [point(model, given, baseline=way, **asked) for way in several(baseline)]
+    points = [
+        point(model, given, target=target, payoff=payoff, players=players, baseline=way, layer=layer)
+        for way in several(baseline)
+    ]
     return gradient_shap_at(points, samples, noise, seed)
 
 
-def several(baseline: Any) -> list[Any]:
+def several(baseline: object) -> list[object]:
     """Baselines as a list: one is a list of itself."""
     ways = [*baseline] if isinstance(baseline, list | tuple) else [baseline]
     if not ways:

@@ -8,8 +8,6 @@ Shapley value of the game of absent players when f is multilinear in them; in ge
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
@@ -29,13 +27,13 @@ ON_THE_LINE = (
 
 @check_arguments
 def integrated_gradients(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     layer: int | str | None = None,
     tolerance: float = TOLERANCE,
     steps: int = STEPS,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -22,13 +22,17 @@ from accredit.errors import InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.blocks import block_of, enter, replace_block
 from accredit.models.encoded import Encoded
+from accredit.models.encoding import Text
 from accredit.models.image import ImageModel, absent_picture
 from accredit.models.labels import choose_output
 from accredit.models.partition import Partition, partition_of, with_special
-from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.payoffs import Law, check_payoff, payoff_of
 from accredit.models.state import device_of, finite, still
 from accredit.models.strings import StringModel
 from accredit.models.text import TextModel, TokenBatch
+
+if TYPE_CHECKING:
+    from transformers.utils import ModelOutput
 
 TOKENS = 2048  # tokens of one forward and backward pass
 
@@ -46,14 +50,14 @@ class Point:
     module: torch.nn.Module  # what is called
     rows: int = 64  # rows of one batch
     ids: IntArray | None = None  # (T,) of a text: the tokens whose word embeddings are moved
-    provenance: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, object] = field(default_factory=dict)
 
     def shares(self, values: torch.Tensor) -> FloatArray:
         """Values of coordinates summed over what each player owns: (1, *shape) -> (n,)."""
         return self.partition.shares(self.places(values[0].detach().double().cpu().numpy()))
 
     @property
-    def local(self) -> dict[str, Any]:
+    def local(self) -> dict[str, object]:
         """What decides a result that looks at the input alone: all but the baseline."""
         return {name: value for name, value in self.provenance.items() if name != "baseline"}
 
@@ -85,13 +89,13 @@ class Point:
 
 
 def point(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     layer: int | str | None = None,
 ) -> Point:
     """The payoff of one target as a smooth function of a text, a picture or a row, ready for gradients.
@@ -103,7 +107,7 @@ def point(
     instead of its word embeddings; see `accredit.models.blocks`.
     """
     if isinstance(model, TextModel):
-        encoded = given if isinstance(given, Encoded) else model.encode(given)
+        encoded = given if isinstance(given, Encoded) else model.encode(cast(Text, given))  # which refuses what is not a text
         paid, dealt = payoff or defaults.payoff(model.law), players or defaults.PLAYERS_OF_TEXTS
         at = _of_text(model, encoded, target, paid, dealt, baseline)
         if layer is None:
@@ -124,7 +128,9 @@ def point(
     return _of_row(rows, rows.module, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)
 
 
-def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
+def _of_text(
+    model: TextModel, encoded: Encoded, target: str | int | None, payoff: str, players: object, baseline: object
+) -> Point:
     check_payoff(payoff, model.law, model.classes)
     index, partition = model.target(target, encoded), encoded.partition(players)
     prefix, types = model.batch(encoded).prefix, model.types(encoded)
@@ -160,7 +166,7 @@ def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, playe
     )
 
 
-def absent(model: TextModel, baseline: Any, here: torch.Tensor) -> torch.Tensor:
+def absent(model: TextModel, baseline: object, here: torch.Tensor) -> torch.Tensor:
     """What stands for tokens that have left: one vector (1, D), or one per token (T, D)."""
     if isinstance(baseline, str) and baseline == "mean":
         words: torch.Tensor = model.embed(torch.arange(model.known, device=here.device))
@@ -199,7 +205,9 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     return replace(at, payoff=worth, here=here, baseline=away, partition=everyone, ids=None, provenance=provenance)
 
 
-def _of_image(model: ImageModel, image: Any, target: Any, payoff: str | None, players: Any, baseline: Any) -> Point:
+def _of_image(
+    model: ImageModel, image: object, target: str | int | None, payoff: str | None, players: object, baseline: object
+) -> Point:
     pixels = model.encode(image)
     outputs = len(model.predict(pixels))  # what decides how they become probabilities
     payoff = payoff or defaults.payoff(model.law)
@@ -227,7 +235,13 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str | None, pl
 
 
 def _of_row(
-    model: ArrayModel, module: torch.nn.Module, row: Any, target: Any, payoff: str, players: Any, baseline: Any
+    model: ArrayModel,
+    module: torch.nn.Module,
+    row: object,
+    target: str | int | None,
+    payoff: str,
+    players: object,
+    baseline: object,
 ) -> Point:
     values = real_numbers(row, "row")
     values = values.reshape(-1) if values.ndim == 2 and len(values) == 1 else values
@@ -251,20 +265,20 @@ def _of_row(
     )
 
 
-def _columns(output: Any, name: str) -> torch.Tensor:
+def _columns(output: torch.Tensor | ModelOutput, name: str) -> torch.Tensor:
     outputs: torch.Tensor = tensor_of(output)
     return finite(outputs[:, None] if outputs.ndim == 1 else outputs, name)
 
 
-def _columns_as_players(players: Mapping[str, Iterable[int]] | Iterable[str] | None, columns: int) -> Partition:
+def _columns_as_players(players: object, columns: int) -> Partition:
     """Columns, named columns, or named groups of column positions."""
     groups = players if isinstance(players, Mapping) else {}
-    names = tuple(f"x{i}" for i in range(columns)) if players is None or groups else tuple(players)
+    names = tuple(f"x{i}" for i in range(columns)) if players is None or groups else tuple(cast(Iterable[str], players))
     if len(names) != columns:
         raise InvalidInput(f"players names {len(names)} columns and the row has {columns}; name each one")
     return partition_of(groups, columns, np.ones(columns, dtype=bool), names)
 
 
-def _payoff(outputs: torch.Tensor, target: int, payoff: str, law: Any) -> torch.Tensor:
+def _payoff(outputs: torch.Tensor, target: int, payoff: str, law: Law) -> torch.Tensor:
     worth: torch.Tensor = payoff_of(outputs, target, payoff, law)
     return worth

@@ -9,8 +9,6 @@ under the removal of the same name. Two payoffs give what the integral gives wit
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
@@ -25,13 +23,13 @@ ALONE = "each player's line adds up to its leave-one-out value"
 
 @check_arguments
 def sequential_integrated_gradients(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     tolerance: float = TOLERANCE,
     steps: int = STEPS,
     most_steps: int = MOST_STEPS,

@@ -13,8 +13,6 @@ One forward and backward pass each; SmoothGrad one for every noisy copy.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from accredit.checks.arguments import check_arguments
@@ -28,12 +26,12 @@ LOCAL = "a slope at one input says nothing about inputs in which players are abs
 
 @check_arguments
 def saliency(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
+    players: object = None,
     layer: int | str | None = None,
 ) -> Attribution:
     """How strongly the payoff reacts to a small change of each player: Σ |slope| (Simonyan et al., 2013).
@@ -54,12 +52,12 @@ def saliency_at(at: Point) -> Attribution:
 
 @check_arguments
 def input_x_gradient(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
+    players: object = None,
     layer: int | str | None = None,
 ) -> Attribution:
     """Input times slope, summed over each player's coordinates (Shrikumar et al., 2016).
@@ -82,12 +80,12 @@ def input_x_gradient_at(at: Point) -> Attribution:
 
 @check_arguments
 def smoothgrad(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
+    players: object = None,
     layer: int | str | None = None,
     noise: float = NOISE,
     samples: int = 50,

@@ -67,7 +67,7 @@ class Pixels:
         spread = ((self.values - low) / ((high - low) or 1.0) * 255).round().astype(np.uint8).transpose(1, 2, 0)
         return np.ascontiguousarray(spread[..., :1] if spread.shape[2] == 2 else spread[..., :3])
 
-    def partition(self, players: Players = None) -> Partition:
+    def partition(self, players: object = None) -> Partition:
         """Pixels dealt out to players: places are the H·W pixels, row by row.
 
         By default patches, at most 5 × 5: blocks of the model's own, or a grid. Else "patches" (the model's own),

@@ -8,7 +8,6 @@ players; beyond that the value is estimated, with intervals, from the budget or 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -133,7 +132,7 @@ def _in_the_limit(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return tuple(Claim(c.axiom, limit.get(c.holds, c.holds), c.because) for c in claims)
 
 
-def _exact(game: Game, budget: int | None, seed: Any, level: Any) -> bool:
+def _exact(game: Game, budget: int | None, seed: int, level: float) -> bool:
     """Whether all payoffs are asked; settings that no estimate could use are refused either way."""
     if budget is not None:
         check(Sampled(level=level), budget, seed)

@@ -9,9 +9,10 @@ Leaves of decision trees, unanimity games and formulas are such sums.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, final, runtime_checkable
+from typing import NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.numbers import finite_numbers, real_number, shown, truths
 from accredit.core import BoolArray, FloatArray, Game, check_players, coalition_of, write_coalition
@@ -56,7 +57,14 @@ class CubeGame:
     array([ 1.,  1., -2.])
     """
 
-    def __init__(self, players: Iterable[str], weight: Any, present: Any, absent: Any, constant: float = 0.0) -> None:
+    def __init__(
+        self,
+        players: Iterable[str],
+        weight: npt.ArrayLike,
+        present: npt.ArrayLike,
+        absent: npt.ArrayLike,
+        constant: float = 0.0,
+    ) -> None:
         self._players = check_players(players)
         amounts = finite_numbers(weight, "weight")
         base = real_number(constant, "constant", example=0)

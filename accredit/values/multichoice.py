@@ -22,13 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision
+from accredit.core import Attribution, Attributions, BoolArray, Claim, FloatArray, Holds, IntArray, Precision
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.errors import InvalidInput
 from accredit.values.intervals import Moments, Seen
@@ -241,7 +240,7 @@ def _rule(name: str, weights: Sequence[float] | None, highest: int) -> Rule:
     return Rule(name, *plain[name])
 
 
-def _check_weights(weights: Any, highest: int) -> FloatArray:
+def _check_weights(weights: object, highest: int) -> FloatArray:
     try:
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
@@ -331,7 +330,7 @@ class Units:
     def players(self) -> tuple[str, ...]:
         return level_names(self.game)
 
-    def payoff(self, coalitions: Any) -> FloatArray:
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
         top = np.array(shape_of(self.game)) - 1
         parts = np.split(coalitions, np.cumsum(top)[:-1], axis=1)
         return worths(self.game, np.stack([np.cumprod(part, axis=1).sum(axis=1) for part in parts], axis=1))

@@ -16,7 +16,7 @@ proves the point.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision
 from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput, NotConverged, TooManyPlayers
 from accredit.values.every_output import every_output
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 LIMIT = 15  # players: programs of 2^15 rows
 TIGHT = 1e-9  # of the spread of payoffs: excesses that differ by less are equal
@@ -200,7 +203,7 @@ def _solve(
     worth: FloatArray,
     epsilon: tuple[float | None, float | None] = (None, None),
     least: float | None = None,
-) -> Any:
+) -> OptimizeResult:
     """min cost·(x, ε) with x(S) + ε ≥ v(S) for `rows`, x(S) = worth for `settled` and x ≥ least."""
     from scipy.optimize import linprog
 
@@ -219,7 +222,7 @@ def _solve(
     return found
 
 
-def _gap(found: Any, v: FloatArray, worth: FloatArray) -> float:
+def _gap(found: OptimizeResult, v: FloatArray, worth: FloatArray) -> float:
     """Primal minus dual value of the first program, whose variables have no bounds."""
     dual = float(-v @ found.ineqlin.marginals + worth @ found.eqlin.marginals)
     return abs(float(found.fun) - dual)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class GameReport:
     best: Mapping[int, tuple[Coalition, float]]
     reading: tuple[str, ...]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """The report as JSON types: `values` maps player to credit, the rest beside it."""
         return {
             "values": self.values.as_dict(),

@@ -8,9 +8,9 @@ looked at only at the checkpoints of `intervals`. The numbers do not depend on h
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from accredit.values.intervals import (
 )
 from accredit.values.semivalues import semivalue_from_table
 from accredit.values.solver import Progress, Stop, progress
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FEW_DRAWS = 20  # with fewer scores a Student t is not to be trusted
 BATCH_BYTES = 1 << 24  # coalitions of one payoff call stay below 16 MB
@@ -71,7 +74,7 @@ def check(settings: Sampled, budget: int | None, seed: int, **counts: int | None
     _ = settings.confidence
 
 
-def describe(value: str, settings: Any) -> str:
+def describe(value: str, settings: DataclassInstance) -> str:
     """Name of a method, enough to run it again: the value and the settings that differ from their defaults, and the seed.
 
     >>> describe("shapley", Sampled(seconds=2.0))
@@ -363,7 +366,7 @@ def report(
     confidence: Confidence,
     ended: Ended,
     seed: int,
-    certificate: dict[str, Any],
+    certificate: Mapping[str, object],
 ) -> Attribution:
     """The result of a sampled value."""
     check_spread(ledger.spread)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -78,7 +77,7 @@ def beta_semivalue(alpha: float, beta: float) -> Semivalue:
     return Semivalue(name, lambda k: beta_weights(k, alpha, beta), jacobi, efficient=alpha == beta == 1)
 
 
-def weigh(weights: Any, players: int) -> Semivalue:
+def weigh(weights: object, players: int) -> Semivalue:
     """The semivalue that gives a game of `players` these weights, and smaller games what follows from them.
 
     >>> weigh([0.25, 0.75], 2).weights(1)
@@ -105,7 +104,7 @@ def weigh(weights: Any, players: int) -> Semivalue:
     return Semivalue(f"semivalue/{[float(w) for w in p]}", restricted, interpolated, efficient)
 
 
-def semivalue_of(value: Any, players: int) -> Semivalue:
+def semivalue_of(value: object, players: int) -> Semivalue:
     """The semivalue meant by a name ("shapley", "banzhaf"), by ("beta", α, β), or by weights p(0..players − 1)."""
     named = {"shapley": SHAPLEY, "banzhaf": BANZHAF}
     if isinstance(value, Semivalue):

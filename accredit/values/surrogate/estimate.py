@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class Finding:
     stderr: FloatArray | None  # None: no honest one, see `because`
     multiple: float  # half-width = multiple · stderr
     because: str
-    certificate: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def half_width(self) -> FloatArray | None:
@@ -234,11 +233,11 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     return (isotropic,) if screened is None else (isotropic, screened)
 
 
-def _certificate(asked: Asked, stack: _Stack, scale: float) -> dict[str, Any]:
+def _certificate(asked: Asked, stack: _Stack, scale: float) -> dict[str, object]:
     """What a reader needs to judge the fit; the credit of both models when pairs are few."""
     names = ("isotropic", "screened")
     noise = 1 / np.clip(asked.design.weights, 1e-3, 1e3)
-    certificate: dict[str, Any] = {
+    certificate: dict[str, object] = {
         "pairs": len(asked.design),
         "pairs fitted": len(stack.models[0].left_out),
         "pairs enumerated": int(np.sum(asked.design.log_inclusion == 0)),
