@@ -20,7 +20,7 @@ REMOVALS = ("rebuild", "attention", "filler")
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class TokenLayout:
     """The whole prompt as the model reads it: its text, its tokens, and whose each of them is."""
 
     text: str
@@ -53,7 +53,7 @@ class Rebuilt:
         return "rebuild" if self.filler is None else "filler"
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TokenLayout:
         """The tokens of the whole prompt; refused where the tokenizer merges characters of two owners into one."""
         return _lay_out(self.model, self.parts)
 
@@ -65,7 +65,7 @@ class InPlace:
 
     model: AnsweringModel
     players: tuple[str, ...]
-    layout: Layout
+    layout: TokenLayout
     removal: str
     filler: str | None = None
 
@@ -128,7 +128,7 @@ def one_token(model: AnsweringModel, filler: str) -> int:
     return int(ids[0])
 
 
-def _of_ids(model: AnsweringModel, ids: IntArray, players: object, fixed: object) -> tuple[tuple[str, ...], Layout]:
+def _of_ids(model: AnsweringModel, ids: IntArray, players: object, fixed: object) -> tuple[tuple[str, ...], TokenLayout]:
     """Players of a prompt given as token ids: every token that is not special or fixed, or named groups of positions."""
     held = np.isin(ids, model.tokenizer.all_special_ids) & (ids != model.tokenizer.unk_token_id)
     held[_positions(fixed, len(ids), "fixed")] = True
@@ -142,7 +142,7 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: object, fixed: object
             if not len(where) or held[where].any() or (owner[where] >= 0).any():
                 raise InvalidInput(f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group")
             owner[where] = g
-        return tuple(str(name) for name in players), Layout("".join(pieces), ids, spans, owner)
+        return tuple(str(name) for name in players), TokenLayout("".join(pieces), ids, spans, owner)
     if players != "token":
         raise InvalidInput(
             f"players is {players!r:.40}, and token ids have no {players!r:.20}; use 'token', or give the text itself"
@@ -151,7 +151,7 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: object, fixed: object
     if not names:
         raise InvalidInput("every token of the prompt is special or fixed, so none can play; hold less of it fixed")
     owner[~held] = np.arange(len(names))
-    return distinct_names(names), Layout("".join(pieces), ids, spans, owner)
+    return distinct_names(names), TokenLayout("".join(pieces), ids, spans, owner)
 
 
 def _positions(given: object, count: int, name: str) -> IntArray:
@@ -161,7 +161,7 @@ def _positions(given: object, count: int, name: str) -> IntArray:
     return where.astype(np.int64)
 
 
-def _lay_out(model: AnsweringModel, parts: Parts) -> Layout:
+def _lay_out(model: AnsweringModel, parts: Parts) -> TokenLayout:
     """The tokens of the whole prompt and the owner of each; refused where one token would have two."""
     text, places = model.layout(parts.prompt)
     ids, spans = model.offsets(text, parts.prompt.messages is not None)
@@ -181,10 +181,10 @@ def _lay_out(model: AnsweringModel, parts: Parts) -> Layout:
     missing = sorted(set(range(len(parts.players))) - set(owner.tolist()))
     if missing:
         raise InvalidInput(f"player {parts.players[missing[0]]!r:.60} has no token of its own; give it more characters")
-    return Layout(text, ids, spans, owner)
+    return TokenLayout(text, ids, spans, owner)
 
 
-def _tokens(model: AnsweringModel, prompt: Prompt, fixed: object) -> tuple[tuple[str, ...], Layout]:
+def _tokens(model: AnsweringModel, prompt: Prompt, fixed: object) -> tuple[tuple[str, ...], TokenLayout]:
     """Every token of what may play as a player of its own; one that reaches into the template or what is fixed stays."""
     text, places = model.layout(prompt)
     ids, spans = model.offsets(text, prompt.messages is not None)
@@ -199,4 +199,4 @@ def _tokens(model: AnsweringModel, prompt: Prompt, fixed: object) -> tuple[tuple
         raise InvalidInput("every token of the prompt is template, special or fixed, so none can play; hold less of it fixed")
     names = [visible(text[a:b]) for (a, b), p in zip(spans.tolist(), plays, strict=True) if p]
     owner = np.where(plays, np.cumsum(plays) - 1, -1)
-    return distinct_names(names), Layout(text, ids, spans, owner)
+    return distinct_names(names), TokenLayout(text, ids, spans, owner)

@@ -17,7 +17,7 @@ from accredit.core.coalitions import keys
 from accredit.core.game import check_coalitions
 from accredit.core.rounding import power_of_two
 from accredit.errors import BadPayoff, InvalidInput
-from accredit.games.batches import MEMORY, Cost, estimate
+from accredit.games.batches import MEMORY, RunCost, estimate
 
 if TYPE_CHECKING:
     from accredit.answers.model import Answer
@@ -133,7 +133,7 @@ class AnswerGame:
             self._known |= dict(zip(new, earned, strict=True))
         return np.stack([self._known[name] for name in names])
 
-    def estimate(self, budget: int) -> Cost:
+    def estimate(self, budget: int) -> RunCost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed passes that are not kept."""
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 

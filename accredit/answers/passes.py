@@ -22,7 +22,7 @@ import torch
 
 from accredit.answers.kv_cache import Enough, Kept, Room, States
 from accredit.answers.model import AnsweringModel
-from accredit.answers.prefixes import WORTH_KEEPING, Node, prefix_tree
+from accredit.answers.prefixes import WORTH_KEEPING, PrefixNode, prefix_tree
 from accredit.checks import optional_whole
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.rounding import nearly
@@ -123,7 +123,7 @@ class Reader:
         tree = prefix_tree([i << 32 | p for i, p in zip(ids, places, strict=True)], [len(r.answer) for r in rows], worth)
         found: list[FloatArray] = [np.zeros(0)] * len(rows)
         deep = tree.depth
-        waiting: list[tuple[list[Node], list[int], States | None]] = []  # nodes, the row of each parent, parents' states
+        waiting: list[tuple[list[PrefixNode], list[int], States | None]] = []  # nodes, the row of each parent, parents' states
         waiting += self._blocks(tree.children, [0] * len(tree.children), None, rows, deep)
         while waiting:
             block, parents, states = waiting.pop()
@@ -147,8 +147,8 @@ class Reader:
         return found
 
     def _blocks(
-        self, nodes: list[Node], parents: list[int], states: States | None, rows: Sequence[Row], deep: int
-    ) -> list[tuple[list[Node], list[int], States | None]]:
+        self, nodes: list[PrefixNode], parents: list[int], states: States | None, rows: Sequence[Row], deep: int
+    ) -> list[tuple[list[PrefixNode], list[int], States | None]]:
         """Nodes with the same parents' states dealt into blocks: ends and others apart, answers of one length together."""
         kinds: dict[int, list[int]] = {}
         for i, node in enumerate(nodes):

@@ -25,7 +25,7 @@ ROWS = 1 << 14
 PROBES = 3
 
 
-class Evaluated(Protocol):
+class BatchedGame(Protocol):
     """A game whose payoffs come from forward passes of equal rows."""
 
     @property
@@ -36,7 +36,7 @@ class Evaluated(Protocol):
 
 
 @dataclass(frozen=True)
-class Cost:
+class RunCost:
     """What a run will cost, from timed batches on this machine."""
 
     payoffs: int
@@ -47,7 +47,7 @@ class Cost:
         return f"about {self.payoffs} payoffs, {self.seconds:.3g} s ({self.rows} at a time)"
 
 
-def estimate(game: Evaluated, budget: int) -> Cost:
+def estimate(game: BatchedGame, budget: int) -> RunCost:
     """Time a few full batches of random coalitions, and scale to `budget` payoffs."""
     whole_number(budget, "budget", example=100)
     n, rows = len(game.players), min(game.rows, budget)
@@ -58,7 +58,7 @@ def estimate(game: Evaluated, budget: int) -> Cost:
         began = time.perf_counter()
         game.payoff(coalitions)
         seconds.append(time.perf_counter() - began)
-    return Cost(budget, min(seconds) / asked * budget, rows)
+    return RunCost(budget, min(seconds) / asked * budget, rows)
 
 
 def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: str = "cpu") -> int:

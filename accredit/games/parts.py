@@ -13,7 +13,7 @@ from accredit.core import BoolArray, FloatArray, distinct_names
 from accredit.core.coalitions import unique
 from accredit.core.game import check_coalitions
 from accredit.errors import InvalidInput
-from accredit.games.batches import Cost, estimate
+from accredit.games.batches import RunCost, estimate
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Law, Outputs, Payoff, payoff_blur, payoffs_of
 
@@ -73,7 +73,7 @@ class PartsGame(ABC):
             raise InvalidInput(f"targets holds {self.model.label(twice)!r} (output {twice}) twice; name it once")
         return PartsGames(self, chosen)
 
-    def estimate(self, budget: int) -> Cost:
+    def estimate(self, budget: int) -> RunCost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 
@@ -142,7 +142,7 @@ class PartsGames:
         """One payoff for each coalition and target: (batch, n) -> (batch, k)."""
         return self.game.worths(coalitions, self.targets)
 
-    def estimate(self, budget: int) -> Cost:
+    def estimate(self, budget: int) -> RunCost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 

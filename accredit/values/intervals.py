@@ -42,7 +42,7 @@ def blur_between(low: float, high: float, moved: float = 0.0) -> float:
     return max(4 * moved, UNSTATED * (high - low)) + blur(max(abs(low), abs(high)))
 
 
-class Seen:
+class PayoffRange:
     """The lowest and the highest payoff of a game so far."""
 
     def __init__(self, game: object) -> None:

@@ -11,7 +11,7 @@ from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly
 from accredit.values.solver import Solver, Stop
-from accredit.values.votes import Weighted
+from accredit.values.votes import VotingGame
 
 
 @every_output
@@ -53,7 +53,7 @@ def shapley(
             given = next(name for name, limit in limits.items() if limit is not None)
             raise InvalidInput(f"{given} and solver are both given; put the limit into the solver, for example {solver!r}")
         return solver.solve(game)
-    if isinstance(game, Cubed | Weighted) or exactly(game, 0 if budget is None and not unlimited else budget):
+    if isinstance(game, Cubed | VotingGame) or exactly(game, 0 if budget is None and not unlimited else budget):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 
