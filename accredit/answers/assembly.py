@@ -45,8 +45,8 @@ class Rebuilt:
     def rows(self, coalitions: BoolArray, answer: Answer) -> list[Row]:
         """One row for each coalition: (batch, n) -> rows."""
         chat = self.parts.prompt.messages is not None
-        texts = [self.model.rendered(self.parts.left(kept, self.filler)) for kept in coalitions]
-        return [row_of(ids, answer.ids) for ids in self.model.tokenized(texts, chat)]
+        texts = [self.model.render(self.parts.without(kept, self.filler)) for kept in coalitions]
+        return [row_of(ids, answer.ids) for ids in self.model.tokenize(texts, chat)]
 
     @property
     def removal(self) -> str:
@@ -189,7 +189,7 @@ def _tokens(model: AnsweringModel, prompt: Prompt, fixed: object) -> tuple[tuple
     text, places = model.layout(prompt)
     ids, spans = model.offsets(text, prompt.messages is not None)
     free = np.zeros(len(text) + 1, dtype=bool)
-    for c, a, b in prompt.free(prompt.fixed(fixed)):
+    for c, a, b in prompt.free(prompt.find_fixed(fixed)):
         free[places[c].of(a, b)] = True
     plays = np.array(
         [b > a and all(free[i] or text[i].isspace() for i in range(a, b)) and bool(free[a:b].any()) for a, b in spans.tolist()],

@@ -37,12 +37,14 @@ class FunctionPays:
         return self.parts.players
 
     def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
-        left = [self.parts.left(kept, self.filler) for kept in coalitions]
+        left = [self.parts.without(kept, self.filler) for kept in coalitions]
         prompts = [p.contents[0] if p.messages is None else [dict(m) for m in p.messages] for p in left]
         return np.concatenate([self._say(prompts, answer) for answer in self.answers], axis=1)
 
     def _say(self, prompts: list[Given], answer: str) -> FloatArray:
-        parts = [self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)]
+        parts = [
+            self._check_returned(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)
+        ]
         if len({part.shape[1] for part in parts}) > 1:
             raise BadPayoff(
                 f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
@@ -58,7 +60,7 @@ class FunctionPays:
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             raise InvalidInput(f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}") from error
 
-    def _checked(self, returned: object, count: int) -> FloatArray:
+    def _check_returned(self, returned: object, count: int) -> FloatArray:
         earned = real_numbers(
             returned, "what the function returned (one log-probability, or one row of them, for each prompt)", BadPayoff
         )
@@ -140,7 +142,7 @@ def asked_game(
     if players == "token":
         raise InvalidInput("players is 'token', and a function of prompts has no tokenizer; use 'word'")
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
-    pays.notes += said.left_over(players)
+    pays.notes += said.leftovers(players)
     everybody = np.ones((1, len(pays.players)), dtype=bool)
     first, again = pays._say([_whole(said)], answer), pays.log_probabilities(everybody)
     count, total = first.shape[1], again.shape[1]

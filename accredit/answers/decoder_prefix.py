@@ -57,7 +57,7 @@ class WithPrefix:
 
     def _after(self, row: Row, kept: BoolArray) -> Row:
         if isinstance(self.own, Parts):
-            left = self.own.left(kept, self.filler)
+            left = self.own.without(kept, self.filler)
             return replace(row, said=self.model.target_ids(left.contents[0]))
         owner = np.full(len(self.ids), -1) if self.own is None else self.own
         stays = np.append(kept, True)[owner]

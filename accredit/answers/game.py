@@ -100,7 +100,7 @@ class AnswerGame:
     def blur(self) -> float:
         """How far rounding may move the log-probability of a token (`accredit.core.rounding`)."""
         if not self._known:
-            self.asked(np.ones((1, len(self.players)), dtype=bool))
+            self.ask(np.ones((1, len(self.players)), dtype=bool))
         return self.pays.blur
 
     def fingerprint_parts(self) -> dict[str, object]:
@@ -119,9 +119,9 @@ class AnswerGame:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """Log-probability of each token of the answer: (batch, n) -> (batch, tokens)."""
-        return self.asked(coalitions)[:, : len(self.outputs)]
+        return self.ask(coalitions)[:, : len(self.outputs)]
 
-    def asked(self, coalitions: BoolArray) -> FloatArray:
+    def ask(self, coalitions: BoolArray) -> FloatArray:
         """All that a pass pays: the answer's tokens, then those of the other answer; (batch, n) -> (batch, all tokens)."""
         coalitions = check_coalitions(coalitions, len(self.players))
         names = keys(coalitions)
@@ -231,7 +231,7 @@ class AnswerView:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""
-        return self.worth(self.game.asked(coalitions))
+        return self.worth(self.game.ask(coalitions))
 
 
 @final
@@ -322,7 +322,7 @@ def answer_game(
         raise InvalidInput(f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer")
     notes = asked.notes(said, form.get("context") is not None, prefix)
     if not isinstance(said, np.ndarray):
-        notes += tuple(said.left_over(players))
+        notes += tuple(said.leftovers(players))
     pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch), notes)
     others = len(answers[1].ids) if len(answers) == 2 else 0
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")

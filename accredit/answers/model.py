@@ -101,7 +101,7 @@ class AnsweringModel:
                 f"the prompt is a chat, and the tokenizer of {self.name} has no chat template; give one text, or set "
                 "tokenizer.chat_template"
             )
-        self.rendered(made, "give messages that it accepts")
+        self.render(made, "give messages that it accepts")
         return made
 
     @cached_property
@@ -125,7 +125,7 @@ class AnsweringModel:
             )
         return ids.astype(np.int64)
 
-    def rendered(self, prompt: Prompt, instead: str = KEEP) -> str:
+    def render(self, prompt: Prompt, instead: str = KEEP) -> str:
         """The text that is cut into tokens: the prompt's own, or what the chat template makes of its messages.
 
         `instead` is what a reader can do where the template refuses them.
@@ -153,7 +153,7 @@ class AnsweringModel:
         said = list(self._unknown_words(*self._spell_so_far(prefix))) if prefix else []
         if not isinstance(prompt, Prompt):
             return tuple(said)
-        text = self.rendered(prompt)
+        text = self.render(prompt)
         said += self._unknown_words(text, *self.offsets(text, prompt.messages is not None))
         said += self._rewrite(prompt, text)
         if prompt.messages is not None and context:
@@ -194,12 +194,12 @@ class AnsweringModel:
 
     def layout(self, prompt: Prompt) -> tuple[str, list[Place]]:
         """The rendered text, and where in it each content stands."""
-        text = self.rendered(prompt)
+        text = self.render(prompt)
         if prompt.messages is None:
             return text, [Place(0, 0, len(text))]
         signs = [chr(0xE000 + i) * 3 for i in range(len(prompt.messages))]
         marked = tuple({**m, "content": sign} for m, sign in zip(prompt.messages, signs, strict=True))
-        frame, places = self.rendered(Prompt(tuple(signs), marked)), []
+        frame, places = self.render(Prompt(tuple(signs), marked)), []
         for sign, content in zip(signs, prompt.contents, strict=True):
             before, there, after = frame.partition(sign)
             shown = content if text.startswith(before + content) else content.strip()
@@ -215,7 +215,7 @@ class AnsweringModel:
             raise InvalidInput(f"the chat template of {self.name} depends on what is said; use removal='rebuild'")
         return text, places
 
-    def tokenized(self, texts: Sequence[str], chat: bool) -> list[IntArray]:
+    def tokenize(self, texts: Sequence[str], chat: bool) -> list[IntArray]:
         """Token ids of rendered prompts, none of them empty."""
         bare = [chat or self._begins(text) for text in texts]
         found: list[IntArray] = [np.zeros(0, dtype=np.int64)] * len(texts)
@@ -298,8 +298,8 @@ class AnsweringModel:
 
     def _after(self, answer: str, prompt: Prompt | IntArray) -> IntArray:
         if not self.encodes and isinstance(prompt, Prompt):
-            text, chat = self.rendered(prompt), prompt.messages is not None
-            before, both = self.tokenized([text, text + answer], chat)
+            text, chat = self.render(prompt), prompt.messages is not None
+            before, both = self.tokenize([text, text + answer], chat)
             after = both[len(before) :]
             follows = len(after) > 0 and bool((both[: len(before)] == before).all())
             if follows and self.tokenizer.unk_token_id not in after and self._writes(after, answer):
@@ -328,11 +328,7 @@ class AnsweringModel:
 
         An encoder–decoder goes on from `prefix`. Where the settings draw, `seed` decides, and torch's own state stays.
         """
-        ids = (
-            prompt
-            if not isinstance(prompt, Prompt)
-            else self.tokenized([self.rendered(prompt)], prompt.messages is not None)[0]
-        )
+        ids = prompt if not isinstance(prompt, Prompt) else self.tokenize([self.render(prompt)], prompt.messages is not None)[0]
         self.check_length(len(ids), 1)
         before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
         chosen = {"do_sample": False, "num_beams": 1} | _lengths(settings, len(before))
@@ -344,7 +340,7 @@ class AnsweringModel:
         spoken: dict[str, object] = {"tokenizer": self.tokenizer} if "stop_strings" in chosen else {}
         if prefix:
             spoken["decoder_input_ids"] = torch.from_numpy(before)[None].to(given.device)
-        with self.held(), torch.inference_mode(), quiet(), torch.random.fork_rng():
+        with self.hold(), torch.inference_mode(), quiet(), torch.random.fork_rng():
             torch.manual_seed(seed)
             try:
                 said = self.model.generate(
@@ -384,9 +380,9 @@ class AnsweringModel:
     # Passes
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """The model in evaluation mode; its state is put back afterwards."""
-        with self.text_model.held():
+        with self.text_model.hold():
             yield
 
     def padding(self) -> int:
@@ -397,7 +393,7 @@ class AnsweringModel:
             return 0  # never seen, so any id will do
 
     def logits(self, given: Mapping[str, Any], answer: int) -> torch.Tensor:
-        """Logits of the last `answer` positions of a call: (B, answer, V). Call inside `held`."""
+        """Logits of the last `answer` positions of a call: (B, answer, V). Call inside `hold`."""
         keep = {"logits_to_keep": answer} if "logits_to_keep" in self.takes and not self.encodes else {}
         try:
             found: torch.Tensor = self.model(**given, **keep).logits
@@ -429,7 +425,7 @@ class AnsweringModel:
         def forward(**extra: bool) -> ModelOutput:
             return self.model(**given, **extra)
 
-        with self.held(), track(self.model):
+        with self.hold(), track(self.model):
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 

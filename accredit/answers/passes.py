@@ -83,7 +83,7 @@ class Reader:
         """For each row, the log-probability of each token of its answer after those before it: (A,) each."""
         if not rows:
             return []
-        with self.model.held(), torch.inference_mode():
+        with self.model.hold(), torch.inference_mode():
             return self._reading(self.way(rows))(rows)
 
     def way(self, rows: Sequence[Row]) -> str:
@@ -108,7 +108,7 @@ class Reader:
     def _agrees(self, some: list[Row], way: str, kernel: str) -> bool:
         if way == "shared" and kernel not in ("eager", "sdpa"):
             return False
-        with self.model.held(), torch.inference_mode(), reporting(lambda rows: None):
+        with self.model.hold(), torch.inference_mode(), reporting(lambda rows: None):
             own = np.concatenate([self._reading("plain")([row])[0] for row in some])
             try:
                 found = np.concatenate(self._reading(way, worth=1)(some))
@@ -231,11 +231,11 @@ class Reader:
         window = getattr(self._config, "sliding_window", None)
         kinds = set(getattr(self._config, "layer_types", None) or ())
         if not window or kinds == {"full_attention"}:
-            return self._added(sees)
-        near = self._added(sees & (asking[:, :, None] - seen[:, None, :] < window))
-        return near if not kinds else {"full_attention": self._added(sees), "sliding_attention": near}
+            return self._mask_scores(sees)
+        near = self._mask_scores(sees & (asking[:, :, None] - seen[:, None, :] < window))
+        return near if not kinds else {"full_attention": self._mask_scores(sees), "sliding_attention": near}
 
-    def _added(self, sees: torch.Tensor) -> torch.Tensor:
+    def _mask_scores(self, sees: torch.Tensor) -> torch.Tensor:
         dtype = next(self.model.model.parameters()).dtype
         return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)[:, None]
 

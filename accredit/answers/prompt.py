@@ -93,22 +93,22 @@ class Prompt:
             raise InvalidInput(f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter")
         if isinstance(part, Integral) and not isinstance(part, bool) and self.messages is not None:
             part = int(part)
-            return self._checked((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
+            return self._check_span((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
         try:
             numbers = tuple(index(x) for x in part) if isinstance(part, Iterable) else ()
         except TypeError:  # 0.7 is not a place
             numbers = ()
         if len(numbers) == 2 and len(self.contents) == 1:
             numbers = (0, *numbers)
-        return self._checked(numbers, part, name)
+        return self._check_span(numbers, part, name)
 
-    def _checked(self, span: tuple[int, ...], part: object, name: str) -> Span:
+    def _check_span(self, span: tuple[int, ...], part: object, name: str) -> Span:
         if len(span) != 3 or not 0 <= span[0] < len(self.contents) or not 0 <= span[1] < span[2] <= len(self.contents[span[0]]):
             how = "(start, stop)" if self.messages is None else "(message, start, stop), the number of a message"
             raise InvalidInput(f"{name} is {part!r:.80}; write a string of the prompt, or {how} within it")
         return span[0], span[1], span[2]
 
-    def fixed(self, fixed: object) -> list[Span]:
+    def find_fixed(self, fixed: object) -> list[Span]:
         """Spans that the caller holds fixed; a string is fixed wherever it occurs."""
         if not isinstance(fixed, Iterable | Integral):
             raise InvalidInput(f"fixed is {fixed!r:.60}; give strings or spans of the prompt that must stay")
@@ -128,17 +128,17 @@ class Prompt:
 
     def parts(self, players: object, fixed: object = ()) -> Parts:
         """The prompt dealt out to players: a unit by name, a list of passages, or a mapping from names to parts of it."""
-        held = self.fixed(fixed)
+        held = self.find_fixed(fixed)
         owned: list[tuple[str, list[Span]]]
         if isinstance(players, str):
-            owned = [(self._shown(spans), spans) for spans in self._units(players, held)]
+            owned = [(self._title(spans), spans) for spans in self._units(players, held)]
         elif isinstance(players, Mapping):
             owned = [(str(name), self._collect(part, f"players[{name!r}]")) for name, part in players.items()]
         elif isinstance(players, Sequence):
             owned, last = [], (0, 0, 0)
             for i, part in enumerate(players):
                 last = self.find(part, f"players[{i}]", last)
-                owned.append((self._shown([last]), [last]))
+                owned.append((self._title([last]), [last]))
         else:
             raise InvalidInput(f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping")
         if not owned:
@@ -147,7 +147,7 @@ class Prompt:
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
         return Parts(self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans))
 
-    def left_over(self, players: object) -> Iterator[str]:
+    def leftovers(self, players: object) -> Iterator[str]:
         """Strings among the players that the prompt holds more often than they are listed: which of them plays is said."""
         given = (
             players.values()
@@ -210,7 +210,7 @@ class Prompt:
                 groups.append([])
         return [own for own in groups if own]
 
-    def _shown(self, spans: list[Span]) -> str:
+    def _title(self, spans: list[Span]) -> str:
         text = " ".join(" ".join(self.contents[c][a:b] for c, a, b in spans).split())
         return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
 
@@ -265,7 +265,7 @@ class Parts:
             own[who].append(self.prompt.contents[c][a:b].strip())
         return tuple("\n".join(texts) for texts in own)
 
-    def left(self, kept: BoolArray, filler: str | None = None) -> Prompt:
+    def without(self, kept: BoolArray, filler: str | None = None) -> Prompt:
         """The prompt assembled without the parts that left, or with the filler in their place: (n,) -> a prompt.
 
         White space before a part leaves with it; what then comes first begins as the whole did. A message of which
@@ -273,7 +273,7 @@ class Parts:
 
         >>> parts = prompt_of("Rome is old. Oslo is not.\\n\\nWhich is old?").parts("sentence", fixed="Which is old?")
         >>> import numpy as np
-        >>> parts.left(np.array([False, True])).contents
+        >>> parts.without(np.array([False, True])).contents
         ('Oslo is not.\\n\\nWhich is old?',)
         """
         contents, messages = [], []

@@ -221,8 +221,8 @@ def _relabelling(
     correlations = []
     for _ in range(trials):
         order = rng.permutation(network.tokens)
-        other = network.renumbered(order)
-        plain_credit = maximum_flow(other.pruned()).demand
+        other = network.renumber(order)
+        plain_credit = maximum_flow(other.prune()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
         ties = np.ptp(plain_credit) == 0 or np.ptp(exact.demand) == 0  # which leave nothing to compare
         correlations.append(1.0 if ties else float(rank_correlation(plain_credit, exact.demand[order])))

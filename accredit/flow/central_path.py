@@ -80,7 +80,7 @@ class _Path:
 
     def __init__(self, network: LayeredNetwork, scale: float, quadratic: float) -> None:
         self.layout, self.q = Layout(network), quadratic
-        room = self.layout.packed(network)
+        room = self.layout.pack(network)
         room /= scale
         start = 0.1 * float(room.sum()) / int(np.count_nonzero(room))
         room[room == 0] = CLOSED  # dead edges inside a tile are too narrow to matter; `flow` empties them
@@ -128,7 +128,7 @@ class _Path:
 
     def flow(self, network: LayeredNetwork, scale: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The flow in the units of the network, dead edges empty and capacities kept to the last bit."""
-        parts = self.layout.unpacked(self.f)
+        parts = self.layout.unpack(self.f)
         for part, room in zip(parts, (network.capacity, network.supply, network.demand), strict=True):
             part *= scale
             np.minimum(part, room, out=part)

@@ -81,7 +81,7 @@ class FlowGame:
     def __init__(
         self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         self.layer = check_layer(layer, network.layers)
         self._players, self.members = members(network.tokens, groups, players)
         self.flows = MaximumFlows(network)
@@ -115,7 +115,7 @@ class MixedFlowGame:
 
     @check_arguments
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         if not places:
             raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}")
         self._players = check_players(list(places))
@@ -152,7 +152,7 @@ class MixedFlowGame:
                     supply[token] = 0.0
                 else:
                     capacity[layer, :, token] = 0.0
-        closed = LayeredNetwork(capacity, supply, self.network.demand).pruned()
+        closed = LayeredNetwork(capacity, supply, self.network.demand).prune()
         return MaximumFlows(closed).value() if closed.supply.any() else 0.0
 
 

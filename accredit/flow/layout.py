@@ -37,7 +37,7 @@ class Layout:
     """The places of a pruned network's edges: tiles of layer 0 … L-1, then source edges, then sink edges.
 
     >>> causal = np.tril(np.full((2, 64, 64), 1 / 64))
-    >>> network = LayeredNetwork.from_attention(causal, normalise=False).pruned()
+    >>> network = LayeredNetwork.from_attention(causal, normalise=False).prune()
     >>> Layout(network).edges < network.capacity.size
     True
     """
@@ -75,7 +75,7 @@ class Layout:
             return layer_edges
         return np.asarray(layer_edges[np.ix_(above, below)])
 
-    def packed(self, network: LayeredNetwork) -> FloatArray:
+    def pack(self, network: LayeredNetwork) -> FloatArray:
         """All capacities in one vector."""
         room = np.zeros(self.edges)
         for layer, capacity in enumerate(self._facing(network.capacity)):
@@ -87,7 +87,7 @@ class Layout:
         room[self.supply], room[self.demand] = first[::step][self.nodes[-1]], last[::step][self.nodes[0]]
         return room
 
-    def unpacked(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Edges (L, T, T), source edges (T,) and sink edges (T,) of a vector."""
         edges = np.zeros((self.layers, self.tokens, self.tokens))
         for layer, facing in enumerate(self._facing(edges)):

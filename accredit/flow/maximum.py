@@ -65,7 +65,7 @@ class MaximumFlows:
         self._source, self._sink = (layers + 1) * tokens, (layers + 1) * tokens + 1
         self._solver = simple_max_flow()
         self._no_path = network.widest() == 0
-        self._tight = tight = network.tightened()
+        self._tight = tight = network.tighten()
         self._where = np.nonzero(tight.capacity)
         layer, i, j = self._where
         largest = float(max(tight.capacity.max(), tight.demand.max(), tight.supply.sum()))
@@ -111,7 +111,7 @@ class MaximumFlows:
     def source_side(self) -> BoolArray:
         """Nodes on the source's side of a minimum cut of the last solve, (L+1, T)."""
         if self._no_path:  # units say nothing where there is no flow to measure them by
-            return self.network.fed()
+            return self.network.reachable()
         size = (self.network.layers + 1) * self.network.tokens
         side = np.zeros(size + 2, dtype=bool)
         side[np.asarray(self._solver.get_source_side_min_cut(), dtype=np.int64)] = True

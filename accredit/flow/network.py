@@ -232,12 +232,12 @@ class LayeredNetwork:
         wide = (self.supply > 0) & (self.supply >= leaves * (1 - 1e-12))
         return LayeredNetwork(self.capacity, np.where(wide, width, self.supply), np.where(self.demand > 0, width, 0.0))
 
-    def reversed(self) -> LayeredNetwork:
+    def reverse(self) -> LayeredNetwork:
         """Every edge turned round: the input tokens become the outputs."""
         turned = np.ascontiguousarray(self.capacity[::-1].transpose(0, 2, 1))
         return LayeredNetwork(turned, self.demand.copy(), self.supply.copy())
 
-    def renumbered(self, order: IntArray) -> LayeredNetwork:
+    def renumber(self, order: IntArray) -> LayeredNetwork:
         """The same network with token `order[k]` called k."""
         return LayeredNetwork(
             np.ascontiguousarray(self.capacity[:, order][:, :, order]), self.supply[order], self.demand[order]
@@ -249,10 +249,10 @@ class LayeredNetwork:
         drained[0] = self.demand > 0
         for layer in range(self.layers):
             drained[layer + 1] = (self.capacity[layer][:, drained[layer]] > 0).any(axis=1)
-        return self.fed() & drained
+        return self.reachable() & drained
 
     @check_arguments
-    def fed(self, above: float = 0.0) -> BoolArray:
+    def reachable(self, above: float = 0.0) -> BoolArray:
         """Which nodes the source reaches along edges wider than `above`, (L+1, T)."""
         fed = np.zeros((self.layers + 1, self.tokens), bool)
         fed[-1] = self.supply > above
@@ -269,9 +269,9 @@ class LayeredNetwork:
 
     def bound(self) -> float:
         """A bound of the max flow: the cut through edges that are all no wider than the widest path."""
-        return float(self.cut_parts(self.fed(self.widest())).sum())
+        return float(self.cut_parts(self.reachable(self.widest())).sum())
 
-    def pruned(self) -> LayeredNetwork:
+    def prune(self) -> LayeredNetwork:
         """The same max flows without useless edges: an edge of negligible capacity, or on no source–sink path, gets 0.
 
         Negligible is measured by the widest path, because one edge that is wider than all paths says nothing of the others.
@@ -285,7 +285,7 @@ class LayeredNetwork:
             kept.capacity * alive[1:, :, None] * alive[:-1, None, :], kept.supply * alive[-1], kept.demand * alive[0]
         )
 
-    def tightened(self) -> LayeredNetwork:
+    def tighten(self) -> LayeredNetwork:
         """The same flows and the same minimum cuts, without capacity that no flow can use.
 
         What can arrive at a node from above and what can leave it below bound all it passes on. Capacities are cut to

@@ -92,7 +92,7 @@ class PairFlows:
     def _solve(self, i: int, inputs: IntArray) -> FloatArray:
         """The max flows of some pairs. Inner arcs are built once and shared by all pairs; a flow of few of their units, where
         capacities are far apart, is solved again in units of its own."""
-        units, shift = self._shared(i, inputs)
+        units, shift = self._solve_pairs(i, inputs)
         flows = from_units(units, shift)
         for k in np.flatnonzero(units < ENOUGH_UNITS):
             flows[k] = self._alone(i, int(inputs[k]))
@@ -103,7 +103,7 @@ class PairFlows:
         network = LayeredNetwork(self.capacity, self._rows[-1] * (here == i), self._columns[0] * (here == j))
         return maximum_flow(network).reached if network.widest() else 0.0
 
-    def _shared(self, i: int, inputs: IntArray) -> tuple[IntArray, int]:
+    def _solve_pairs(self, i: int, inputs: IntArray) -> tuple[IntArray, int]:
         """The max flows of some pairs in whole units, and their exponent."""
         self.solves += len(inputs)
         layers, tokens = self.capacity.shape[:2]

@@ -190,7 +190,7 @@ class Remote:
 
     def start(self) -> None:
         with self._lock:
-            self._started()
+            self._ensure_process()
 
     def stop(self) -> None:
         with self._lock:
@@ -200,7 +200,7 @@ class Remote:
         """Who answered, and what; asked once more where the process ends over it."""
         with self._lock:
             for _ in range(2):
-                process = self._started()
+                process = self._ensure_process()
                 try:
                     answer, arrays = _ask(process, *question(process))
                 except (EOFError, OSError):  # it has ended, or is about to
@@ -214,7 +214,7 @@ class Remote:
                 return process, answer, arrays
         raise BrokenLibrary(f"{PURPOSE} needs OR-tools, and the process in which it runs has ended twice, {ended}")
 
-    def _started(self) -> Process:
+    def _ensure_process(self) -> Process:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-I", "-c", START, json.dumps(sys.path), str(PROGRAM)]
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL

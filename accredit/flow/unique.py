@@ -56,11 +56,11 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         raise InvalidInput("epsilon is 0; it is the flow value that may be lost and must be positive, for example 1e-6")
     _check_memory(network)
     exact = maximum_flow(network)
-    pruned = network.pruned()
+    pruned = network.prune()
     if not pruned.supply.any():
         return _no_flow(network, exact, rule, epsilon)
     if rule == "l2":
-        return _least_squares(pruned.tightened(), exact)  # Σ f² does not see capacity that no flow can use
+        return _least_squares(pruned.tighten(), exact)  # Σ f² does not see capacity that no flow can use
     if epsilon < FINEST * max(1.0, exact.value):
         raise InvalidInput(
             f"epsilon {epsilon:.1e} is below the rounding of a max flow of {exact.value:.6g}; "

@@ -43,7 +43,7 @@ def character_game(
     index = model.target(target, encoded)
     paid: dict[str, float] = {}
 
-    def earned(kept: str) -> float:
+    def earn(kept: str) -> float:
         if kept not in paid:
             paid[kept] = read(kept) if kept.strip() else _without_words(model, text, paid_for, index)
         return paid[kept]
@@ -54,7 +54,7 @@ def character_game(
 
     def payoffs(coalitions: BoolArray) -> FloatArray:
         rows = ("".join(c for c, here in zip(middle, row, strict=True) if here) for row in coalitions.tolist())
-        return np.array([earned(text[:begin] + row + text[begin + len(middle) :]) for row in rows])
+        return np.array([earn(text[:begin] + row + text[begin + len(middle) :]) for row in rows])
 
     return FunctionGame(distinct_names(middle), payoffs, blur=payoff_blur(whole, paid_for, model.law, model.precision))
 

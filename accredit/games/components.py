@@ -52,7 +52,7 @@ class InsideGame:
     def _earn(self, coalitions: BoolArray) -> FloatArray:
         device = device_of(self.model.model)
         plays = torch.from_numpy(np.ascontiguousarray(coalitions)).to(device)
-        with self.model.held(), torch.inference_mode(), self._only(plays):
+        with self.model.hold(), torch.inference_mode(), self._only(plays):
             outputs = self.model.outputs(self._batch(len(coalitions), device)).cpu()
         worth: FloatArray = payoff_of(outputs, self.target, self._payoff, self.model.law).numpy()
         return worth

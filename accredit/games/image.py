@@ -62,11 +62,11 @@ class ImageGame(PartsGame):
     def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         pixels = kept.reshape(len(kept), 1, *self._there.shape[1:])
         earned = np.empty((len(kept), len(targets)))
-        with self.model.held(), torch.inference_mode():
+        with self.model.hold(), torch.inference_mode():
             for part in spans(len(kept), self.rows):
                 stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
-                earned[part] = self._paid(outputs.cpu(), kept[part], targets)
+                earned[part] = self._pay(outputs.cpu(), kept[part], targets)
         return earned
 
     @property

@@ -81,17 +81,17 @@ class PartsGame(ABC):
     def blur(self) -> float:
         """How far rounding may move a payoff, by the outputs for the whole input (`accredit.core.rounding`)."""
         if self._blur is None:
-            self._blur = self._blurred(self.model.predict(self._whole)[None])
+            self._blur = self._blur_of(self.model.predict(self._whole)[None])
         return self._blur
 
-    def _paid(self, outputs: Outputs, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _pay(self, outputs: Outputs, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of outputs, (batch, outputs) -> (batch, targets); where the whole input is among them, its size is noted."""
         if self._blur is None and (whole := kept.all(axis=1)).any():
             one = outputs[int(whole.argmax())]
-            self._blur = self._blurred(np.asarray(one.double() if hasattr(one, "double") else one)[None])
+            self._blur = self._blur_of(np.asarray(one.double() if hasattr(one, "double") else one)[None])
         return np.asarray(payoffs_of(outputs, targets, self._payoff, self.model.law))
 
-    def _blurred(self, outputs: FloatArray) -> float:
+    def _blur_of(self, outputs: FloatArray) -> float:
         return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
 
     @property

@@ -28,7 +28,7 @@ class StringGame(PartsGame):
 
     >>> from accredit.models import as_string_model
     >>> game = string_game(as_string_model(lambda texts: [len(text) for text in texts]), "A good film")
-    >>> game.players, game.left(np.array([True, False, True]))
+    >>> game.players, game.without(np.array([True, False, True]))
     (('A', 'good', 'film'), 'A film')
     """
 
@@ -48,11 +48,11 @@ class StringGame(PartsGame):
     def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
-            outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
-            earned[part] = self._paid(outputs, kept[part], targets)
+            outputs = self.model.outputs([self.without(stays) for stays in kept[part]])
+            earned[part] = self._pay(outputs, kept[part], targets)
         return earned
 
-    def left(self, stays: BoolArray) -> str:
+    def without(self, stays: BoolArray) -> str:
         """The text without the words that left: (T,) -> a string."""
         here = truths(stays, "stays")
         if here.shape != (len(self._pieces),):
@@ -89,7 +89,7 @@ def string_game(
 
     >>> from accredit.models.strings import as_string_model
     >>> game = string_game(as_string_model(lambda texts: [text.count("good") for text in texts]), "A good, good film")
-    >>> game.left(np.array([True, False, True, True, False]))
+    >>> game.without(np.array([True, False, True, True, False]))
     'A, good'
     >>> game.payoff(np.eye(5, dtype=bool))
     array([0., 1., 0., 1., 0.])

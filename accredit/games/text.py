@@ -82,7 +82,7 @@ class TextGame(PartsGame):
 
     def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         earned = self._by_deletion if self.removal == "delete" else self._in_place
-        with self.model.held(), torch.inference_mode(), self._passes(self._short):
+        with self.model.hold(), torch.inference_mode(), self._passes(self._short):
             return earned(kept, targets)
 
     @contextmanager
@@ -252,7 +252,7 @@ class TextGame(PartsGame):
         return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
     def _worth(self, batch: TokenBatch, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
-        return self._paid(self.model.outputs(batch).cpu(), kept, targets)
+        return self._pay(self.model.outputs(batch).cpu(), kept, targets)
 
     def _nearly(self, outputs: torch.Tensor, others: torch.Tensor) -> bool:
         return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), self.model.precision)

@@ -68,10 +68,10 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     if not 0 <= estate <= owed.sum() * (1 + 1e-12):  # the sum in another order may be one rounding less
         raise InvalidInput(f"estate is {estate!r}; it must lie between 0 and the sum of claims, {owed.sum():g}")
 
-    def left(coalitions: BoolArray) -> FloatArray:
+    def remainder(coalitions: BoolArray) -> FloatArray:
         return np.maximum(0.0, estate - ~coalitions @ owed)
 
-    return FunctionGame(claims, left)
+    return FunctionGame(claims, remainder)
 
 
 @check_arguments

@@ -54,7 +54,7 @@ class WordChoices(Choosing):
         super().__init__(players, (STATES,) * len(players))
         self._paid: dict[str, float] = {}
 
-    def written(self, choice: IntArray) -> str:
+    def write(self, choice: IntArray) -> str:
         """The text of one joint choice."""
         parts, at = [], 0
         for (a, b), states, k in zip(self._spans, self._written, choice.tolist(), strict=True):
@@ -63,7 +63,7 @@ class WordChoices(Choosing):
         return "".join([*parts, self.text[at:]])
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return np.array([self._earn(self.written(choice)) for choice in choices])
+        return np.array([self._earn(self.write(choice)) for choice in choices])
 
     def _earn(self, text: str) -> float:
         if text not in self._paid:

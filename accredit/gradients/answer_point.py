@@ -39,7 +39,7 @@ def answer_points(
         owned = torch.from_numpy(partition.owned).to(device)[:, None]
         away = torch.where(owned, absent(text, name, here), here)
 
-    def paid(vectors: torch.Tensor, where: IntArray | None) -> torch.Tensor:
+    def pay(vectors: torch.Tensor, where: IntArray | None) -> torch.Tensor:
         tokens = _log_probabilities(model, vectors, said[0])
         worth = _worth(tokens if where is None else tokens[:, torch.from_numpy(where).to(device)], payoff)
         if where is not None or len(said) == 1:
@@ -49,14 +49,14 @@ def answer_points(
             other = torch.cat([other, text.embed(said[1][:-1]).expand(len(vectors), -1, -1)], dim=1)
         return worth - _worth(_log_probabilities(model, other, said[1]), payoff)
 
-    def made(target: str, where: IntArray | None) -> Point:
+    def make_point(target: str, where: IntArray | None) -> Point:
         return Point(
-            lambda vectors: paid(vectors, where),
+            lambda vectors: pay(vectors, where),
             here[None],
             away[None],
             partition,
             lambda values: values.sum(axis=-1),
-            model.held,
+            model.hold,
             model.model,
             max(1, TOKENS // len(read)),
             read.cpu().numpy(),
@@ -68,7 +68,7 @@ def answer_points(
             },
         )
 
-    return {target: made(target, where) for target, where in targets.items()}
+    return {target: make_point(target, where) for target, where in targets.items()}
 
 
 def _log_probabilities(model: AnsweringModel, vectors: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:

@@ -236,7 +236,7 @@ def layer_activations(model: object, inputs: Sequence[object], layer: str) -> Fl
     rows = []
     for given in inputs:
         at = point(model, given, target=0)
-        with at.held(), torch.no_grad(), watch(_module(model, layer)) as seen:
+        with at.hold(), torch.no_grad(), watch(_module(model, layer)) as seen:
             at.payoff(at.here)
         rows.append(_flat(seen, layer, mean=True))
     return np.stack(rows)
@@ -248,7 +248,7 @@ def layer_slopes(model: object, inputs: Sequence[object], layer: str, target: st
 
 
 def _slope(at: Point, model: object, layer: str) -> FloatArray:
-    with at.held(), torch.enable_grad(), watch(_module(model, layer)) as seen:
+    with at.hold(), torch.enable_grad(), watch(_module(model, layer)) as seen:
         worth = at.payoff(at.here.detach().clone().requires_grad_(True))
         if not seen:
             raise InvalidInput(f"layer {layer!r} did not run for this input; name one that does")

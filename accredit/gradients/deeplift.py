@@ -94,7 +94,7 @@ def _share(at: Point) -> tuple[FloatArray, float, float]:
     low, high = at.worth(at.baseline), at.worth(at.here)
     rows = torch.cat([at.baseline, at.here]).detach().clone().requires_grad_(True)
     eager = attention_kernel(at.module, "eager") if hasattr(at.module, "set_attn_implementation") else nullcontext()
-    with at.held(), eager, torch.enable_grad(), multipliers(at.module):
+    with at.hold(), eager, torch.enable_grad(), multipliers(at.module):
         worth = at.payoff(rows)
         (by,) = torch.autograd.grad(worth.sum(), rows, allow_unused=True, materialize_grads=True)
     credit = at.shares((at.here - at.baseline) * by[1:])

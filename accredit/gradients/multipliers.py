@@ -175,13 +175,13 @@ def _dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 def multipliers(module: torch.nn.Module) -> Iterator[None]:
     """Inside, operations on two rows (a baseline, an input) are differentiated by multipliers instead of slopes."""
 
-    def normed(part: torch.nn.Module, given: tuple[T, ...], y: T) -> T:
+    def average_norm(part: torch.nn.Module, given: tuple[T, ...], y: T) -> T:
         return average(type(part).forward.__get__(part), given[0]) if y.requires_grad else y
 
     with ExitStack() as stack:
         for part in module.modules():
             if type(part).__name__.endswith(("RMSNorm", "T5LayerNorm")):  # made of several operations
-                stack.callback(part.register_forward_hook(normed).remove)
+                stack.callback(part.register_forward_hook(average_norm).remove)
         stack.enter_context(Multipliers())
         yield
 

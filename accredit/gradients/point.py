@@ -46,7 +46,7 @@ class Point:
     baseline: torch.Tensor  # (1, *shape)
     partition: Partition
     places: Callable[[FloatArray], FloatArray]  # (*shape) -> (places,): coordinates summed into places
-    held: Callable[[], AbstractContextManager[None]]  # the model in evaluation mode
+    hold: Callable[[], AbstractContextManager[None]]  # the model in evaluation mode
     module: torch.nn.Module  # what is called
     rows: int = 64  # rows of one batch
     ids: IntArray | None = None  # (T,) of a text: the tokens whose word embeddings are moved
@@ -76,7 +76,7 @@ class Point:
     def slopes(self, where: torch.Tensor) -> torch.Tensor:
         """The slope of the payoff at some points: (points, *shape) -> (points, *shape)."""
         found: list[torch.Tensor] = []
-        with self.held(), torch.enable_grad():
+        with self.hold(), torch.enable_grad():
             for some in torch.split(where.detach(), self.rows):
                 here = some.clone().requires_grad_(True)
                 found += torch.autograd.grad(self.payoff(here).sum(), here)
@@ -84,7 +84,7 @@ class Point:
 
     def worth(self, where: torch.Tensor) -> float:
         """The payoff at one point: (1, *shape) -> a number."""
-        with self.held(), torch.no_grad():
+        with self.hold(), torch.no_grad():
             return float(self.payoff(where)[0])
 
 
@@ -152,7 +152,7 @@ def _of_text(
         away[None],
         partition,
         lambda values: values.sum(axis=-1),
-        model.held,
+        model.hold,
         model.model,
         max(1, TOKENS // len(encoded)),
         encoded.ids,
@@ -191,7 +191,7 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     between the two lies behind them. Tokens that do not play change there too, so `everyone` gets credit.
     """
     block = block_of(at.module, layer)
-    with at.held(), torch.no_grad():
+    with at.hold(), torch.no_grad():
         here = enter(block, lambda: at.payoff(at.here))
         away = enter(block, lambda: at.payoff(at.baseline))
     if here.shape[:2] != at.here.shape[:2]:
@@ -220,7 +220,7 @@ def _of_image(
         torch.from_numpy(away)[None].to(here),
         pixels.partition(players),
         lambda values: values.sum(axis=0).ravel(),  # over channels
-        model.held,
+        model.hold,
         model.model,
         max(1, TOKENS // (int(np.prod(pixels.grid)) + 1)),
         None,

@@ -43,7 +43,7 @@ def attn_lrp_at(at: Point) -> Attribution:
     """AttnLRP of any payoff that a model computes."""
     here = at.here.detach().clone().requires_grad_(True)
     eager = attention_kernel(at.module, "eager") if hasattr(at.module, "set_attn_implementation") else nullcontext()
-    with at.held(), eager, identity_activations(at.module), torch.enable_grad():
+    with at.hold(), eager, identity_activations(at.module), torch.enable_grad():
         worth = at.payoff(here)
         values = relevance(worth, here, str(at.provenance["model"]))
     return _attribution(at, values, float(worth.detach()[0]))

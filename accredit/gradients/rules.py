@@ -96,13 +96,13 @@ class _Activations(TorchFunctionMode):
 def identity_activations(module: torch.nn.Module) -> Iterator[None]:
     """Activation functions inside follow the identity rule, called as functions or as modules made of several operations."""
 
-    def passed(_part: torch.nn.Module, given: tuple[torch.Tensor, ...], y: torch.Tensor) -> torch.Tensor:
+    def pass_on(_part: torch.nn.Module, given: tuple[torch.Tensor, ...], y: torch.Tensor) -> torch.Tensor:
         return IdentityRule.apply(given[0], y.detach()) if y.requires_grad else y  # type: ignore[no-untyped-call]
 
     with ExitStack() as stack:
         for part in module.modules():
             if _activates(part):
-                stack.callback(part.register_forward_hook(passed).remove)
+                stack.callback(part.register_forward_hook(pass_on).remove)
         stack.enter_context(_Activations())
         yield
 
@@ -193,9 +193,9 @@ def _layer_norm(node: Node) -> Callable[[Grads, Grads], Grads]:
     scale, weight = node._saved_result2, node._saved_weight
     axes = tuple(range(-len(node._saved_normalized_shape), 0))
 
-    def held(below: Grads, above: Grads) -> Grads:
+    def hold_scale(below: Grads, above: Grads) -> Grads:
         assert above[0] is not None
         slope = above[0] * scale if weight is None else above[0] * weight * scale
         return (slope - slope.mean(dim=axes, keepdim=True), *below[1:])
 
-    return held
+    return hold_scale

@@ -125,7 +125,7 @@ def _reads_pixels(model: Any) -> BlackBox:
 
     def answer(x: Array) -> Array:
         dtype = next((p.dtype for p in model.model.parameters()), torch.float32)
-        with model.held(), torch.inference_mode():
+        with model.hold(), torch.inference_mode():
             parts = [
                 model.outputs(torch.from_numpy(np.ascontiguousarray(x[k : k + ASKED])).to(device_of(model.model), dtype))
                 for k in range(0, len(x), ASKED)
@@ -153,7 +153,7 @@ def _reads_ids(model: Any, example: Any, pad: int) -> BlackBox:
     def answer(x: Array) -> Array:
         rows = [np.concatenate([before, row[row != pad], after]) for row in np.asarray(x)]
         said = []
-        with model.held(), torch.inference_mode():
+        with model.hold(), torch.inference_mode():
             for k in range(0, len(rows), ASKED):
                 part = rows[k : k + ASKED]
                 wide = max(1, max(map(len, part)))

@@ -105,10 +105,10 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Batc
             "(the command cuts the rows of a file)"
         )
     row = model.tokenizer(*texts, truncation=True, max_length=most, **wanted)
-    return row, " … ".join(filter(str.strip, _left_out(model, row, texts)))
+    return row, " … ".join(filter(str.strip, _rest(model, row, texts)))
 
 
-def _left_out(model: TextModel, row: BatchEncoding, texts: tuple[str, ...]) -> Iterator[str]:
+def _rest(model: TextModel, row: BatchEncoding, texts: tuple[str, ...]) -> Iterator[str]:
     """What of each text lies beyond its first or last token, on the side where the tokenizer cuts."""
     at_the_start = getattr(model.tokenizer, "truncation_side", "right") == "left"
     for p, text in enumerate(texts):

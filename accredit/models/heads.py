@@ -115,7 +115,7 @@ def similarity_model(
         return unit
 
     alone = _head(model, tokenizer, Head(vector, (), "none", False, ("vector", pooling)))
-    with alone.held(), torch.no_grad():
+    with alone.hold(), torch.no_grad():
         other = alone.outputs(alone.batch(alone.encode(to)))[0]
     name = f"similarity to {to!r:.40}"
     read = Head(lambda output, batch: (vector(output, batch) @ other)[:, None], (name,), "none", False, (name, to, pooling))

@@ -86,7 +86,7 @@ class ImageModel:
             raise InvalidInput(f"image is a {type(image).__name__}; give one file, PIL image, array or tensor")
         image = one_of_batch(as_array(image, "image"))
         if np.issubdtype(image.dtype, np.floating) and not self._is_picture(image, first):
-            return Pixels(self._prepared(image), self._patch())
+            return Pixels(self._check_prepared(image), self._patch())
         return self._read(array_photo(image, first))
 
     def _is_picture(self, image: npt.NDArray[np.generic], first: bool) -> bool:
@@ -100,7 +100,7 @@ class ImageModel:
         """A picture in plain colours, prepared as the model wants it."""
         original = photo.image.height, photo.image.width
         if self.preprocess is not None:
-            framed, steps = choose_preparation(self.channels if self.channels in (1, 3) else None).coloured(photo)
+            framed, steps = choose_preparation(self.channels if self.channels in (1, 3) else None).colour(photo)
             said = f"prepared by {getattr(self.preprocess, 'name', 'the given preprocess')}"
             values = self._preprocess(replace(photo, image=framed))
             return Pixels(values, self._patch(), photo.name, _notes(photo, steps, said))
@@ -112,10 +112,10 @@ class ImageModel:
                 f"image is an array with {channels} channel{'s' * (channels > 1)}, and {self.name} reads "
                 f"{preparation.channels}; give {fix}, or a PIL image, which is converted"
             )
-        seen, steps = preparation.framed(photo)
+        seen, steps = preparation.frame(photo)
         notes = _notes(photo, steps, said)
         given = np.atleast_3d(np.asarray(photo.image, dtype=np.uint8))
-        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
+        return Pixels(preparation.scale(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
 
     def _preprocess(self, photo: Photo) -> npt.NDArray[np.float32]:
         assert self.preprocess is not None
@@ -126,7 +126,7 @@ class ImageModel:
         made = one_of_batch(as_array(made, "what preprocess gave"))
         if not np.issubdtype(made.dtype, np.floating):
             raise InvalidInput(f"preprocess gave an array of {made.dtype}; a float array (C, H, W) is needed")
-        return self._prepared(made)
+        return self._check_prepared(made)
 
     def _preparation(self) -> tuple[Preparation, str]:
         """How pictures are prepared, and what is said of it where the model did not say it."""
@@ -164,7 +164,7 @@ class ImageModel:
             said = None if first is None else first.in_channels
         return None if said is None else int(said)
 
-    def _prepared(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
+    def _check_prepared(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
         channels = self.channels
         if image.ndim != 3 or (channels is not None and image.shape[0] != channels) or image.size == 0:
             raise InvalidInput(
@@ -175,7 +175,7 @@ class ImageModel:
             raise InvalidInput("image holds NaN or infinite values; only finite pixels can be explained")
         white = 1.0
         if self.preparation is not None:
-            white = float(self.preparation.scaled(np.full((1, 1, len(image)), 255, dtype=np.uint8)).max())
+            white = float(self.preparation.scale(np.full((1, 1, len(image)), 255, dtype=np.uint8)).max())
         if image.min() >= 0 and image.max() > BRIGHT * max(white, 1.0):
             raise InvalidInput(
                 f"image holds floats from {image.min():.4g} to {image.max():.4g}, and a float array (C, H, W) is taken as "
@@ -190,13 +190,13 @@ class ImageModel:
         return (int(patch), int(patch)) if isinstance(patch, int) else (int(patch[0]), int(patch[1]))
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """The model in evaluation mode; its state is put back afterwards."""
         with still(self.model):
             yield
 
     def outputs(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `held`."""
+        """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `hold`."""
         outputs = tensor_of(self._forward(pixels))
         outputs = outputs[:, None] if isinstance(outputs, torch.Tensor) and outputs.ndim == 1 else outputs
         if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(pixels):
@@ -229,7 +229,7 @@ class ImageModel:
 
     def predict(self, pixels: Pixels) -> FloatArray:
         """The model's logits for one picture: (classes,)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             outputs: FloatArray = self.outputs(self.batch(pixels))[0].double().cpu().numpy()
         self._outputs = len(outputs)
         return outputs
@@ -286,7 +286,7 @@ class ImageModel:
 
     def patch_tokens(self, pixels: Pixels) -> IntArray:
         """For each of the model's tokens the patch it stands for, −1 for class and register tokens: (tokens,)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             tokens = self._last_hidden(self._forward(self.batch(pixels), output_hidden_states=True)).shape[1]
         patches = int(np.prod(pixels.grid))
         if not patches <= tokens <= patches + SPECIAL:
@@ -308,7 +308,7 @@ class ImageModel:
 
     def vectors(self, pixels: Pixels) -> npt.NDArray[np.float32]:
         """Each token's vector before the first layer beside the one after the last: (tokens, 2D)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             output = self._forward(self.batch(pixels), output_hidden_states=True)
             last = self._last_hidden(output)[0]
             first = output.hidden_states[0]
@@ -318,7 +318,7 @@ class ImageModel:
     def output_tokens(self, pixels: Pixels) -> BoolArray:
         """The positions of the last layer from which the output is read, found by their slopes: (tokens,)."""
         batch = self.batch(pixels).requires_grad_(True)
-        with self.held(), torch.enable_grad():
+        with self.hold(), torch.enable_grad():
             output = self._forward(batch, output_hidden_states=True)
             spread = torch.linspace(1.0, 2.0, output.logits.shape[1], dtype=batch.dtype, device=batch.device)
             hidden = self._last_hidden(output)

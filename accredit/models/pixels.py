@@ -78,12 +78,12 @@ class Pixels:
         if isinstance(players, Partition):
             return players
         if isinstance(players, np.ndarray):
-            return self._labelled(players)
+            return self._by_labels(players)
         if isinstance(players, str):
-            return self._named(players)
+            return self._by_name(players)
         return self._blocks() if players is None else self._grid(*_whole_pair(players))
 
-    def _named(self, players: str) -> Partition:
+    def _by_name(self, players: str) -> Partition:
         match = re.fullmatch(r"(patch(?:es)?|segments?|pixels?)(?::(\d+))?", players.strip().lower())
         if match is None or (match[1].startswith("pixel") and match[2]):
             raise InvalidInput(
@@ -94,7 +94,7 @@ class Pixels:
         if match[1].startswith("pixel"):
             return self._grid(*self.size)
         if match[1].startswith("segment"):
-            return self._found(min(SEGMENTS, self.size[0] * self.size[1]) if count is None else count)
+            return self._segments(min(SEGMENTS, self.size[0] * self.size[1]) if count is None else count)
         return self._grid(*(self.grid if count is None else self._about(count)), own=count is None)
 
     def _about(self, count: int) -> tuple[int, int]:
@@ -130,12 +130,12 @@ class Pixels:
         _check_count(-(-height // tall) * -(-width // wide))
         return _cells(np.arange(height) // tall, np.arange(width) // wide)
 
-    def _found(self, count: int) -> Partition:
+    def _segments(self, count: int) -> Partition:
         _check_count(count)
         labels = superpixels(self.shown, count).ravel()
         return Partition(tuple(f"segment {k}" for k in range(int(labels.max()) + 1)), labels)
 
-    def _labelled(self, segments: npt.NDArray[np.integer]) -> Partition:
+    def _by_labels(self, segments: npt.NDArray[np.integer]) -> Partition:
         sizes = {self.size} | ({self.original} if self.original and self.preparation else set())
         segments = as_array(segments, "players")
         whole = np.issubdtype(segments.dtype, np.integer) and int(segments.max(initial=0)) <= np.iinfo(np.int64).max
@@ -148,7 +148,7 @@ class Pixels:
         labels = segments.astype(np.int64)
         if segments.shape != self.size:
             assert self.preparation is not None
-            labels = self.preparation.carried(labels)
+            labels = self.preparation.carry(labels)
         labels = labels.ravel()
         present = np.unique(labels[labels >= 0])
         if not len(present):
@@ -267,5 +267,5 @@ def paint_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32]) -
             raise InvalidInput(
                 "removal is 'black', and how these values were prepared is not known; give the number that black has"
             )
-        return pixels.preparation.scaled(np.zeros((*pixels.size, len(values)), dtype=np.uint8))
+        return pixels.preparation.scale(np.zeros((*pixels.size, len(values)), dtype=np.uint8))
     raise InvalidInput(f"removal is {removal!r:.40}; write one of {', '.join(PAINTS)}, a number, or give a picture")

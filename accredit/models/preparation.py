@@ -78,13 +78,13 @@ class Preparation:
     def pixels(self, image: npt.NDArray[np.generic] | PIL.Image.Image) -> npt.NDArray[np.float32]:
         """A PIL image, or an array of 0…255 in (H, W) or (H, W, C), as (channels, height, width)."""
         photo = array_photo(image, first=False) if isinstance(image, np.ndarray) else photo_of(image)
-        return self.scaled(self.framed(photo)[0])
+        return self.scale(self.frame(photo)[0])
 
-    def framed(self, photo: Photo) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+    def frame(self, photo: Photo) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
         """The picture in the size and colours that the model reads, eight bits each: (H, W, C); and what that took."""
         from PIL import Image
 
-        picture, coloured = self.coloured(photo)
+        picture, coloured = self.colour(photo)
         steps = list(coloured)
         before = picture.height, picture.width
         height, width = self._before_cut(*before)
@@ -97,7 +97,7 @@ class Preparation:
             steps.append(f"the middle {_by(self.size)} cut out")
         return np.atleast_3d(np.asarray(picture, dtype=np.uint8)), tuple(steps)
 
-    def coloured(self, photo: Photo) -> tuple[PIL.Image.Image, tuple[str, ...]]:
+    def colour(self, photo: Photo) -> tuple[PIL.Image.Image, tuple[str, ...]]:
         """The picture in grey or in colours, whichever the model reads; and what that took."""
         wanted = {None: photo.image.mode, 1: "L", 3: "RGB"}[self.channels]
         if photo.image.mode == wanted:
@@ -105,12 +105,12 @@ class Preparation:
         done = "colours turned to grey" if wanted == "L" else "grey repeated in three channels"
         return photo.image.convert(wanted), (done,)
 
-    def scaled(self, shown: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    def scale(self, shown: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Eight bits as the model reads them: (H, W, C) -> (C, H, W)."""
         values = ((shown * self.factor - np.array(self.mean)) / np.array(self.std)).transpose(2, 0, 1)
         return np.ascontiguousarray(values, dtype=np.float32)
 
-    def carried(self, labels: IntArray) -> IntArray:
+    def carry(self, labels: IntArray) -> IntArray:
         """A label for every pixel of the original picture, as a label for every pixel that the model reads.
 
         Where the model sees black around a small picture there is nobody: −1.

@@ -80,7 +80,7 @@ class Heads:
             return f"head {int(self.weights[0])}"
         return f"heads weighted {', '.join(f'{w:.3g}' for w in self.weights)}"
 
-    def combined(self, heads: Sequence[torch.Tensor]) -> torch.Tensor:
+    def combine(self, heads: Sequence[torch.Tensor]) -> torch.Tensor:
         """Heads (T, S) of one layer as one matrix in double precision, added one by one."""
         if self.rule == "one":
             if not self.weights[0] < len(heads):
@@ -111,7 +111,7 @@ class _Combining:
     def weights(self, weights: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
         """(1, H, T, S) -> (1, 1, T, S), each head times `lengths` (H, S) of what it reads."""
         heads = list(weights[0]) if lengths is None else _Scaled(weights[0], lengths)
-        self.made.append(self.heads.combined(heads)[None, None])
+        self.made.append(self.heads.combine(heads)[None, None])
         return self.made[-1]
 
     def knows(self, weights: torch.Tensor) -> bool:
@@ -208,7 +208,7 @@ def _by_slopes(
             raise InvalidInput(f"{type(model).__name__} detaches its attentions, so they have no gradient; use 'af'")
         slopes = torch.autograd.grad(payoff(output).sum(), every, allow_unused=True, materialize_grads=True)
     combined = iter(
-        heads.combined([_positive(h, g, tensor) for h, g in zip(w[0].detach(), slope[0], strict=True)])[None, None]
+        heads.combine([_positive(h, g, tensor) for h, g in zip(w[0].detach(), slope[0], strict=True)])[None, None]
         for w, slope in zip(every, slopes, strict=True)
     )
     return Read({part: _stack([next(combined) for _ in weights], rows=False) for part, weights in parts.items()})

@@ -258,13 +258,13 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
         return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
     import xgboost
 
-    def predicted(rows: Sized, margin: bool) -> npt.NDArray[np.float32]:
+    def predict(rows: Sized, margin: bool) -> npt.NDArray[np.float32]:
         names = None if hasattr(rows, "iloc") else model.feature_names
         frame = xgboost.DMatrix(rows, feature_names=names, enable_categorical=True)
         numbers: npt.NDArray[np.float32] = model.predict(frame, output_margin=margin)
         return numbers
 
-    margin, number = partial(predicted, margin=True), partial(predicted, margin=False)
+    margin, number = partial(predict, margin=True), partial(predict, margin=False)
 
     learner = json.loads(model.save_config())["learner"]
     objective = learner["objective"]["name"]

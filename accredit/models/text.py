@@ -140,7 +140,7 @@ class TextModel:
         return precision_of_module(self.model)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """The model in evaluation mode, able to read several rows at once; its state is put back afterwards."""
         config = self.model.config.get_text_config()
         lacking = self.task == "classify" and getattr(config, "pad_token_id", None) is None
@@ -176,7 +176,7 @@ class TextModel:
         return int(self.model.get_input_embeddings().num_embeddings)
 
     def outputs(self, batch: TokenBatch) -> torch.Tensor:
-        """Logits that are explained, one row per text: (B, classes or vocabulary). Call inside `held`."""
+        """Logits that are explained, one row per text: (B, classes or vocabulary). Call inside `hold`."""
         return finite(self._logits(self._forward(batch), batch), self.name)
 
     def _forward(self, batch: TokenBatch, **extra: bool) -> ModelOutput:
@@ -236,7 +236,7 @@ class TextModel:
 
     def predict(self, encoded: Encoded) -> FloatArray:
         """The model's logits for one text: (classes or vocabulary,)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             return self.outputs(self.batch(encoded))[0].double().cpu().numpy()
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
@@ -248,7 +248,7 @@ class TextModel:
         """Each token's word embedding, beside its vector in the last layer where the model returns one per token: (T, …)."""
         batch = self.batch(encoded)
         assert batch.ids is not None
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             output = self._forward(batch, output_hidden_states=True)
             hidden = getattr(output, "hidden_states", None) or getattr(output, "encoder_hidden_states", None)
             words = self.embed(batch.ids)[0]
@@ -326,7 +326,7 @@ class TextModel:
         "cross" (prefix positions reading source tokens).
         """
         batch = self.batch(encoded)
-        with self.held():
+        with self.hold():
             return attention.attention_weights(
                 self.model, lambda **extra: self._forward(batch, **extra), part or self.attention_part
             )
@@ -337,7 +337,7 @@ class TextModel:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(encoded), self.target(target, encoded)
         paid = payoff or defaults.payoff(self.law)
-        with self.held(), track(self.model):
+        with self.hold(), track(self.model):
             return attention.attention_gradients(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
@@ -348,7 +348,7 @@ class TextModel:
     def read_attention(self, encoded: Encoded, tensor: str, heads: Heads, target: str | int | None, payoff: str) -> Read:
         """Attention of a text with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
         batch, index = self.batch(encoded), self.target(target, encoded)
-        with self.held(), track(self.model):
+        with self.hold(), track(self.model):
             return read_attention(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
@@ -371,7 +371,7 @@ class TextModel:
         the positions of the decoder.
         """
         batch = self.batch(encoded)
-        with self.held(), track(self.model), torch.enable_grad():
+        with self.hold(), track(self.model), torch.enable_grad():
             output = self._forward(batch, output_hidden_states=True)
             hidden = getattr(output, "hidden_states", None) or getattr(output, f"{part}_hidden_states", None)
             if not hidden:

@@ -68,7 +68,7 @@ class TabularGame(PartsGame):
         earned = np.empty((len(targets), len(kept)))
         for part in spans(len(kept), self.rows):
             outputs = self.model.outputs(mix(self._row, self._background, kept[part]))
-            worth = self._paid(outputs, np.repeat(kept[part], len(self._background), axis=0), targets)
+            worth = self._pay(outputs, np.repeat(kept[part], len(self._background), axis=0), targets)
             by_target = np.ascontiguousarray(worth.T)  # summed along a row, as for one target: the same rounding
             earned[:, part] = by_target.reshape(len(targets), -1, len(self._background)).mean(axis=2)
         return earned.T

@@ -52,26 +52,26 @@ def every_output(rule: Callable[Concatenate[Game, P], Answer]) -> object:
     rule = check_arguments(rule)
 
     @wraps(rule)
-    def answered(game: Game, *args: P.args, **kwargs: P.kwargs) -> object:
+    def answer(game: Game, *args: P.args, **kwargs: P.kwargs) -> object:
         check_game(game)
         if not isinstance(game, Games):
             return _with_blur(rule(game, *args, **kwargs), game)
         return _answers(game, lambda one: _with_blur(rule(one, *args, **kwargs), one))
 
-    return answered
+    return answer
 
 
 def solves_every_output(solve: Callable[[Settings, Game], Attribution]) -> Solve:
     """The `solve` of a solver, for games that pay one number per coalition and for those that pay several."""
 
     @wraps(solve)
-    def solved(solver: Settings, game: Game) -> object:
+    def solve_each_output(solver: Settings, game: Game) -> object:
         check_game(game)
         if not isinstance(game, Games):
             return _with_blur(solve(solver, game), game)
         return _answers(game, lambda one: _with_blur(solve(solver, one), one))
 
-    return cast(Solve, solved)  # a function is bound like this, but its type does not say so
+    return cast(Solve, solve_each_output)  # a function is bound like this, but its type does not say so
 
 
 def _with_blur(answer: Answer, game: Game) -> Answer:

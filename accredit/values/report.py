@@ -77,19 +77,19 @@ def report(
     players, noise = game.players, _noise(game)
     everyone = set(players)
 
-    def settled(x: float) -> float:
+    def settle(x: float) -> float:
         return 0.0 if abs(x) <= noise else x
 
     values = replace(values, credit=np.where(np.abs(values.credit) <= noise, 0.0, values.credit))
     pairs = shapley_interactions(game) if len(players) > 1 else None
     if pairs is not None:
-        pairs = replace(pairs, values={who: settled(x) for who, x in pairs})
+        pairs = replace(pairs, values={who: settle(x) for who, x in pairs})
     return GameReport(
         values,
         pairs,
-        {i: settled(value_given(game, i)) for i in players},
-        {i: settled(value_given(game, i, everyone - {i})) for i in players},
-        {i: {j: settled(value_given(game, i, [j])) for j in players if j != i} for i in players},
+        {i: settle(value_given(game, i)) for i in players},
+        {i: settle(value_given(game, i, everyone - {i})) for i in players},
+        {i: {j: settle(value_given(game, i, [j])) for j in players if j != i} for i in players},
         best := best_subsets(game),
         tuple(_reading(game, values, pairs, best, noise)),
     )

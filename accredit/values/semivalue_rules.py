@@ -85,7 +85,7 @@ def weigh(weights: object, players: int) -> Semivalue:
     """
     p = check_weights(weights, players)
 
-    def restricted(k: int) -> FloatArray:
+    def restrict(k: int) -> FloatArray:
         if k > players:
             raise InvalidInput(f"weights are for {players} players; a game of {k} needs {k} of them")
         few = p
@@ -94,14 +94,14 @@ def weigh(weights: object, players: int) -> Semivalue:
         return few
 
     @cache
-    def interpolated(k: int) -> Rule:
+    def interpolate(k: int) -> Rule:
         x, _ = np.polynomial.legendre.leggauss(k)
         t, s, binomial = (x + 1) / 2, np.arange(k)[:, None], np.exp(log_binomial(k - 1))
         bernstein = binomial[:, None] * t**s * (1 - t) ** (k - 1 - s)
-        return t, np.asarray(np.linalg.solve(bernstein, binomial * restricted(k)), dtype=np.float64)
+        return t, np.asarray(np.linalg.solve(bernstein, binomial * restrict(k)), dtype=np.float64)
 
     efficient = bool(np.allclose(p, shapley_weights(players), rtol=1e-12, atol=0))
-    return Semivalue(f"semivalue/{[float(w) for w in p]}", restricted, interpolated, efficient)
+    return Semivalue(f"semivalue/{[float(w) for w in p]}", restrict, interpolate, efficient)
 
 
 def semivalue_of(value: object, players: int) -> Semivalue:

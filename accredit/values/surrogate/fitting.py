@@ -86,8 +86,8 @@ def stages(sample: Observations, rng: np.random.Generator) -> list[tuple[Observa
     (few, first), (most, last) = COARSE, FINE
     if len(sample) <= 1.4 * few:
         return [(sample, first)]
-    fine = sample.thinned(most, rng)
-    return [(fine.thinned(few, rng), first), (fine, last)]
+    fine = sample.thin(most, rng)
+    return [(fine.thin(few, rng), first), (fine, last)]
 
 
 def more_rows(
@@ -99,7 +99,7 @@ def more_rows(
     """
     most, evaluations = FINEST
     rows = len(samples[-1][0])
-    return samples if min(len(whole), most) <= rows else [*samples, (whole.thinned(most, rng), evaluations)]
+    return samples if min(len(whole), most) <= rows else [*samples, (whole.thin(most, rng), evaluations)]
 
 
 def fit_isotropic(samples: list[tuple[Observations, int]]) -> Mixture:

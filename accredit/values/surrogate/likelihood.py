@@ -64,7 +64,7 @@ class Observations:
         """s̄(S) = 1 - 2|S|/n: (M,)."""
         return 1 - 2 * self.rows.sizes / self.rows.players
 
-    def thinned(self, most: int, rng: np.random.Generator) -> Observations:
+    def thin(self, most: int, rng: np.random.Generator) -> Observations:
         """At most `most` rows, drawn uniformly; the end pair stays."""
         if len(self) <= most:
             return self
