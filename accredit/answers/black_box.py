@@ -16,7 +16,7 @@ from accredit.core import BoolArray, FloatArray, distinct_names
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import spans
 
-ROWS = 64  # prompts in one call
+PROMPTS_PER_CALL = 64  # prompts in one call
 
 Given = str | list[dict[str, object]]  # a text, or messages
 
@@ -25,7 +25,7 @@ Given = str | list[dict[str, object]]  # a text, or messages
 class FunctionPays:
     """Payoffs from a function that is given prompts and the answer, and returns log-probabilities."""
 
-    rows = ROWS
+    rows = PROMPTS_PER_CALL
     blur = 0.0  # nobody says how its log-probabilities are computed
 
     def __init__(self, function: Callable[..., object], parts: Parts, answers: list[str], filler: str | None) -> None:
@@ -43,7 +43,8 @@ class FunctionPays:
 
     def _say(self, prompts: list[Given], answer: str) -> FloatArray:
         parts = [
-            self._check_returned(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)
+            self._check_returned(self._return(prompts[part], answer), len(prompts[part]))
+            for part in spans(len(prompts), PROMPTS_PER_CALL)
         ]
         if len({part.shape[1] for part in parts}) > 1:
             raise BadPayoff(
@@ -98,7 +99,7 @@ class FunctionPays:
             "answer": self.answers[0],
             "answer from": "given",
             "rather than": self.answers[1] if len(self.answers) > 1 else None,
-            "reading": f"up to {ROWS} prompts in one call of the function",
+            "reading": f"up to {PROMPTS_PER_CALL} prompts in one call of the function",
             "notes": list(self.notes),
         }
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from accredit.answers.model import Answer
 
 PAYOFFS = ("log-probability", "mean", "probability", "logit")
-SURE = -(2.0**-53)  # the largest log-probability below 0
+LARGEST_LOG_PROBABILITY = -(2.0**-53)  # the largest log-probability below 0
 
 
 class Paying(Protocol):
@@ -262,7 +262,7 @@ def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
 
 def _logit(earned: FloatArray) -> FloatArray:
     """log p − log(1 − p); a probability that rounds to 1 counts as the largest number below 1."""
-    log_p = np.minimum(earned.sum(axis=1), SURE)
+    log_p = np.minimum(earned.sum(axis=1), LARGEST_LOG_PROBABILITY)
     return np.asarray(log_p - np.log(-np.expm1(log_p)))
 
 

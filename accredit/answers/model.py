@@ -24,8 +24,8 @@ from accredit.models.text import TextModel, as_text_model
 if TYPE_CHECKING:
     from transformers.utils import ModelOutput
 
-NEW_TOKENS = 128  # of a generated answer
-LISTED = 5  # unknown words that a note names
+ANSWER_TOKENS = 128  # of a generated answer
+UNKNOWN_WORDS_LISTED = 5  # unknown words that a note names
 KEEP = "keep them in place with removal='attention', or hold more of them fixed"
 
 
@@ -186,10 +186,10 @@ class AnsweringModel:
         words = [text[a:b].strip() for i, (a, b) in zip(ids.tolist(), spans.tolist(), strict=True) if i == unknown]
         lost = list(dict.fromkeys(word for word in words if word and word != self.tokenizer.unk_token))
         if lost:
-            more = f" and {len(lost) - LISTED} more" if len(lost) > LISTED else ""
+            more = f" and {len(lost) - UNKNOWN_WORDS_LISTED} more" if len(lost) > UNKNOWN_WORDS_LISTED else ""
             yield (
-                f"Warning: the tokenizer of {self.name} does not know {', '.join(map(repr, lost[:LISTED]))}{more}; the model "
-                f"reads {self.tokenizer.unk_token} instead."
+                f"Warning: the tokenizer of {self.name} does not know {', '.join(map(repr, lost[:UNKNOWN_WORDS_LISTED]))}{more}; "
+                f"the model reads {self.tokenizer.unk_token} instead."
             )
 
     def layout(self, prompt: Prompt) -> tuple[str, list[Place]]:
@@ -441,7 +441,7 @@ def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
             raise InvalidInput("max_length and max_new_tokens are both given; give max_new_tokens alone")
         longest = _count(chosen.pop("max_length"), "max_length", before)
         return chosen | {"max_new_tokens": longest - before}
-    return chosen | {"max_new_tokens": _count(chosen.get("max_new_tokens", NEW_TOKENS), "max_new_tokens")}
+    return chosen | {"max_new_tokens": _count(chosen.get("max_new_tokens", ANSWER_TOKENS), "max_new_tokens")}
 
 
 def _count(tokens: object, name: str, before: int = 0) -> int:

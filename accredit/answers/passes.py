@@ -27,7 +27,15 @@ from accredit.checks import optional_whole
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.rounding import nearly
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
-from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, report, reporting, spans_by_length, transformer_bytes
+from accredit.games.batches import (
+    MEMORY,
+    CACHE_TOKENS,
+    ROWS_PER_PASS,
+    report,
+    reporting,
+    spans_by_length,
+    transformer_bytes,
+)
 from accredit.models.state import device_of, precision_of_module
 
 if TYPE_CHECKING:
@@ -167,8 +175,8 @@ class Reader:
         """Rows in one forward pass of `new` tokens that see `keys`, when `deep` blocks are kept at the same time."""
         width = next(p.element_size() for p in self.model.model.parameters())
         one = pass_bytes(self._config, new, keys, answer, width, deep)
-        most = CACHE_TOKENS // max(new, 1) if self._device.type == "cpu" else ROWS
-        return int(max(1, min(most, self.memory // one, self.batch or ROWS)))
+        most = CACHE_TOKENS // max(new, 1) if self._device.type == "cpu" else ROWS_PER_PASS
+        return int(max(1, min(most, self.memory // one, self.batch or ROWS_PER_PASS)))
 
     def _onward(
         self, ids: list[IntArray], places: list[IntArray], past: States | None, parents: list[int], answer: int

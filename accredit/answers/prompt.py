@@ -20,7 +20,7 @@ Span = tuple[int, int, int]  # which content, first character, one past the last
 UNITS = ("passage", "sentence", "paragraph", "turn", "example", "word", "token")
 CONTEXT_TEMPLATE = "{context}\n\n{query}"
 WHOLE = "answer"  # the target that is the whole answer
-SHOWN = 60  # characters of a part that make its name
+NAME_LENGTH = 60  # characters of a part that make its name
 _BLANK_LINES = re.compile(r"\r?\n[ \t]*\r?\n\s*")
 
 
@@ -212,7 +212,7 @@ class Prompt:
 
     def _title(self, spans: list[Span]) -> str:
         text = " ".join(" ".join(self.contents[c][a:b] for c, a, b in spans).split())
-        return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
+        return text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1].rstrip() + "…"
 
     def _check_apart(self, spans: list[tuple[Span, int]], names: list[str], closed: list[Span]) -> None:
         for ((c, _, stop), who), ((d, start, _), other) in itertools.pairwise(spans):

@@ -25,7 +25,7 @@ from accredit.flow.unique import FlowRule, unique_flow
 
 JointRule = Literal["barrier", "l2", "shapley"]
 RANGE = "credit_intervals gives the range over all max flows"
-ZERO = 1e-9  # credit below this share of the total reads as none
+ZERO_SHARE = 1e-9  # credit below this share of the total reads as none
 
 
 @check_arguments
@@ -208,7 +208,7 @@ def spent_tokens(layerwise: Sequence[Attribution]) -> tuple[SpentToken, ...]:
         here, below = layerwise[layer], layerwise[layer - 1]
         if here.players != below.players:
             raise InvalidInput("layerwise holds attributions of different players; pass the result of layerwise_flow")
-        limit = ZERO * max(below.total or 0.0, here.total or 0.0)
+        limit = ZERO_SHARE * max(below.total or 0.0, here.total or 0.0)
         gone = (here.credit <= limit) & (below.credit > limit)
         found += [SpentToken(here.players[k], layer) for k in np.flatnonzero(gone)]
     return tuple(found)

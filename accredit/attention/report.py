@@ -22,9 +22,9 @@ from accredit.flow.network import LayeredNetwork, Outputs
 from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
 from accredit.flow.unique import unique_flow
 
-LISTED = 20  # cut edges named in a report
+CUT_EDGES_LISTED = 20  # cut edges named in a report
 EPSILON = 1e-6  # of the barrier rule, as a share of the max flow
-FREE = 1e-6  # width of a credit interval, as a share of the mean credit, from which a token counts as free
+FREE_WIDTH = 1e-6  # width of a credit interval, as a share of the mean credit, from which a token counts as free
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class FlowReport:
         if self.intervals is None:
             return None
         width = self.intervals[:, 1] - self.intervals[:, 0]
-        return float((width > FREE * max(self.max_flow / len(self.players), 1e-300)).mean())
+        return float((width > FREE_WIDTH * max(self.max_flow / len(self.players), 1e-300)).mean())
 
     @property
     def summary(self) -> str:
@@ -187,7 +187,7 @@ def _cut_edges(network: LayeredNetwork, exact: MaximumFlow) -> tuple[tuple[int, 
     """The widest attention edges of the minimum cut: (layer, from token, to token, capacity), layer counted from 1."""
     side = exact.source_side
     crossing = network.capacity * side[1:, :, None] * ~side[:-1, None, :]
-    widest = np.argsort(-crossing, axis=None, kind="stable")[:LISTED]
+    widest = np.argsort(-crossing, axis=None, kind="stable")[:CUT_EDGES_LISTED]
     places = zip(*np.unravel_index(widest, crossing.shape), strict=True)
     return tuple((int(n) + 1, int(i), int(j), float(crossing[n, i, j])) for n, i, j in places if crossing[n, i, j] > 0)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TIGHT = 1e-9  # of the widest path: room below this is none
 PROVEN = 1e-8  # how far a proof may be from what it proves, relative
 EPSILON = float(np.finfo(float).eps)
-ROUNDING = 1e-13  # of the largest product of a capacity and a cost
+COST_ROUNDING = 1e-13  # of the largest product of a capacity and a cost
 STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
 UNBOUNDED = "the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity"
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
@@ -236,9 +236,9 @@ def least_cost(graph: Graph) -> LeastCost:
     found = _circulate(even, "a circulation")
     edges, prices = np.asarray(found.x) * width, np.asarray(found.eqlin.marginals) * price
     certificate = _optimality(graph, edges, prices)
-    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + ROUNDING * width * price
+    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + COST_ROUNDING * width * price
     lost = max(certificate["conservation"], certificate["over_capacity"])
-    if dear or lost > PROVEN * float(np.abs(edges).max()) + ROUNDING * width:
+    if dear or lost > PROVEN * float(np.abs(edges).max()) + COST_ROUNDING * width:
         raise NotConverged("a circulation was found and no prices that prove it: capacities or costs are too far apart")
     return LeastCost(float(graph.cost @ edges), edges, prices, certificate)
 

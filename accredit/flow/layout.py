@@ -15,8 +15,8 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.network import LayeredNetwork
 
-STEPS = 16  # tiles of a causal layer: more waste less of the square, and cost more calls
-SHORTEST = 32  # rows of a tile, at least
+TILES_PER_LAYER = 16  # tiles of a causal layer: more waste less of the square, and cost more calls
+ROWS_PER_TILE = 32  # rows of a tile, at least
 WORTHWHILE = 0.8  # of the square: a wider staircase is kept as one tile
 
 
@@ -111,7 +111,7 @@ def _staircase(support: BoolArray, start: int) -> list[Tile]:
     """Tiles over the True entries of (rows, columns), each as wide as all rows up to its last."""
     rows, columns = support.shape
     reach = np.maximum.accumulate(columns - support[:, ::-1].argmax(axis=1))  # columns that rows up to this one need
-    height = max(SHORTEST, -(-rows // STEPS))
+    height = max(ROWS_PER_TILE, -(-rows // TILES_PER_LAYER))
     cuts = [*range(0, rows, height), rows]
     if sum((b - a) * int(reach[b - 1]) for a, b in itertools.pairwise(cuts)) > WORTHWHILE * rows * columns:
         cuts = [0, rows]

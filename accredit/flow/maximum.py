@@ -19,7 +19,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 from accredit.flow.solver import simple_max_flow, solve, solve_all
 
-AT_ONCE = 1 << 18  # capacities that are handed to the solver together
+CAPACITIES_AT_ONCE = 1 << 18  # capacities that are handed to the solver together
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class MaximumFlows:
             arcs, heads = self._arcs[entering], self._where[2][entering]
             capacities = tight.capacity[self._where][entering]
         self._solver.set_arcs_capacity(self._in, self._units(tight.demand))
-        rows = max(1, AT_ONCE // max(1, len(arcs)))
+        rows = max(1, CAPACITIES_AT_ONCE // max(1, len(arcs)))
         try:
             parts = [
                 solve_all(self._solver, self._source, self._sink, arcs, self._units(capacities * part[:, heads]))

@@ -22,8 +22,10 @@ from accredit.errors import InvalidInput
 from accredit.flow.stack import AttentionStack, carry_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
-LARGEST = 1e150  # the squares of larger capacities would overflow
-NEGLIGIBLE = 1e-18  # capacities below this share of the widest path count as zero: together they carry less than rounding
+LARGEST_CAPACITY = 1e150  # the squares of larger capacities would overflow
+NEGLIGIBLE_CAPACITY = (
+    1e-18  # capacities below this share of the widest path count as zero: together they carry less than rounding
+)
 LEAST_ROOM = 1e-6  # of the widest node, kept at every node: room that rounds to no integer unit would look like a cut
 INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below 2^61, far from where int64 wraps
 
@@ -71,10 +73,10 @@ def check_capacity(given: object, name: str = "capacity") -> FloatArray:
 
 def check_capacities(array: FloatArray, name: str) -> None:
     """Refuse what an edge cannot carry: negative, infinite, too large to compute with."""
-    if array.size == 0 or (array.min() >= 0 and array.max() <= LARGEST):
+    if array.size == 0 or (array.min() >= 0 and array.max() <= LARGEST_CAPACITY):
         return
-    where = tuple(int(k) for k in np.argwhere(~((array >= 0) & (array <= LARGEST)))[0])
-    wanted = "not be negative: use maximum(x, 0)" if array[where] < 0 else f"be a finite number up to {LARGEST:g}"
+    where = tuple(int(k) for k in np.argwhere(~((array >= 0) & (array <= LARGEST_CAPACITY)))[0])
+    wanted = "not be negative: use maximum(x, 0)" if array[where] < 0 else f"be a finite number up to {LARGEST_CAPACITY:g}"
     raise InvalidInput(f"{name}{list(where)} is {array[where]:.3g}; a capacity must {wanted}")
 
 
@@ -226,7 +228,7 @@ class LayeredNetwork:
         moves the analytic centre a little, because the barrier sees how much room the super edges have.
         """
         width = float(self.tokens) if capacity is None else float(capacity)
-        if not NEGLIGIBLE * float(self.capacity.max()) < width <= LARGEST:
+        if not NEGLIGIBLE_CAPACITY * float(self.capacity.max()) < width <= LARGEST_CAPACITY:
             raise InvalidInput(f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out")
         leaves = self.capacity[-1].sum(axis=1)
         wide = (self.supply > 0) & (self.supply >= leaves * (1 - 1e-12))
@@ -278,7 +280,7 @@ class LayeredNetwork:
 
         A barrier needs this: on an edge that can carry nothing its logarithm has no interior to live in.
         """
-        floor = NEGLIGIBLE * self.widest()
+        floor = NEGLIGIBLE_CAPACITY * self.widest()
         kept = LayeredNetwork(*(np.where(x > floor, x, 0.0) for x in (self.capacity, self.supply, self.demand)))
         alive = kept.alive()
         return LayeredNetwork(

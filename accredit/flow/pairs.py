@@ -18,7 +18,11 @@ from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, check_capacity, from_units, in_units, integer_shift, output_rows
 from accredit.flow.solver import MaxFlow, simple_max_flow, solve_all
 
-ROUNDS, CHECK, JOINED = 80, 8, 1e-12  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
+SINKHORN_ROUNDS, ROUNDS_PER_CHECK, JOINED = (
+    80,
+    8,
+    1e-12,
+)  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
 JOIN_FROM = 7  # layers: shallower networks mix too little for the join to succeed
 ENOUGH_UNITS = 1 << 46  # a flow of fewer units would miss the last digits
 MEETS = 1e-9  # a flow this near to its bound, as a share, counts as meeting it
@@ -144,14 +148,14 @@ def _sinkhorn_fits(capacity: FloatArray, into: FloatArray, outof: FloatArray, to
     overflow, where capacities differ by hundreds of powers of ten, say no.
     """
     left, before = np.ones_like(into), np.full(len(total), np.inf)
-    for rounds in range(CHECK, ROUNDS + 1, CHECK):
-        for _ in range(CHECK):
+    for rounds in range(ROUNDS_PER_CHECK, SINKHORN_ROUNDS + 1, ROUNDS_PER_CHECK):
+        for _ in range(ROUNDS_PER_CHECK):
             right = _ratio(outof, left @ capacity)
             left = _ratio(into, right @ capacity.T)
         short = np.abs(right * (left @ capacity) - outof).sum(axis=1)
         short += np.abs(left * (right @ capacity.T) - into).sum(axis=1)
         fits = (short <= JOINED * total) & (left.max(axis=1) * right.max(axis=1) <= 1)
-        hopeless = short * _ratio(short, before) ** ((ROUNDS - rounds) / CHECK) > JOINED * total
+        hopeless = short * _ratio(short, before) ** ((SINKHORN_ROUNDS - rounds) / ROUNDS_PER_CHECK) > JOINED * total
         if (fits | hopeless).all():
             break
         before = short

@@ -40,7 +40,7 @@ PURPOSE = "exact max flow"
 LIBRARY = "ortools.graph.python.max_flow"
 PROGRAM = Path(__file__).with_name("solver_process.py")
 START = "import json, runpy, sys; sys.path[:] = json.loads(sys.argv[1]); runpy.run_path(sys.argv[2], run_name='__main__')"
-SMALL = 1 << 12  # arcs up to which the flows of a solve come with its value, whether they are asked for or not
+SMALL_GRAPH_ARCS = 1 << 12  # arcs up to which the flows of a solve come with its value, whether they are asked for or not
 ENDING_SECONDS = 5.0  # for a process that has left the conversation
 
 Process = subprocess.Popen[bytes]
@@ -124,7 +124,7 @@ class RemoteMaxFlow:
         """The status and the max flows, one for each row of capacities of some arcs; the last row stays."""
         if not len(capacities):
             return self.OPTIMAL, np.empty(0, dtype=np.int64)
-        at_once = len(capacities) == 1 and len(self._tails) <= SMALL
+        at_once = len(capacities) == 1 and len(self._tails) <= SMALL_GRAPH_ARCS
         status, (values, *found) = self._ask((source, sink), self._capacity, arcs, capacities, at_once)
         self._capacity[arcs] = capacities[-1]
         self._last, self._found = ((source, sink), self._capacity.copy()), found

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MEMORY = 1 << 30  # bytes of activations that one forward pass may use
 CACHE_TOKENS = 2048  # larger batches leave the CPU's caches and gain nothing
-ROWS = 1 << 14
-PROBES = 3
+ROWS_PER_PASS = 1 << 14
+TIMED_BATCHES = 3
 
 
 class BatchedGame(Protocol):
@@ -54,7 +54,7 @@ def estimate(game: BatchedGame, budget: int) -> RunCost:
     coalitions = np.random.default_rng(0).random((rows, n)) < 0.5
     game.payoff(coalitions)  # the first call also pays for allocations
     seconds, asked = [], len(unique(coalitions)[0])
-    for _ in range(PROBES):
+    for _ in range(TIMED_BATCHES):
         began = time.perf_counter()
         game.payoff(coalitions)
         seconds.append(time.perf_counter() - began)
@@ -69,7 +69,7 @@ def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: 
     """
     if not real_number(memory, "memory", 0, example=1e9) > 0:
         raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes, for example memory=1e9")
-    most = CACHE_TOKENS // tokens if device == "cpu" else ROWS
+    most = CACHE_TOKENS // tokens if device == "cpu" else ROWS_PER_PASS
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
 
 

@@ -24,7 +24,7 @@ from accredit.models.payoffs import Payoff, check_payoff, name_payoff, payoff_bl
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
-ROWS = 64  # texts of one pass
+TEXTS_PER_PASS = 64  # texts of one pass
 PROJECTIONS = ("output.dense", "out_proj", "o_proj", "c_proj", "out_lin", "wo")  # of attention, as families call them
 Hook = Callable[[torch.Tensor], RemovableHandle]  # who plays (batch, n) -> a handle to remove
 
@@ -45,7 +45,7 @@ class InsideGame:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         earned = np.empty(len(coalitions))
-        for part in spans(len(coalitions), ROWS):
+        for part in spans(len(coalitions), TEXTS_PER_PASS):
             earned[part] = self._earn(coalitions[part])
         return earned
 

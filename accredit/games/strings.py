@@ -19,7 +19,7 @@ from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff, check_payoff, name_payoff
 from accredit.models.strings import StringModel
 
-ROWS = 256  # texts in one call
+TEXTS_PER_CALL = 256  # texts in one call
 
 
 @final
@@ -37,7 +37,7 @@ class StringGame(PartsGame):
 
     def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: Payoff, target: int) -> None:
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.payoff_name, self.target, self.rows, self._payoff = name_payoff(payoff), target, ROWS, payoff
+        self.payoff_name, self.target, self.rows, self._payoff = name_payoff(payoff), target, TEXTS_PER_CALL, payoff
         starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
         self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
 

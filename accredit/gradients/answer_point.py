@@ -9,7 +9,7 @@ import torch
 from accredit import defaults
 from accredit.answers.model import AnsweringModel
 from accredit.core import IntArray
-from accredit.gradients.point import TOKENS, Point, absent
+from accredit.gradients.point import TOKENS_PER_PASS, Point, absent
 from accredit.models.partition import Partition
 from accredit.models.state import device_of, finite
 
@@ -58,7 +58,7 @@ def answer_points(
             lambda values: values.sum(axis=-1),
             model.hold,
             model.model,
-            max(1, TOKENS // len(read)),
+            max(1, TOKENS_PER_PASS // len(read)),
             read.cpu().numpy(),
             {
                 "model": model.name,

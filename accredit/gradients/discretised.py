@@ -22,8 +22,8 @@ from accredit.errors import InvalidInput
 from accredit.gradients.integrated import ON_THE_LINE
 from accredit.gradients.point import Point, point
 
-POINTS = 30
-NEIGHBOURS = 50
+PATH_POINTS = 30
+NEAREST_WORDS = 50
 Strategy = Literal["greedy", "maxcount"]
 
 
@@ -36,8 +36,8 @@ def discretised_integrated_gradients(
     payoff: str | None = None,
     players: object = None,
     baseline: object = None,
-    points: int = POINTS,
-    neighbours: int = NEIGHBOURS,
+    points: int = PATH_POINTS,
+    neighbours: int = NEAREST_WORDS,
     strategy: Strategy = "greedy",
 ) -> Attribution:
     """Share f(input) − f(baseline), up to a reported gap, by slopes along a path of words; see the formula above.
@@ -55,7 +55,7 @@ def discretised_integrated_gradients(
 
 
 def discretised_integrated_gradients_at(
-    at: Point, points: int = POINTS, neighbours: int = NEIGHBOURS, strategy: Strategy = "greedy"
+    at: Point, points: int = PATH_POINTS, neighbours: int = NEAREST_WORDS, strategy: Strategy = "greedy"
 ) -> Attribution:
     """Discretised integrated gradients of any payoff of a text, where its word embeddings are moved."""
     if points < 2 or neighbours < 1 or strategy not in ("greedy", "maxcount"):

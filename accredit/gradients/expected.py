@@ -17,7 +17,7 @@ import torch
 from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision
 from accredit.errors import InvalidInput, NotConverged
-from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
+from accredit.gradients.integrated import COMPLETENESS_TOLERANCE, ON_THE_LINE
 from accredit.gradients.point import Point, point
 
 SAMPLES = 50
@@ -79,7 +79,7 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
     credit, total, stderr = parts.mean(axis=0), at.worth(at.here) - low, parts.std(axis=0, ddof=1) / samples**0.5
     gap = abs(float(credit.sum()) - total)
     error = float(parts.sum(axis=1).std(ddof=1)) / samples**0.5
-    if not noise and gap > FAR * error + TOLERANCE * float(np.abs(credit).sum()):
+    if not noise and gap > FAR * error + COMPLETENESS_TOLERANCE * float(np.abs(credit).sum()):
         raise NotConverged(
             f"{samples} random points miss f(input) − f(baseline) = {total:.6g} by {gap:.3g}, "
             f"{gap / max(error, 1e-300):.3g} times their standard error: the payoff is too steep for them; raise samples "

@@ -16,9 +16,9 @@ from accredit.core import Attribution, Claim, Holds, Precision
 from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.point import Point, point
 
-STEPS = 32
+FIRST_STEPS = 32
 MOST_STEPS = 1024
-TOLERANCE = 1e-3
+COMPLETENESS_TOLERANCE = 1e-3
 ON_THE_LINE = (
     "it is a property of the payoff on the line between baseline and input, which its values where players are present or "
     "absent do not fix"
@@ -35,8 +35,8 @@ def integrated_gradients(
     players: object = None,
     baseline: object = None,
     layer: int | str | None = None,
-    tolerance: float = TOLERANCE,
-    steps: int = STEPS,
+    tolerance: float = COMPLETENESS_TOLERANCE,
+    steps: int = FIRST_STEPS,
     most_steps: int = MOST_STEPS,
 ) -> Attribution:
     """Share f(input) − f(baseline) by slopes along the straight line; the formula is in the module's docstring.
@@ -86,7 +86,7 @@ def _integral(at: Point, steps: int) -> torch.Tensor:
 
 
 def integrated_gradients_at(
-    at: Point, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS, steps: int = STEPS
+    at: Point, tolerance: float = COMPLETENESS_TOLERANCE, most_steps: int = MOST_STEPS, steps: int = FIRST_STEPS
 ) -> Attribution:
     """Integrated gradients of any differentiable payoff."""
     check_steps(steps, most_steps, tolerance)

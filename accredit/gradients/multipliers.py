@@ -32,9 +32,9 @@ from torch.overrides import TorchFunctionMode
 from accredit.core import FloatArray
 from accredit.gradients.rules import Context
 
-AT_ONCE = 1 << 22  # numbers of one pass over the line between two rows
+NUMBERS_PER_PASS = 1 << 22  # numbers of one pass over the line between two rows
 NODES = 32  # at which derivatives of a row are taken
-NEAR = 1e-6  # of the larger number: differences below are rounding, and the slope is taken
+NEAR_SHARE = 1e-6  # of the larger number: differences below are rounding, and the slope is taken
 T = torch.Tensor
 ONE_NUMBER = frozenset((
     F.gelu, F.silu, F.relu, F.elu, F.leaky_relu, F.hardtanh, F.mish, F.softplus, F.sigmoid, F.tanh, F.logsigmoid, F.hardswish,
@@ -68,7 +68,7 @@ class _Rescale(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Context, x: T, y: T, slope: T) -> T:
         (x0, x1), (y0, y1) = x, y
-        far = (x1 - x0).abs() > NEAR * torch.maximum(x0.abs(), x1.abs())
+        far = (x1 - x0).abs() > NEAR_SHARE * torch.maximum(x0.abs(), x1.abs())
         rise = torch.where(far, (y1 - y0) / torch.where(far, x1 - x0, 1.0), slope.mean(dim=0))
         ctx.save_for_backward(rise)
         return y.clone()
@@ -111,7 +111,7 @@ class _Averaged(torch.autograd.Function):
     def backward(ctx: WithFunction, *grads: T) -> tuple[T | None, ...]:
         (x,) = ctx.saved_tensors
         share, weight = (torch.as_tensor(each).to(x) for each in _nodes())
-        rows, by = max(1, AT_ONCE // x[0].numel()), torch.zeros_like(x[:1])
+        rows, by = max(1, NUMBERS_PER_PASS // x[0].numel()), torch.zeros_like(x[:1])
         for some, weights in zip(torch.split(share, rows), torch.split(weight, rows), strict=True):
             by += _pull(ctx.f, x[:1] + _along(some, x) * (x[1:] - x[:1]), weights, grads[0][1:])
         return by.expand_as(x), None

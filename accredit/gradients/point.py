@@ -34,7 +34,7 @@ from accredit.models.text import TextModel, TokenBatch
 if TYPE_CHECKING:
     from transformers.utils import ModelOutput
 
-TOKENS = 2048  # tokens of one forward and backward pass
+TOKENS_PER_PASS = 2048  # tokens of one forward and backward pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def _of_text(
         lambda values: values.sum(axis=-1),
         model.hold,
         model.model,
-        max(1, TOKENS // len(encoded)),
+        max(1, TOKENS_PER_PASS // len(encoded)),
         encoded.ids,
         {
             "model": model.name,
@@ -222,7 +222,7 @@ def _of_image(
         lambda values: values.sum(axis=0).ravel(),  # over channels
         model.hold,
         model.model,
-        max(1, TOKENS // (int(np.prod(pixels.grid)) + 1)),
+        max(1, TOKENS_PER_PASS // (int(np.prod(pixels.grid)) + 1)),
         None,
         {
             "model": model.name,

@@ -20,7 +20,7 @@ from accredit.core import Attribution, Claim, Holds, Precision, no_division
 from accredit.errors import InvalidInput
 from accredit.gradients.point import Point, point
 
-NOISE = 0.1  # of smoothgrad, as a share of the input's range
+SMOOTHGRAD_NOISE = 0.1  # of smoothgrad, as a share of the input's range
 LOCAL = "a slope at one input says nothing about inputs in which players are absent"
 
 
@@ -87,7 +87,7 @@ def smoothgrad(
     payoff: str | None = None,
     players: object = None,
     layer: int | str | None = None,
-    noise: float = NOISE,
+    noise: float = SMOOTHGRAD_NOISE,
     samples: int = 50,
     seed: int = 0,
 ) -> Attribution:
@@ -106,7 +106,7 @@ def smoothgrad(
     return smoothgrad_at(at, noise, samples, seed)
 
 
-def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int = 0) -> Attribution:
+def smoothgrad_at(at: Point, noise: float = SMOOTHGRAD_NOISE, samples: int = 50, seed: int = 0) -> Attribution:
     if not noise > 0 or samples < 2:
         raise InvalidInput(f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples")
     scale = noise * float(at.here.max() - at.here.min())

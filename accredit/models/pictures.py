@@ -25,7 +25,7 @@ from accredit.errors import InvalidInput
 if TYPE_CHECKING:
     import PIL.Image
 
-LARGEST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
+PIXELS_AT_MOST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")  # read by Pillow itself, without other programs
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF", b"II*\x00", b"MM\x00*", b"P5", b"P6")
@@ -64,7 +64,9 @@ def names_a_picture(text: str) -> bool:
     return text.lower().endswith(SUFFIXES) and not any(c.isspace() for c in text)
 
 
-def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = LARGEST) -> Photo:
+def open_picture(
+    file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = PIXELS_AT_MOST
+) -> Photo:
     """The picture in a file, or in the bytes of one; or an error that says what the file is not."""
     Image = _pillow()
     name = name or ("the file" if isinstance(file, bytes) else repr(str(file)))
@@ -109,7 +111,7 @@ def read_labels(file: str | Path) -> IntArray:
             labels = read_arrays(path).get("", np.empty(0))
         else:
             with _pillow().open(path, formats=FORMATS) as picture:
-                _check_size(picture.width, picture.height, repr(str(file)), LARGEST)
+                _check_size(picture.width, picture.height, repr(str(file)), PIXELS_AT_MOST)
                 labels = np.asarray(picture)
     except InvalidInput:
         raise

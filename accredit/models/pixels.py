@@ -18,10 +18,10 @@ from accredit.models.preparation import Preparation
 from accredit.models.superpixels import superpixels
 
 # Defaults: 512 payoffs tell most credit of 16 players from zero, half of it of 30, and a third of it of 50.
-SIDE = 5  # patches down and across, at most: 14 × 14 of a transformer make 5 × 5 blocks
+PATCHES_PER_SIDE = 5  # patches down and across, at most: 14 × 14 of a transformer make 5 × 5 blocks
 SEGMENTS = 20
-SMALL = 64 * 64  # pixels; a larger picture costs its model more, and gets fewer payoffs
-MOST = 4096  # players of one picture
+SMALL_PICTURE_PIXELS = 64 * 64  # pixels; a larger picture costs its model more, and gets fewer payoffs
+PLAYERS_AT_MOST = 4096  # players of one picture
 PAINTS = ("mean", "blur", "zero", "black")  # what may stand in place of what is removed
 Players = str | tuple[int, int] | npt.NDArray[np.integer] | Partition | None
 
@@ -51,11 +51,12 @@ class Pixels:
 
     @property
     def grid(self) -> tuple[int, int]:
-        """How many patches there are, down and across: the model's own (an edge patch may be smaller), else `SIDE` or so."""
+        """How many patches there are, down and across: the model's own (an edge patch may be smaller), else about
+        `PATCHES_PER_SIDE`."""
         height, width = self.size
         if self.patch is None:
-            rows = min(height, SIDE if height >= width else max(1, round(SIDE * height / width)))
-            return rows, min(width, SIDE if width >= height else max(1, round(SIDE * width / height)))
+            rows = min(height, PATCHES_PER_SIDE if height >= width else max(1, round(PATCHES_PER_SIDE * height / width)))
+            return rows, min(width, PATCHES_PER_SIDE if width >= height else max(1, round(PATCHES_PER_SIDE * width / height)))
         return -(-height // self.patch[0]), -(-width // self.patch[1])
 
     @cached_property
@@ -106,11 +107,11 @@ class Pixels:
         return rows, min(width, max(1, round(count / rows)))
 
     def _blocks(self) -> Partition:
-        """The model's own patches, in blocks so that there are at most `SIDE` down and across."""
+        """The model's own patches, in blocks so that there are at most `PATCHES_PER_SIDE` down and across."""
         rows, columns = self.grid
         if self.patch is None:
             return self._grid(rows, columns)
-        down, across = -(-rows // SIDE), -(-columns // SIDE)
+        down, across = -(-rows // PATCHES_PER_SIDE), -(-columns // PATCHES_PER_SIDE)
         return self._tile(self.patch[0] * down, self.patch[1] * across)
 
     def _grid(self, rows: int, columns: int, own: bool = False) -> Partition:
@@ -232,10 +233,10 @@ def _cells(down: IntArray, across: IntArray) -> Partition:
 
 
 def _check_count(count: int) -> None:
-    if count > MOST:
+    if count > PLAYERS_AT_MOST:
         raise InvalidInput(
-            f"players would be {count:,}; up to {MOST:,} are credited at once: write players='segments:100', or a grid such as "
-            "(14, 14)"
+            f"players would be {count:,}; up to {PLAYERS_AT_MOST:,} are credited at once: write players='segments:100', or a "
+            "grid such as (14, 14)"
         )
 
 

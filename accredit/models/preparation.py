@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import PIL.Image
     from transformers import BaseImageProcessor
 
-ALIKE = 0.1  # by how much prepared values may differ, where white and black are about 4 apart: other ways to round
-NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
+PIXEL_TOLERANCE = 0.1  # by how much prepared values may differ, where white and black are about 4 apart: other ways to round
+LONGEST_STRIP = 64  # a longer strip would be resized into more pixels than any model reads
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,10 @@ class Preparation:
         if not isinstance(self.resized, int):
             return self.resized or self.size or (height, width)
         short = min(height, width)
-        if max(height, width) > NARROWEST * short:
+        if max(height, width) > LONGEST_STRIP * short:
             raise InvalidInput(
-                f"the picture has {height} × {width} pixels; one edge may be at most {NARROWEST} times the other: cut it first"
+                f"the picture has {height} × {width} pixels; one edge may be at most {LONGEST_STRIP} times the other: cut it "
+                "first"
             )
         return self.resized * height // short, self.resized * width // short
 
@@ -204,7 +205,7 @@ def preparation_of(processor: object) -> Preparation | Processor:
         theirs, ours = Processor(processor)(picture), stated.pixels(picture)
     except Exception:  # settings in other words, or a processor that wants other pictures: it is asked, and says so itself
         return Processor(processor)
-    return stated if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= ALIKE else Processor(processor)
+    return stated if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= PIXEL_TOLERANCE else Processor(processor)
 
 
 def _probe(grey: bool) -> PIL.Image.Image:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 TENSORS = ("af", "norm", "gf", "agf")
-MEMORY = 4 << 30  # bytes that reading may need at its peak
+READING_BYTES = 4 << 30  # bytes that reading may need at its peak
 EAGER = 4  # copies of one layer's weights that the eager kernel makes
 VALUED = "accredit_valued"  # the name of the kernel that weighs attention by value vectors
 
@@ -153,7 +153,7 @@ def read_attention(
     heads: Heads,
     payoff: Callable[[ModelOutput], torch.Tensor],
     tokens: int,
-    memory: float = MEMORY,
+    memory: float = READING_BYTES,
 ) -> Read:
     """One tensor of TENSORS in one pass over up to `tokens` tokens. `forward` runs the model and takes `output_attentions`;
     `payoff` reads its output, for gradients. What would need more than `memory` bytes is refused before it begins."""

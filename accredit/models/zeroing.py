@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 KERNEL = "accredit_value_zeroing"
-ROWS = 2048  # tokens of one pass through a block
+TOKENS_PER_PASS = 2048  # tokens of one pass through a block
 Call = tuple[tuple[object, ...], dict[str, object]]  # what a block was given
 
 
@@ -142,7 +142,7 @@ def _move(
 ) -> FloatArray:
     """Cosine distances by which each token moves, (T, values), when one value of a kind is zeroed."""
     tokens, moved = hidden.shape[1], []
-    for rows in torch.split(torch.eye(counts[kind], device=hidden.device), max(1, ROWS // max(tokens, *counts))):
+    for rows in torch.split(torch.eye(counts[kind], device=hidden.device), max(1, TOKENS_PER_PASS // max(tokens, *counts))):
         kept = tuple(1 - rows if k == kind else torch.ones((1, count)).to(rows) for k, count in enumerate(counts))
         zeroed, _ = _run(block, hidden.expand(len(rows), -1, -1), kept, args, kwargs)
         moved.append(1 - torch.cosine_similarity(zeroed.double(), plain.double(), dim=-1))

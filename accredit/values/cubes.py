@@ -20,7 +20,7 @@ from accredit.core.game import check_finite
 from accredit.errors import InvalidInput
 from accredit.values.semivalue_rules import Semivalue
 
-CELLS = 1 << 22  # coalitions × cubes of one product
+CELLS_PER_PRODUCT = 1 << 22  # coalitions × cubes of one product
 
 
 class Cubes(NamedTuple):
@@ -136,7 +136,7 @@ class CubeGame:
             )
         wrong = np.concatenate([present, absent], axis=1).astype(np.float64)  # who is missing or unwelcome counts
         earned = np.empty(len(given))
-        step = max(1, CELLS // max(1, len(weight)))
+        step = max(1, CELLS_PER_PRODUCT // max(1, len(weight)))
         for start in range(0, len(given), step):
             plays = given[start : start + step]
             faults = np.concatenate([~plays, plays], axis=1).astype(np.float64) @ wrong.T

@@ -22,7 +22,7 @@ from accredit.values.interactions import mobius_from_table
 from accredit.values.intervals import blur_between
 from accredit.values.shapley import shapley
 
-ROUNDING = 1e-9  # of the largest credit
+CREDIT_ROUNDING = 1e-9  # of the largest credit
 CLOSE = 0.1  # of the largest credit: errors below it, and the same player first, are called enough
 
 
@@ -59,7 +59,7 @@ class LeavingOut:
     @property
     def _rounding(self) -> float:
         """By how much rounding may part credits that are equal."""
-        return ROUNDING * float(max(np.abs(self.loo).max(), np.abs(self.shapley).max()))
+        return CREDIT_ROUNDING * float(max(np.abs(self.loo).max(), np.abs(self.shapley).max()))
 
     @property
     def enough(self) -> bool | None:

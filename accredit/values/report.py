@@ -22,7 +22,7 @@ from accredit.values.interactions import (
 
 COUNT = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 SET = {1: "single", 2: "pair", 3: "triple"}
-ROUNDING = 1e-14  # of the spread of payoffs: sums and differences of payoffs are no more exact than that
+SPREAD_ROUNDING = 1e-14  # of the spread of payoffs: sums and differences of payoffs are no more exact than that
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def report(
 def _noise(game: Game) -> float:
     """What the rounding of payoffs may leave of a sum that is zero."""
     v = tabulate(game)
-    return float(ROUNDING * np.ptp(v) + 4 * np.finfo(np.float64).eps * np.abs(v).max())
+    return float(SPREAD_ROUNDING * np.ptp(v) + 4 * np.finfo(np.float64).eps * np.abs(v).max())
 
 
 def _reading(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from accredit.values.surrogate.estimate import MOST_PAIRS
 
 FITTED = (250, 500, 1000, MOST_PAIRS)  # pairs that a fit may take
-CELLS = 1 << 23  # pairs times players: the regression on all pairs holds a few matrices of so many numbers
+REGRESSION_CELLS = 1 << 23  # pairs times players: the regression on all pairs holds a few matrices of so many numbers
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, check, describe
 from accredit.values.solver import progress
-from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
+from accredit.values.surrogate.clock import REGRESSION_CELLS, best_split, fit_seconds
 from accredit.values.surrogate.design import empty_design, grow, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, PairedPayoffs, SurrogateEstimate, estimate, exact
 
@@ -111,7 +111,7 @@ class Surrogate:
         assert self.seconds is not None
         n, ends, slowness = len(game.players), time.monotonic() + self.seconds, 0.0
         pairs = strata(n).pairs
-        most = int(pairs if pairs <= self._most_pairs else min(self._most_pairs, max(CELLS // n, MOST_PAIRS)))
+        most = int(pairs if pairs <= self._most_pairs else min(self._most_pairs, max(REGRESSION_CELLS // n, MOST_PAIRS)))
         asked, asking, wanted = None, 0.0, min(FIRST_BATCH, most)
         with progress("asking payoffs", self.seconds) as bar:
             while True:

@@ -20,10 +20,10 @@ from accredit.values.surrogate.size_local import SizeLocal
 from accredit.values.surrogate.walsh import Walsh
 
 COARSE, FINE = (128, 12), (400, 5)  # rows of a sample and evaluations of the likelihood on them, at most
-FINEST = (1001, 2)  # the same where one number per player is fitted: one more step on more rows
-ENOUGH = 0.02  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
+FINEST_STAGE = (1001, 2)  # the same where one number per player is fitted: one more step on more rows
+LEAST_GAIN = 0.02  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
 LIFT = 0.2  # curvature added in every direction: flat ones, along which an idle kernel drifts, would shorten all the others
-LONGEST = 3.0  # no coordinate moves further in one step: the curvature is local
+LONGEST_STEP = 3.0  # no coordinate moves further in one step: the curvature is local
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def more_rows(
 
     One step on 1,000 rows took 5 to 20 % off the squared error of games of 32 to 64 tokens.
     """
-    most, evaluations = FINEST
+    most, evaluations = FINEST_STAGE
     rows = len(samples[-1][0])
     return samples if min(len(whole), most) <= rows else [*samples, (whole.thin(most, rng), evaluations)]
 
@@ -206,7 +206,7 @@ def minimise(objective: Objective, start: FloatArray, box: FloatArray, evaluatio
             continue
         gain = now.value - then.value
         here, now, damping = there, then, damping / 4
-        if gain < ENOUGH or left == 0:
+        if gain < LEAST_GAIN or left == 0:
             break
         gradient, curvature = now.derivatives()
     return here
@@ -221,4 +221,4 @@ def _step(here: FloatArray, gradient: FloatArray, curvature: FloatArray, box: Fl
     step = np.zeros(len(here))
     step[free] = found if info == 0 else -gradient[free] / (scale + 1)
     longest = float(np.abs(step).max(initial=0.0))
-    return step * min(1.0, LONGEST / longest) if longest > 0 else step
+    return step * min(1.0, LONGEST_STEP / longest) if longest > 0 else step

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.rows import CoalitionRows, Exchangeable, Kernel, Meeting
 
-SMALL = 64  # rows of a triangle that is inverted as it is
+SMALL_TRIANGLE_ROWS = 64  # rows of a triangle that is inverted as it is
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def solve(covariance: FloatArray, sample: Observations) -> Solved | None:
 def inverse_of_lower(factor: FloatArray) -> FloatArray:
     """L⁻¹ of a lower triangular matrix by halves: (M, M). Twice as fast as LAPACK's routine at hundreds of rows."""
     rows = len(factor)
-    if rows <= SMALL:
+    if rows <= SMALL_TRIANGLE_ROWS:
         return np.asarray(dtrtri(factor, lower=1)[0])
     half = rows // 2
     inverse = np.zeros((rows, rows), order="F")

@@ -10,7 +10,7 @@ from accredit.checks.numbers import FloatArray
 from accredit.values.surrogate.likelihood import Mixture, Observations, solve
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 
-PREDICT_ROWS = 1000  # rows of a cross-kernel held at once
+CROSS_KERNEL_ROWS = 1000  # rows of a cross-kernel held at once
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Posterior:
     def predict(self, rows: CoalitionRows) -> FloatArray:
         """The mean at other coalitions: (rows,)."""
         parts = [
-            self.mixture.between(Meeting(rows.at(slice(at, at + PREDICT_ROWS)), self.rows)) @ self.load
-            for at in range(0, len(rows), PREDICT_ROWS)
+            self.mixture.between(Meeting(rows.at(slice(at, at + CROSS_KERNEL_ROWS)), self.rows)) @ self.load
+            for at in range(0, len(rows), CROSS_KERNEL_ROWS)
         ]
         return np.concatenate(parts) + self.slope * (1 - 2 * rows.sizes / rows.players)
 
