@@ -188,8 +188,8 @@ class AnsweringModel:
         if lost:
             more = f" and {len(lost) - UNKNOWN_WORDS_LISTED} more" if len(lost) > UNKNOWN_WORDS_LISTED else ""
             yield (
-                f"Warning: the tokenizer of {self.name} does not know {', '.join(map(repr, lost[:UNKNOWN_WORDS_LISTED]))}{more}; "
-                f"the model reads {self.tokenizer.unk_token} instead."
+                f"Warning: the tokenizer of {self.name} does not know {', '.join(map(repr, lost[:UNKNOWN_WORDS_LISTED]))}{more}"
+                f"; the model reads {self.tokenizer.unk_token} instead."
             )
 
     def layout(self, prompt: Prompt) -> tuple[str, list[Place]]:

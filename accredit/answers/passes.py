@@ -28,8 +28,8 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.rounding import nearly
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import (
-    MEMORY,
     CACHE_TOKENS,
+    MEMORY,
     ROWS_PER_PASS,
     report,
     reporting,
