@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard, overload
 
 import numpy as np
 import torch
@@ -134,8 +134,13 @@ class _Scaled(Sequence[torch.Tensor]):
     def __len__(self) -> int:
         return len(self.heads)
 
-    def __getitem__(self, k: int) -> torch.Tensor:  # type: ignore[override]
-        return self.heads[k] * self.lengths[k]
+    @overload
+    def __getitem__(self, k: int) -> torch.Tensor: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[torch.Tensor]: ...
+    def __getitem__(self, k: int | slice) -> torch.Tensor | list[torch.Tensor]:
+        scaled = self.heads[k] * self.lengths[k]
+        return list(scaled) if isinstance(k, slice) else scaled
 
 
 def _is_attention(x: object) -> TypeGuard[torch.Tensor]:
