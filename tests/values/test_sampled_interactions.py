@@ -200,7 +200,7 @@ def test_a_thousand_players_are_refused_before_anything_is_asked():
 
 
 def test_the_budget_that_a_refusal_names_is_taken(monkeypatch):
-    monkeypatch.setattr("accredit.values.sampled_interactions.COALITIONS_AT_MOST_SCORES", 40 * comb(20, 2))
+    monkeypatch.setattr("accredit.values.sampled_interactions.MOST_SCORES", 40 * comb(20, 2))
     game = FunctionGame([f"p{i}" for i in range(20)], lambda s: s.sum(axis=1) ** 0.5)
     with pytest.raises(TooManyPlayers, match="give budget=80 or less"):
         accredit.interactions(game, "sii", budget=82)
@@ -210,7 +210,7 @@ def test_the_budget_that_a_refusal_names_is_taken(monkeypatch):
 @pytest.mark.slow
 def test_controls_are_fitted_to_so_many_pairs_and_no_more(monkeypatch):
     """The pairs beyond still count: their scores narrow the intervals."""
-    monkeypatch.setattr("accredit.values.sampled_interactions.COALITIONS_AT_MOST_FITTED", 100)
+    monkeypatch.setattr("accredit.values.sampled_interactions.MOST_FITTED", 100)
     seen = []
     fitted = sampled_module.fit
     monkeypatch.setattr(sampled_module, "fit", lambda sample, total: (seen.append(len(sample)), fitted(sample, total))[1])
