@@ -20,7 +20,7 @@ from accredit.models.encoded import visible
 from accredit.models.partition import with_special
 
 if TYPE_CHECKING:
-    from accredit.answers.assembly import Layout
+    from accredit.answers.assembly import TokenLayout
     from accredit.answers.game import AnswerGame, AnswerViews
     from accredit.answers.model import Answer, AnsweringModel
     from accredit.methods import Place
@@ -101,9 +101,9 @@ class AnswerSubject(Dealt):
     # The model's own tokens
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TokenLayout:
         """The whole prompt as tokens, with their owners."""
-        layout: Layout = self.memo.get("layout", lambda: self._pays.parts.layout)
+        layout: TokenLayout = self.memo.get("layout", lambda: self._pays.parts.layout)
         return layout
 
     @property

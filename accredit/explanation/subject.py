@@ -219,14 +219,14 @@ def image_subject(
 ) -> Subject:
     """A picture, its pixels dealt out to patches, segments or single pixels; a large one gets a smaller budget."""
     from accredit.games import image_game
-    from accredit.models.pixels import SMALL, unit_of
+    from accredit.models.pixels import SMALL_PICTURE_PIXELS, unit_of
 
     seen = model.encode(image)
     part = seen.partition(players)
     notes = [*seen.notes, seen.about(players, part)]
     if (
         budget is None
-        and np.prod(seen.size) > SMALL
+        and np.prod(seen.size) > SMALL_PICTURE_PIXELS
         and not defaults.affordable(len(part.players), defaults.BUDGET_OF_PICTURES)
     ):
         budget = defaults.BUDGET_OF_PICTURES

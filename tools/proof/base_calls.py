@@ -124,7 +124,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "flow.MaximumFlow": "a record",
     "flow.LayeredNetwork.balance": "a kernel",
     "flow.LayeredNetwork.cut_parts": "a kernel",
-    "flow.LayeredNetwork.renumbered": "a kernel",
+    "flow.LayeredNetwork.renumber": "a kernel",
     "flow.MaximumFlows.*": "asked by maximum_flow",
     "attention.FlowReport": "a record",
     "attention.Relabelling": "a record",
