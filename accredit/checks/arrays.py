@@ -6,8 +6,10 @@ import io
 import math
 import zipfile
 import zlib
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.files import read_bytes
 from accredit.checks.numbers import CellArray
@@ -16,7 +18,7 @@ from accredit.errors import InvalidInput
 ARRAYS = 2 << 30  # bytes of all arrays of a file together, after unpacking
 
 
-def read_arrays(path: object, limit: int = ARRAYS) -> dict[str, CellArray]:
+def read_arrays(path: object, limit: int = ARRAYS) -> dict[str, npt.NDArray[Any]]:
     """Named arrays of an .npz file; of an .npy file, its one array under the empty name."""
     raw = read_bytes(path, limit)
     if not raw.startswith(b"PK"):

@@ -13,7 +13,7 @@ import click
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
-from accredit.models.builtin.facts import KINDS, MOST
+from accredit.models.builtin.facts import KINDS, PASSAGES_AT_MOST
 
 if TYPE_CHECKING:
     from accredit.arena.answers import AnswerContest
@@ -40,7 +40,7 @@ CONTEXTS = 20  # fresh contexts with --answers
     type=click.Choice(KINDS),
     help="Answers from fresh contexts of facts, laid out like this, instead of texts.",
 )
-@click.option("--passages", type=Count(1, MOST), help="Facts in each context, with --answers; default: 16.")
+@click.option("--passages", type=Count(1, PASSAGES_AT_MOST), help="Facts in each context, with --answers; default: 16.")
 @click.option(
     "--data",
     "data_file",
@@ -139,7 +139,7 @@ def compare(
             judge=judge,
         )
         subject = Path(data_file).name if data_file else f"{len(examples)} built-in sentences"
-    contest.checked()
+    contest.check()
     table = hold(contest, examples, store, executor)
     if as_json:
         click.echo(json.dumps(table.to_plain(), ensure_ascii=False))
@@ -170,13 +170,20 @@ def _on_answers(
     budget: int | None,
     seed: int,
 ) -> AnswerContest:
-    from accredit.arena.answers import BUDGET, AnswerContest
+    from accredit.arena.answers import ABLATIONS, AnswerContest
     from accredit.arena.contest import ANSWER_METRICS, metrics_named
     from accredit.methods import COMPARED_ANSWERS
 
     named = tuple(m.name for m in metrics_named(_read_list(metrics) or ANSWER_METRICS))
     return AnswerContest(
-        methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or BUDGET, seed
+        methods or COMPARED_ANSWERS,
+        kind,
+        passages or PASSAGES_AT_MOST,
+        model,
+        named,
+        removal or "rebuild",
+        budget or ABLATIONS,
+        seed,
     )
 
 

@@ -22,7 +22,7 @@ from accredit.models.encoded import visible
 from accredit.models.partition import with_special
 
 if TYPE_CHECKING:
-    from accredit.answers.assembly import Layout
+    from accredit.answers.assembly import TokenLayout
     from accredit.answers.game import AnswerGame, AnswerViews
     from accredit.answers.model import Answer, AnsweringModel
     from accredit.methods import Place
@@ -53,7 +53,7 @@ class AnswerSubject(Dealt):
     journal: Journal | None = None  # where payoffs are kept, so that a stopped run goes on
     notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
-    settings: Mapping[str, object] = field(default_factory=dict)  # of gradients and of readings of attention
+    settings: Settings = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -104,9 +104,9 @@ class AnswerSubject(Dealt):
     # The model's own tokens
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TokenLayout:
         """The whole prompt as tokens, with their owners."""
-        layout: Layout = self.memo.get("layout", lambda: self._pays.parts.layout)
+        layout: TokenLayout = self.memo.get("layout", lambda: self._pays.parts.layout)
         return layout
 
     @property

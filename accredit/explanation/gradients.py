@@ -12,13 +12,13 @@ from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points
 from accredit.gradients.deeplift import deep_lift_at
-from accredit.gradients.discretised import POINTS, discretised_integrated_gradients_at
+from accredit.gradients.discretised import PATH_POINTS, discretised_integrated_gradients_at
 from accredit.gradients.expected import SAMPLES, gradient_shap_at, several
-from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, integrated_gradients_at
+from accredit.gradients.integrated import COMPLETENESS_TOLERANCE, FIRST_STEPS, MOST_STEPS, integrated_gradients_at
 from accredit.gradients.point import Point, at_layer, point
 from accredit.gradients.relevance import attn_lrp_at
 from accredit.gradients.sequential import sequential_integrated_gradients_at
-from accredit.gradients.slopes import NOISE, input_x_gradient_at, saliency_at, smoothgrad_at
+from accredit.gradients.slopes import SMOOTHGRAD_NOISE, input_x_gradient_at, saliency_at, smoothgrad_at
 from accredit.models.partition import Partition
 
 Asked = Subject | AnswerSubject
@@ -30,21 +30,23 @@ def integrated(
     subject: Asked,
     baseline: object = None,
     layer: Layer = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = COMPLETENESS_TOLERANCE,
     most_steps: int = MOST_STEPS,
 ) -> Credit:
     """From the input in which nobody plays, if that is a point in the space of embeddings or pixels."""
-    steps = min(STEPS, most_steps)
+    steps = min(FIRST_STEPS, most_steps)
     return _each(subject, lambda at: integrated_gradients_at(at, tolerance, most_steps, steps), baseline, layer)
 
 
-def sequential(subject: Asked, baseline: object = None, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS) -> Credit:
+def sequential(
+    subject: Asked, baseline: object = None, tolerance: float = COMPLETENESS_TOLERANCE, most_steps: int = MOST_STEPS
+) -> Credit:
     """On a line of its own for each player."""
-    steps = min(STEPS, most_steps)
+    steps = min(FIRST_STEPS, most_steps)
     return _each(subject, lambda at: sequential_integrated_gradients_at(at, tolerance, most_steps, steps), baseline)
 
 
-def discretised(subject: Asked, baseline: object = None, points: int = POINTS) -> Credit:
+def discretised(subject: Asked, baseline: object = None, points: int = PATH_POINTS) -> Credit:
     """Along a path through words."""
     return _each(subject, lambda at: discretised_integrated_gradients_at(at, points), baseline)
 
@@ -97,7 +99,7 @@ def steepness(subject: Asked, layer: Layer = None) -> Credit:
     return _each(subject, saliency_at, layer=layer)
 
 
-def smooth(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = NOISE) -> Credit:
+def smooth(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = SMOOTHGRAD_NOISE) -> Credit:
     """The steepness averaged over noisy copies of the input."""
     return _each(subject, lambda at: smoothgrad_at(at, noise, samples, subject.seed), layer=layer)
 

@@ -13,7 +13,7 @@ from accredit.explanation.result import Token
 from accredit.models.encoded import sentence_spans, visible, word_spans
 
 if TYPE_CHECKING:
-    from accredit.answers.assembly import Layout
+    from accredit.answers.assembly import TokenLayout
     from accredit.answers.model import AnsweringModel
 
 
@@ -31,7 +31,7 @@ def show_prompt(parts: Any, players: tuple[str, ...], model: AnsweringModel | No
 def _own(parts: Any, model: AnsweringModel | None) -> tuple[str, list[tuple[int, int, int]]]:
     """The prompt as one text, and which of its characters are whose: start, stop, number of the player."""
     if hasattr(parts, "partition"):  # tokens leave in place
-        layout: Layout = parts.layout
+        layout: TokenLayout = parts.layout
         owned = zip(layout.spans.tolist(), layout.owner.tolist(), strict=True)
         return layout.text, [(a, b, who) for (a, b), who in owned if who >= 0]
     dealt: Parts = getattr(parts, "parts", parts)

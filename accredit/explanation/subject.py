@@ -95,7 +95,7 @@ class Subject(Dealt):
     seed: int = 0
     games: PartsGames | None = None  # the game as it pays for every output of the model at once; None: one target is asked for
     memo: Memo = field(default_factory=Memo, repr=False)
-    settings: Mapping[str, object] = field(default_factory=dict)  # of gradients and of readings of attention
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -223,14 +223,14 @@ def image_subject(
 ) -> Subject:
     """A picture, its pixels dealt out to patches, segments or single pixels; a large one gets a smaller budget."""
     from accredit.games import image_game
-    from accredit.models.pixels import SMALL, unit_of
+    from accredit.models.pixels import SMALL_PICTURE_PIXELS, unit_of
 
     seen = model.encode(image)
     part = seen.partition(players)
     notes = [*seen.notes, seen.about(players, part)]
     if (
         budget is None
-        and np.prod(seen.size) > SMALL
+        and np.prod(seen.size) > SMALL_PICTURE_PIXELS
         and not defaults.affordable(len(part.players), defaults.BUDGET_OF_PICTURES)
     ):
         budget = defaults.BUDGET_OF_PICTURES

@@ -14,7 +14,7 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     return check_players(whole), belongs
 
 
-def _token(names: tuple[str, ...], token: Any) -> int:
+def _token(names: tuple[str, ...], token: object) -> int:
     if isinstance(token, str):
         return player_index(names, token)
     if isinstance(token, bool) or not isinstance(token, int | np.integer) or not -len(names) <= token < len(names):
@@ -86,7 +86,7 @@ class FlowGame:
     def __init__(
         self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         self.layer = check_layer(layer, network.layers)
         self._players, self.members = members(network.tokens, groups, players)
         self.flows = MaximumFlows(network)
@@ -120,7 +120,7 @@ class MixedFlowGame:
 
     @check_arguments
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         if not places:
             raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}", argument="places", code="empty")
         self._players = check_players(list(places))
@@ -129,7 +129,7 @@ class MixedFlowGame:
         if len(set(every)) != len(every) or not all(self._places):
             raise InvalidInput("places must give every player at least one node, and no node to two players", argument="places")
 
-    def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
+    def _nodes(self, player: str, listed: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """The nodes of one player as (layer, token)."""
         try:
             pairs = [(layer, token) for layer, token in listed]
@@ -159,7 +159,7 @@ class MixedFlowGame:
                     supply[token] = 0.0
                 else:
                     capacity[layer, :, token] = 0.0
-        closed = LayeredNetwork(capacity, supply, self.network.demand).pruned()
+        closed = LayeredNetwork(capacity, supply, self.network.demand).prune()
         return MaximumFlows(closed).value() if closed.supply.any() else 0.0
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def _library(file: Path) -> str:
     raise InvalidInput(f"{file.name} is not a model that can be read; it must be {ENDINGS}")
 
 
-def _import(package: str, file: Path) -> Any:
+def _import(package: str, file: Path) -> ModuleType:
     from importlib import import_module
 
     with needs("trees", f"reading {file.name}"):
@@ -110,7 +110,7 @@ def _onnx(file: Path) -> RowModel:
         raise InvalidInput(f"{file.name} wants the inputs {[g.name for g in given]}; one table of numbers is needed")
     kind = np.float32 if given[0].type == "tensor(float)" else np.float64
 
-    def last_output(rows: Any) -> FloatArray:
+    def last_output(rows: Sized) -> FloatArray:
         try:
             table = np.asarray(rows, dtype=kind)
         except (TypeError, ValueError) as error:
