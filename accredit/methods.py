@@ -74,7 +74,7 @@ class Parameters:
     words: tuple[str, ...] = ()
     default: str = ""  # what is meant when nothing follows; empty: something must
 
-    def read(self, spelled: str, text: str) -> tuple[tuple[str, Any], ...]:
+    def read(self, spelled: str, text: str) -> tuple[tuple[str, object], ...]:
         """The parameters in `text`, by name; `spelled` is the whole method, for the error."""
         base = spelled.partition(":")[0]
         if self.names == ("folder",):
@@ -105,7 +105,7 @@ class Parameters:
             f"method {spelled!r} needs {count} after the colon; write for example {base}:{self.example}", code="type"
         )
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """As JSON types."""
         per_player = self.names[0].startswith("*")
         return {"example": self.example, "default": self.default or None, "per_player": per_player}
@@ -147,7 +147,7 @@ class Method:
         needed = self.parameters is not None and not self.parameters.default
         return f"{self.name}:{self.parameters.example}" if self.parameters and needed else self.name
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """As JSON types."""
         return {
             "name": self.name,
@@ -174,7 +174,7 @@ class Chosen:
 
     method: Method
     name: str  # in its usual spelling, for example "leave-one-out" for loo, "flow:agf", "beta:16,1"
-    given: tuple[tuple[str, Any], ...] = ()
+    given: tuple[tuple[str, object], ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Chosen:
             loaded: Callable[..., Any] = getattr(import_module(module), attribute)
         return loaded
 
-    def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
+    def solver(self, budget: int | None, seed: int, groups: object = None) -> Any:
         """The solver of a game's value. Without a budget, values are exact for few players, and sampled ones ask 2,000."""
         takes = self.method.takes
         if "groups" in takes and not groups:
@@ -392,7 +392,7 @@ def add_methods() -> tuple[plugins.Addition, ...]:
     return plugins.additions(plugins.METHODS, _names_of, BY_NAME)
 
 
-def _names_of(entry: str, method: Any) -> tuple[str, ...]:
+def _names_of(entry: str, method: object) -> tuple[str, ...]:
     if not isinstance(method, Method):
         raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed", code="type")
     if method.kind not in NEEDS:
@@ -475,7 +475,7 @@ def _split(names: str) -> list[str]:
     return parts
 
 
-def settings_for(asked: Sequence[Chosen], given: Mapping[str, Any]) -> dict[str, Any]:
+def settings_for(asked: Sequence[Chosen], given: Mapping[str, object]) -> dict[str, object]:
     """The settings of gradients and of attention that were given, by name; refused where none of the methods asked takes one.
 
     >>> settings_for(find_all("ig", "explain"), {"layer": 2, "baseline": None})

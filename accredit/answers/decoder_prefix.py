@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from accredit.answers.assembly import InPlace, Layout, Rebuilt, one_token
+from accredit.answers.assembly import InPlace, Rebuilt, TokenLayout, one_token
 from accredit.answers.model import Answer, AnsweringModel
 from accredit.answers.passes import Row
 from accredit.answers.prompt import Parts, prompt_of
@@ -46,7 +46,7 @@ class WithPrefix:
         return self.source.filler
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TokenLayout:
         return self.source.layout
 
     def rows(self, coalitions: BoolArray, answer: Answer) -> list[Row]:
@@ -57,7 +57,7 @@ class WithPrefix:
 
     def _after(self, row: Row, kept: BoolArray) -> Row:
         if isinstance(self.own, Parts):
-            left = self.own.left(kept, self.filler)
+            left = self.own.without(kept, self.filler)
             return replace(row, said=self.model.target_ids(left.contents[0]))
         owner = np.full(len(self.ids), -1) if self.own is None else self.own
         stays = np.append(kept, True)[owner]

@@ -271,7 +271,7 @@ def _copies(row: Tensor | None, rows: int) -> Tensor | None:
 
 def _check_kernel(model: TextModel, batch: TokenBatch, found: Tensor, seen: Sequence[object]) -> None:
     """Our kernel must compute what the model's own does; some architectures add terms of their own, or do not ask for it."""
-    with model.held(), attention_kernel(model.model, "eager"), torch.inference_mode():
+    with model.hold(), attention_kernel(model.model, "eager"), torch.inference_mode():
         expected = model.outputs(batch)
     if not seen:
         raise CannotImpose(f"{type(model.model).__name__} does not let its attention be replaced", code="unsupported")
@@ -331,7 +331,7 @@ def watch_losses(model: TextModel, change: Change) -> Iterator[None]:
     _register()
     token = _change.set(change)
     try:
-        with model.held(), attention_kernel(model.model, KERNEL):
+        with model.hold(), attention_kernel(model.model, KERNEL):
             yield
     finally:
         _change.reset(token)

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks.files import read_bytes
+from accredit.checks.numbers import CellArray
 from accredit.errors import InvalidInput
 
 ARRAYS = 2 << 30  # bytes of all arrays of a file together, after unpacking
 
 
-def read_arrays(path: Any, limit: int = ARRAYS) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(path: object, limit: int = ARRAYS) -> dict[str, npt.NDArray[Any]]:
     """Named arrays of an .npz file; of an .npy file, its one array under the empty name."""
     raw = read_bytes(path, limit)
     if not raw.startswith(b"PK"):
@@ -39,7 +40,7 @@ def read_arrays(path: Any, limit: int = ARRAYS) -> dict[str, npt.NDArray[Any]]:
         ) from None
 
 
-def _array(raw: bytes, name: str) -> npt.NDArray[Any]:
+def _array(raw: bytes, name: str) -> CellArray:
     """One array in numpy's format. Its header must describe the bytes that follow: numpy would first make room for what it
     says."""
     opened = io.BytesIO(raw)

@@ -32,7 +32,7 @@ KINDS = {
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-def as_path(path: Any, name: str = "path") -> Path:
+def as_path(path: object, name: str = "path") -> Path:
     """A path, or an error that says what was given instead."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise InvalidInput(f"{name} is {shown(path)}; give the path of a file", argument=name, code="type")
@@ -49,7 +49,7 @@ def kind_of(mode: int) -> str:
     return KINDS.get(stat.S_IFMT(mode), "not a regular file" if not stat.S_ISREG(mode) else "a file")
 
 
-def check_writable(path: Any, name: str = "path") -> Path:
+def check_writable(path: object, name: str = "path") -> Path:
     """Where a file will be written, links followed; refused now, and not after the work, where that cannot succeed."""
     given = as_path(path, name)
     try:
@@ -86,7 +86,7 @@ def check_writable(path: Any, name: str = "path") -> Path:
     return place
 
 
-def check_folder(path: Any, name: str = "path") -> Path:
+def check_folder(path: object, name: str = "path") -> Path:
     """Where a folder will be made, or is; refused now, and not after the work, where files cannot be written into it."""
     given = as_path(path, name)
     try:
@@ -110,7 +110,7 @@ def check_folder(path: Any, name: str = "path") -> Path:
     return place
 
 
-def put(path: Any, content: bytes) -> None:
+def put(path: object, content: bytes) -> None:
     """All or nothing: write a file beside its place, sync it to disk, move it there.
 
     A link is followed, so that the file it points to is replaced and the link stays. What is replaced keeps its permissions
@@ -168,7 +168,7 @@ def _neighbour(path: Path) -> str:
     return ""
 
 
-def check_is_file(path: Any) -> Path:
+def check_is_file(path: object) -> Path:
     """Refuse what is not there, and what is not a regular file; links are followed."""
     given = as_path(path)
     try:
@@ -183,7 +183,7 @@ def check_is_file(path: Any) -> Path:
     return given
 
 
-def read_bytes(path: Any, limit: int = LIMIT, instead: str = "give a smaller file") -> bytes:
+def read_bytes(path: object, limit: int = LIMIT, instead: str = "give a smaller file") -> bytes:
     """The content of a regular file of at most `limit` bytes. A pipe is not waited for, a device is not read."""
     given = check_is_file(path)
     try:
@@ -202,12 +202,12 @@ def _size(count: int) -> str:
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
 
 
-def read_text(path: Any, limit: int = LIMIT) -> str:
+def read_text(path: object, limit: int = LIMIT) -> str:
     """The text of a file in UTF-8, with or without a byte-order mark."""
     return as_text(read_bytes(path, limit), path)
 
 
-def as_text(content: bytes, path: Any) -> str:
+def as_text(content: bytes, path: object) -> str:
     """Bytes of a file as text in UTF-8; `path` says which file."""
     if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or _every_second_is_nul(content[:64]):
         raise InvalidInput(f"{str(path)!r} is text in UTF-16; save it as UTF-8", code="unreadable")
@@ -225,7 +225,7 @@ def _every_second_is_nul(begins: bytes) -> bool:
     return len(begins) > 3 and any(not any(half) for half in (begins[::2], begins[1::2])) and any(begins)
 
 
-def read_json_object(path: Any, limit: int = 16 << 20) -> dict[str, Any]:
+def read_json_object(path: object, limit: int = 16 << 20) -> dict[str, Any]:
     """A JSON file that holds one object."""
     data = read_json(read_bytes(path, limit), repr(str(path)))
     if not isinstance(data, dict):

@@ -11,7 +11,7 @@ import numbers
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,13 @@ import numpy.typing as npt
 from accredit.checks.suggestions import did_you_mean
 from accredit.errors import AccreditError, Code, InvalidInput
 
+if TYPE_CHECKING:
+    import torch
+
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+CellArray = npt.NDArray[np.generic]  # cells of any type
 
 MOST = 2**63 - 1  # of counts and seeds: what a 64-bit integer holds
 KINDS = {
@@ -34,7 +38,7 @@ KINDS = {
 }
 
 
-def shown(value: Any, width: int = 60) -> str:
+def shown(value: object, width: int = 60) -> str:
     """What was given, for a message: one short line, whatever it is.
 
     >>> shown([1, 2]), shown(10**5000)
@@ -50,7 +54,7 @@ def shown(value: Any, width: int = 60) -> str:
 
 
 def real_numbers(
-    given: Any, name: str, error: type[AccreditError] = InvalidInput, *, copy: bool = False, masked: bool = False
+    given: object, name: str, error: type[AccreditError] = InvalidInput, *, copy: bool = False, masked: bool = False
 ) -> FloatArray:
     """An array of real numbers as float64, whatever holds them: a list, numpy, torch, pandas. NaN and infinities pass.
 
@@ -75,7 +79,7 @@ def real_numbers(
         raise error(said, argument=name, code="type") from cause
 
 
-def as_array(given: Any, name: str) -> npt.NDArray[Any]:
+def as_array(given: object, name: str) -> npt.NDArray[Any]:
     """Cells as an array of their own type, words and dates included; what would be dropped on the way is refused.
 
     >>> as_array([["red", "small"], ["blue", "large"]], "rows").shape
@@ -106,7 +110,7 @@ class _Refused(Exception):
         self.code: Code = code
 
 
-def _round_off(array: npt.NDArray[Any], name: str, copy: bool) -> FloatArray:
+def _round_off(array: CellArray, name: str, copy: bool) -> FloatArray:
     """Numbers as float64; a long double beyond its range is refused, for it would become infinite."""
     with np.errstate(over="ignore"):
         found = array.astype(np.float64, copy=copy)
@@ -115,7 +119,7 @@ def _round_off(array: npt.NDArray[Any], name: str, copy: bool) -> FloatArray:
     return found
 
 
-def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> npt.NDArray[Any]:
+def _array(given: object, name: str, masked: bool = False, whole: bool = True) -> CellArray:
     """What was given as an array of any type; tensors are taken out of torch, masks are looked at. With `whole`, only numbers
     can come of it, so that what can never be one is refused by its place."""
     if isinstance(given, np.ma.MaskedArray):
@@ -127,7 +131,7 @@ def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> n
                 f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)", "missing"
             )
         return np.where(hidden, np.nan, data.astype(np.float64))
-    if hasattr(given, "detach") and hasattr(given, "cpu"):
+    if _is_tensor(given):
         return _of_tensor(given, name, double=whole)
     if isinstance(given, list | tuple) and not all(type(item) in (float, int) for item in given):
         if not whole and not any(hasattr(item, "detach") or isinstance(item, np.ma.MaskedArray) for item in given):
@@ -149,7 +153,7 @@ def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> n
     return np.asarray(found)
 
 
-def _with_nul(given: Sequence[Any]) -> npt.NDArray[Any]:
+def _with_nul(given: Sequence[object]) -> CellArray:
     """Cells of a list as an array. numpy drops NUL characters from the end of words; then the words are kept as objects."""
     found = np.asarray(given)
     if found.dtype.kind in "US":
@@ -159,7 +163,11 @@ def _with_nul(given: Sequence[Any]) -> npt.NDArray[Any]:
     return found
 
 
-def _of_tensor(given: Any, name: str, double: bool = True) -> npt.NDArray[Any]:
+def _is_tensor(given: object) -> TypeGuard[torch.Tensor]:
+    return hasattr(given, "detach") and hasattr(given, "cpu")
+
+
+def _of_tensor(given: torch.Tensor, name: str, double: bool = True) -> CellArray:
     """A tensor's numbers. Its gradient is left behind: results hold numbers."""
     if str(given.layout) != "torch.strided" or given.is_quantized or given.device.type == "meta":
         raise _Refused(f"{name} is a tensor without plain numbers; write {name}.to_dense() or {name}.dequantize()")
@@ -167,11 +175,10 @@ def _of_tensor(given: Any, name: str, double: bool = True) -> npt.NDArray[Any]:
         raise _Refused(f"{name} must be real numbers: {KINDS['c']}")
     found = given.detach().cpu()
     brief = str(found.dtype) not in ("torch.float32", "torch.float64") and found.is_floating_point()
-    array: npt.NDArray[Any] = (found.double() if found.is_floating_point() and (double or brief) else found).numpy()
-    return array
+    return (found.double() if found.is_floating_point() and (double or brief) else found).numpy()
 
 
-def _convert(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _convert(array: CellArray, name: str) -> CellArray:
     """An array of objects as float64, object by object; of anything else that is not a number, an error."""
     kind = array.dtype.kind
     if kind in KINDS:
@@ -190,7 +197,7 @@ def _convert(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     return found
 
 
-def _one(item: Any, name: str) -> float:
+def _one(item: object, name: str) -> float:
     item = item.item() if isinstance(item, np.ndarray) and item.ndim == 0 else item
     if not isinstance(item, numbers.Real | Decimal) or isinstance(item, np.timedelta64):
         missing = "; fill in missing values first" if str(item) in ("<NA>", "NaT") else ""
@@ -202,7 +209,7 @@ def _one(item: Any, name: str) -> float:
     raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308", "range")
 
 
-def finite_numbers(given: Any, name: str) -> FloatArray:
+def finite_numbers(given: object, name: str) -> FloatArray:
     """An array of finite numbers, or an error that shows the first that is not."""
     array = real_numbers(given, name)
     if not np.isfinite(array).all():
@@ -212,9 +219,9 @@ def finite_numbers(given: Any, name: str) -> FloatArray:
     return array
 
 
-def truths(given: Any, name: str) -> BoolArray:
+def truths(given: object, name: str) -> BoolArray:
     """An array of true and false, also written as ones and zeros."""
-    array: Any = given
+    array: object = given
     if not isinstance(given, np.ndarray) or given.dtype != bool:
         array = real_numbers(given, name)
         if not np.isin(array, (0.0, 1.0)).all():
@@ -226,7 +233,7 @@ def truths(given: Any, name: str) -> BoolArray:
     return np.asarray(array, dtype=bool)
 
 
-def real_number(given: Any, name: str, low: float = -np.inf, high: float = np.inf, *, example: object = 0.5) -> float:
+def real_number(given: object, name: str, low: float = -np.inf, high: float = np.inf, *, example: object = 0.5) -> float:
     """One finite number from `low` to `high`, or an error that names it.
 
     >>> real_number(np.float32(0.5), "residual", 0, 1)
@@ -250,7 +257,7 @@ def _from(low: float) -> str:
     return f"a finite number of at least {low:g}" if np.isfinite(low) else "a finite number"
 
 
-def whole_number(given: Any, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int:
+def whole_number(given: object, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int:
     """A count: a whole number from `least` to `most`, or an error that names it.
 
     >>> whole_number(np.int64(3), "count")
@@ -263,7 +270,7 @@ def whole_number(given: Any, name: str, least: int = 1, most: int = MOST, *, exa
     return int(given)
 
 
-def optional_whole(given: Any, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int | None:
+def optional_whole(given: object, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int | None:
     """A count, or None where there is no limit.
 
     >>> optional_whole(None, "limit"), optional_whole(100, "limit")
@@ -272,7 +279,7 @@ def optional_whole(given: Any, name: str, least: int = 1, most: int = MOST, *, e
     return None if given is None else whole_number(given, name, least, most, example=example)
 
 
-def check_seed(seed: Any) -> int:
+def check_seed(seed: object) -> int:
     """A seed that every random generator takes, or an error that says so.
 
     >>> check_seed(7)
@@ -281,7 +288,7 @@ def check_seed(seed: Any) -> int:
     return whole_number(seed, "seed", 0, example=0)
 
 
-def check_text(text: Any, name: str, *, empty: bool = True) -> str:
+def check_text(text: object, name: str, *, empty: bool = True) -> str:
     """A string that can be written anywhere: half of a surrogate pair cannot.
 
     >>> check_text("naïve", "method")

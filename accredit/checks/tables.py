@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from accredit.checks.files import LIMIT, as_path, as_text, check_is_file, read_bytes
 from accredit.checks.json_data import read_json
@@ -239,7 +239,7 @@ def number(cell: str, where: str) -> float:
         raise InvalidInput(f"{where} is {cell!r:.60}, which is not a number; write for example 0.5", code="type") from None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -249,7 +249,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def player_frame(players: Sequence[str], columns: Mapping[str, Any]) -> pandas.DataFrame:
+def player_frame(players: Sequence[str], columns: Mapping[str, object]) -> pandas.DataFrame:
     """A pandas frame with one row per player."""
     with needs("data", "to_pandas"):
         import pandas

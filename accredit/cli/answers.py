@@ -14,11 +14,10 @@ from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.output import write, write_whole
 from accredit.cli.settings import ALONE, read_settings
 from accredit.errors import InvalidInput
+from accredit.explanation.requests import Settings
 
-Typed = dict[str, Any]
 
-
-def explain_an_answer(subject: str | None, model: str | None, typed: Typed, own: Typed, to: Destination) -> None:
+def explain_an_answer(subject: str | None, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
     """Explain one answer and print it; `out` gets its JSON besides."""
     from accredit.explanation import explain_answer
 
@@ -37,7 +36,7 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Typed, own:
     to.print(result)
 
 
-def _check_together(settings: Typed) -> None:
+def _check_together(settings: Settings) -> None:
     if ("context" in settings) != ("query" in settings):
         raise InvalidInput(
             "--context PASSAGE and --query QUESTION go together; give both, or one --prompt that holds them", code="conflict"
@@ -46,7 +45,7 @@ def _check_together(settings: Typed) -> None:
         raise InvalidInput("--removal filler and --filler TEXT go together; give both, or neither", code="conflict")
 
 
-def _answer(settings: Typed, most: int | None) -> Typed:
+def _answer(settings: Settings, most: int | None) -> Settings:
     """The answer that was typed, or how one is generated."""
     answer = None if settings.get("answer") == ALONE else settings.get("answer")
     if answer is not None and not answer.strip():
@@ -58,7 +57,7 @@ def _answer(settings: Typed, most: int | None) -> Typed:
     return {"answer": answer, "generate": None if answer else most or True}
 
 
-def _example(own: bool) -> Typed:
+def _example(own: bool) -> Settings:
     """A context whose answer needs two passages, for a first try without any prompt; not for one's own model or answer."""
     if own:
         raise InvalidInput(

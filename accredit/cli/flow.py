@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from accredit.cli.command import Command
 from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from accredit.flow.graph import Graph
 
 
 @click.command(cls=Command)
@@ -69,7 +72,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         write(html_file)
 
 
-def _show(graph: Any, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
+def _show(graph: Graph, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
     from accredit.views.columns import printable, table
 
     if as_json:

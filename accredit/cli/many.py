@@ -6,18 +6,24 @@ import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from accredit.cli.destination import Destination
 from accredit.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from accredit.explanation.requests import Settings
+    from accredit.explanation.text_files import Given
+    from accredit.models import ImageModel, TextModel
+    from accredit.models.strings import StringModel
+
 
 def explain_many(
     file: str,
     model: str | None,
-    settings: dict[str, Any],
+    settings: Settings,
     to: Destination,
     column: str | None = None,
     pair: str | None = None,
@@ -58,7 +64,7 @@ def explain_many(
     click.echo(f"{said}{f'; written: {to.out}' if to.out else ''}", err=True)
 
 
-def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
+def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
     from accredit.explanation.text_files import read_pairs, read_pictures, read_texts
 
     if Path(file).is_dir():
@@ -66,7 +72,7 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
     return list(read_texts(file, column) if pair is None else read_pairs(file, column, pair))
 
 
-def _announce(inputs: list[Any], loaded: Any, settings: dict[str, Any]) -> None:
+def _announce(inputs: list[Given], loaded: TextModel | ImageModel | StringModel, settings: Settings) -> None:
     from accredit.explanation.explainer import LONG
     from accredit.explanation.text_files import estimate_seconds
     from accredit.views.words import duration

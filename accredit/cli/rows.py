@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from accredit.cli.destination import Destination
 from accredit.cli.settings import read_settings
 from accredit.errors import InvalidInput
-from accredit.explanation.requests import RowRequest, make_request
+from accredit.explanation.requests import RowRequest, Settings, make_request
 
-Typed = dict[str, Any]
+if TYPE_CHECKING:
+    import pandas
+
+    from accredit.rows.result import TableExplanation
 
 
-def explain_table(subject: str | None, model: str | None, typed: Typed, own: Typed, to: Destination) -> None:
+def explain_table(subject: str | None, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
     """Explain rows and print them, or stream them into a file; the built-in table where that is asked for."""
     from accredit.explanation import explain_rows
 
@@ -44,7 +47,7 @@ def _check_alone(*given: str | None) -> None:
             raise InvalidInput(said, argument="table", code="conflict")
 
 
-def _builtin(dependence: str | None) -> tuple[Any, Any, Any]:
+def _builtin(dependence: str | None) -> tuple[object, pandas.DataFrame, pandas.DataFrame | None]:
     from accredit.models.builtin.table import builtin_table
 
     model, rows, background = builtin_table()
@@ -59,21 +62,25 @@ def _name(model: str | None) -> str:
     return model
 
 
-def _rows(subject: str | None) -> Any:
+def _rows(subject: str | None) -> pandas.DataFrame:
     from accredit.store.frames import read_frame
 
     assert subject is not None
     return read_frame(subject)
 
 
-def read_rows(subject: str, model: str, background: str, trusted: tuple[str, ...]) -> tuple[Any, Any, Any]:
+def read_rows(
+    subject: str, model: str, background: str, trusted: tuple[str, ...]
+) -> tuple[pandas.DataFrame, object, pandas.DataFrame]:
     """Rows, the model in its file, and the background."""
     from accredit.rows.run import open_model
 
     return _rows(subject), open_model(model, trusted), _rows(background)
 
 
-def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed, to: Destination) -> Any:
+def _predict(
+    own: Settings, rows: object, model: object, background: object, settings: Settings, to: Destination
+) -> TableExplanation:
     """Rows by the explainer in a folder; what it cannot do is refused."""
     from accredit.learned.fast_results import explain_rows_fast
     from accredit.rows.run import open_model
@@ -96,7 +103,7 @@ def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed
     return explain_rows_fast(own["fast"], rows, opened_model, background, fallback=own.get("fallback"), **settings)
 
 
-def _stream(rows: Any, model: str, request: RowRequest, to: Destination) -> None:
+def _stream(rows: pandas.DataFrame, model: object, request: RowRequest, to: Destination) -> None:
     from accredit.explanation.explainer import row_run
     from accredit.rows.run import explain_table_file
     from accredit.values.solver import progress

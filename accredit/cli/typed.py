@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from accredit.checks.json_data import read_json
 from accredit.checks.numbers import whole_number
@@ -11,7 +10,7 @@ from accredit.checks.tables import number
 from accredit.errors import InvalidInput
 
 
-def players_of(players: str) -> Any:
+def players_of(players: str) -> str | tuple[int, int] | dict[str, list[int]]:
     """Players of a text or a picture: a name, a grid, or a JSON object of named token positions.
 
     >>> players_of("2x3"), players_of('{"who": [0, 1]}')
@@ -29,7 +28,7 @@ def players_of(players: str) -> Any:
         raise InvalidInput(said, argument="players", code="unreadable") from None
 
 
-def groups_of(players: str) -> dict[str, Any]:
+def groups_of(players: str) -> dict[str, list[str | int]]:
     """Groups of columns from JSON."""
     try:
         groups = read_json(players, "players")
@@ -44,7 +43,7 @@ def groups_of(players: str) -> dict[str, Any]:
     return groups
 
 
-def parts_of(players: str) -> Any:
+def parts_of(players: str) -> object:
     """Parts of a prompt: units by name, or as JSON a list of passages, or names with strings or spans of characters."""
     if players.lstrip()[:1] not in ("{", "["):
         return players

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
     return earned
 
 
-def check_choices(game: ChoiceGame, choices: Any) -> IntArray:
+def check_choices(game: ChoiceGame, choices: object) -> IntArray:
     """Joint choices as (batch, n) whole numbers that the players have, or an error that says which is not one."""
     given = real_numbers(choices, "choices")
     shape = np.array(shape_of(game))
@@ -118,7 +118,7 @@ def tabulate_choices(game: ChoiceGame) -> FloatArray:
     return np.concatenate(asked).reshape(shape)
 
 
-def check_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def check_levels(players: Iterable[str | int], levels: object) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Players and the names of their choices; a number k stands for the choices 0 … k − 1."""
     names = check_players(players)
     if not isinstance(levels, list | tuple) or len(levels) != len(names):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from accredit.checks.numbers import check_text, shown
 from accredit.errors import InvalidInput
@@ -51,7 +50,7 @@ class Claim:
             ) from None
 
     @classmethod
-    def from_plain(cls, data: Any) -> Claim:
+    def from_plain(cls, data: object) -> Claim:
         """From the list [axiom, holds, because] that a result writes."""
         if not isinstance(data, list) or len(data) != 3:
             raise InvalidInput(
@@ -65,7 +64,7 @@ class Claim:
         return f"{self.axiom}: {self.holds} ({self.because})"
 
 
-def checked_claims(claims: Any) -> tuple[Claim, ...]:
+def checked_claims(claims: object) -> tuple[Claim, ...]:
     """Claims of a result, at most one per axiom, or an error that shows how to write them."""
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, Claim) for claim in claims):
         raise InvalidInput(

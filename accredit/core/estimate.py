@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from accredit.checks.numbers import check_text, real_number, shown
 from accredit.errors import InvalidInput
@@ -56,7 +55,7 @@ class Precision:
         return cls(Known.UNKNOWN, because)
 
     @classmethod
-    def from_plain(cls, data: Any) -> Precision:
+    def from_plain(cls, data: object) -> Precision:
         """From the object that `as_plain` gives."""
         if not isinstance(data, Mapping) or set(data) != {"known", "because"}:
             raise InvalidInput(f'precision is {shown(data)}; it must be {{"known": …, "because": …}}', code="type")

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from accredit.checks.arguments import PLAIN
+from accredit.checks.arguments import CHECKS
 from accredit.checks.numbers import BoolArray, FloatArray, IntArray, check_text, real_numbers, shown, truths, whole_number
 from accredit.core.coalitions import all_coalitions
 from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
@@ -50,7 +50,7 @@ class Tabulated(Game, Protocol):
     def table(self) -> FloatArray: ...
 
 
-def check_game(game: Any) -> Game:
+def check_game(game: object) -> Game:
     """A game, or an error that shows how to make one.
 
     >>> check_game([0, 5, 3, 10])
@@ -73,7 +73,7 @@ def check_game(game: Any) -> Game:
     return game if names == game.players else _Named(game, names)
 
 
-PLAIN["Game"] = lambda given, name: check_game(given)
+CHECKS[Game] = lambda given, name: check_game(given)
 
 
 class _Named:
@@ -85,7 +85,7 @@ class _Named:
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self._game.payoff(coalitions)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._game, name)
 
 
@@ -129,7 +129,7 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
     raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}", code="not-finite")
 
 
-def check_coalitions(coalitions: Any, players: int) -> BoolArray:
+def check_coalitions(coalitions: object, players: int) -> BoolArray:
     """Coalitions as (batch, players) of true and false, or an error that says what is wrong with them. Games that anybody may
     ask look at what they are asked."""
     if type(coalitions) is np.ndarray and coalitions.dtype == bool and coalitions.shape[1:] == (players,):
@@ -201,7 +201,7 @@ def write_coalition(players: Iterable[str], coalition: BoolArray | IntArray) -> 
     return "{" + ", ".join(p for p, plays in zip(players, coalition, strict=True) if plays) + "}"
 
 
-def as_name(name: Any) -> Any:
+def as_name(name: object) -> Any:
     """A whole number as the text that it is written with; anything else as it is.
 
     This is the one rule for numbered players: 1, 2, 3 are accepted wherever a name is, and every result calls them '1', '2',

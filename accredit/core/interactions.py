@@ -199,7 +199,7 @@ class Interactions(Drawn):
         """One row per coalition: who, how many, the number, and stderr, low, high where known."""
         with needs("data", "to_pandas"):
             import pandas
-        columns: dict[str, Any] = {
+        columns: dict[str, object] = {
             "coalition": list(self.values),
             "size": [len(who) for who in self.values],
             "interaction": list(self.values.values()),
@@ -210,7 +210,7 @@ class Interactions(Drawn):
             columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
         return pandas.DataFrame(columns)
 
-    def _as_plain(self) -> dict[str, Any]:
+    def _as_plain(self) -> dict[str, object]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["values"] = [[list(who), x] for who, x in self.values.items()]
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
@@ -243,7 +243,7 @@ class Interactions(Drawn):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _pair(entry: Any) -> tuple[Coalition, Any]:
+def _pair(entry: object) -> tuple[Coalition, Any]:
     """[names, number] from JSON."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list) or isinstance(entry[1], bool):
         raise InvalidInput(

@@ -11,8 +11,8 @@ from typing import overload
 
 import numpy as np
 
-from accredit.checks import check_seed
-from accredit.checks.arguments import check_arguments
+from accredit.checks import check_seed, shown
+from accredit.checks.arguments import CHECKS, check_arguments, check_callable, made
 from accredit.core import AXIOMS, Attribution, Attributions, FloatArray, Game, Games, Holds, Tabulated, endpoints, tabulate
 from accredit.core.attribution import returned
 from accredit.core.games import Record
@@ -26,6 +26,23 @@ WITNESS_LIMIT = 16  # players; finding null and equal players needs the whole ta
 SIGMAS = 8.0  # in-expectation claims: a normal error exceeds this with probability 1.2e-15
 
 Method = Callable[[Game], Attribution]
+
+
+def _check_method(given: object, name: str) -> object:
+    """A function of a game. Solvers are classes with a method that is one."""
+    kind = given if isinstance(given, type) else type(given)
+    if hasattr(kind, "solve"):
+        raise InvalidInput(
+            f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve", argument=name, code="type"
+        )
+    if isinstance(given, type):
+        raise InvalidInput(
+            f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley", argument=name, code="type"
+        )
+    return check_callable(given, name)
+
+
+CHECKS[Method] = _check_method
 
 
 class ClaimRefuted(AccreditError, AssertionError):

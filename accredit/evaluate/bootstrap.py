@@ -65,8 +65,6 @@ def bootstrap(
         raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.95", argument="level", code="range")
     if count < 1:
         raise InvalidInput(f"count must be at least 1, got {count!r}; write 2000", argument="count", code="range")
-    if kind not in ("bca", "percentile"):
-        raise InvalidInput(f"kind is {kind!r}; write 'bca' or 'percentile'", argument="kind", code="unknown")
     estimate = real_number(statistic(x), "what statistic returns")
     drawn = finite_numbers(statistic(x[resamples(len(x), count, seed)]), "what statistic returns")
     if drawn.shape != (count,):

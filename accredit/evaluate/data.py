@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,7 @@ def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what:
 
 
 @check_arguments
-def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = defaults.LEVEL) -> Estimate:
+def mislabel_auc(credit: Attribution | FloatArray, mislabelled: object, *, level: float = defaults.LEVEL) -> Estimate:
     """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
 
     The interval is DeLong's (1988); there is none where every wrong row lies below every right one.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -162,7 +162,7 @@ def randomised_layers(model: TextModel, seed: int = 0) -> Iterator[tuple[str, Te
         yield stage, TextModel(deepcopy(broken), model.tokenizer, f"{model.name}, random down to {stage}")
 
 
-def _stages(parameters: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def _stages(parameters: Mapping[str, object]) -> list[tuple[str, list[str]]]:
     """Parameter names by stage: what is neither a layer nor an embedding is the head; layers from the last to the first."""
     layers: dict[int, list[str]] = {}
     head, embeddings = [], []

@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.answers.prompt import WHOLE as WHOLE
 from accredit.checks import check_text, real_number, real_numbers, shown
-from accredit.checks.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
+from accredit.checks.json_data import Facts, damaged, fields_of, made, plain, plain_mapping, read_list, read_object
 from accredit.checks.tables import player_frame
 from accredit.core import Attribution, FloatArray, IntArray, Note, NoteKind, Procedure
 from accredit.core.attribution import frozen
@@ -208,7 +208,7 @@ class Explanation(Result):
     payoff: str = "logit"  # what of the target is shared
     unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
     notes: tuple[Note, ...] = ()  # what the reader must know, for example what was cut off
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
+    provenance: Facts = field(default_factory=dict)  # model, settings, versions: enough to run it again
     pair: str | None = None  # the second text, where two were read together
     others: Mapping[str, Mapping[str, Attribution]] = field(default_factory=dict)  # other target -> method -> credit
     said: Said | None = None  # the answer, where an answer is explained; `text` is then the prompt
@@ -256,7 +256,7 @@ class Explanation(Result):
     def _answer(self) -> tuple[str, ...]:
         return tuple(name for name in self.methods if name in self.attributions)
 
-    def _no_method(self, method: Any) -> str:
+    def _no_method(self, method: object) -> str:
         name = usual_name(method, self.methods) if isinstance(method, str) else ""
         return f"{name} was refused: {self.refused[name]}" if name in self.refused else super()._no_method(method)
 
@@ -404,7 +404,7 @@ class Explanation(Result):
         return [self.text[spans[p][0] : cuts[p]] if p in cuts else p for p in players]
 
 
-def _texts(given: Any, name: str) -> tuple[str, ...]:
+def _texts(given: object, name: str) -> tuple[str, ...]:
     """Texts in order."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts", argument=name, code="type")
@@ -422,7 +422,7 @@ def _predict(given: Any) -> tuple[tuple[str, float], ...]:
     return tuple((check_text(label, "prediction"), real_number(p, f"prediction of {label!r}")) for label, p in pairs)
 
 
-def _credit(given: Any, name: str) -> dict[str, Attribution]:
+def _credit(given: object, name: str) -> dict[str, Attribution]:
     """Attributions by method, from JSON."""
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
         raise InvalidInput(

@@ -14,11 +14,11 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from accredit.checks.arguments import check_arguments
+from accredit.checks.arguments import OWN_CHECK, check_arguments
 from accredit.checks.numbers import whole_number
 from accredit.core import BoolArray, FloatArray, check_groups, check_players, player_index
 from accredit.core.coalitions import unique
@@ -28,7 +28,7 @@ from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, check_layer
 from accredit.flow.network import LayeredNetwork
 
-Groups = Mapping[str, Iterable[int | str]] | None
+Groups = Annotated[Mapping[str, Iterable[int | str]], OWN_CHECK] | None
 
 
 def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -> tuple[tuple[str, ...], BoolArray]:
@@ -72,7 +72,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     return check_players(whole), belongs
 
 
-def _token(names: tuple[str, ...], token: Any) -> int:
+def _token(names: tuple[str, ...], token: object) -> int:
     if isinstance(token, str):
         return player_index(names, token)
     if isinstance(token, bool) or not isinstance(token, int | np.integer) or not -len(names) <= token < len(names):
@@ -94,7 +94,7 @@ class FlowGame:
     def __init__(
         self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         self.layer = check_layer(layer, network.layers)
         self._players, self.members = members(network.tokens, groups, players)
         self.flows = MaximumFlows(network)
@@ -128,7 +128,7 @@ class MixedFlowGame:
 
     @check_arguments
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         if not places:
             raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}", argument="places", code="empty")
         self._players = check_players(list(places))
@@ -141,7 +141,7 @@ class MixedFlowGame:
                 code="conflict",
             )
 
-    def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
+    def _nodes(self, player: str, listed: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """The nodes of one player as (layer, token)."""
         try:
             pairs = [(layer, token) for layer, token in listed]
@@ -171,7 +171,7 @@ class MixedFlowGame:
                     supply[token] = 0.0
                 else:
                     capacity[layer, :, token] = 0.0
-        closed = LayeredNetwork(capacity, supply, self.network.demand).pruned()
+        closed = LayeredNetwork(capacity, supply, self.network.demand).prune()
         return MaximumFlows(closed).value() if closed.supply.any() else 0.0
 
 

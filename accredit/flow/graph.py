@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -29,10 +29,13 @@ from accredit.core.game import as_name
 from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.circulation import KKT
 
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
 TIGHT = 1e-9  # of the widest path: room below this is none
 PROVEN = 1e-8  # how far a proof may be from what it proves, relative
 EPSILON = float(np.finfo(float).eps)
-ROUNDING = 1e-13  # of the largest product of a capacity and a cost
+COST_ROUNDING = 1e-13  # of the largest product of a capacity and a cost
 STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
 UNBOUNDED = "the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity"
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
@@ -54,7 +57,7 @@ class Graph:
     cost: FloatArray  # (m,)
 
     @classmethod
-    def of(cls, edges: Iterable[Sequence[Any]]) -> Graph:
+    def of(cls, edges: Iterable[Sequence[object]]) -> Graph:
         """A graph from rows (from, to, capacity), with lower bound and cost after them where wanted (default 0)."""
         listed = list(edges) if isinstance(edges, Iterable) else [None]
         if not all(isinstance(row, list | tuple | np.void) for row in listed):
@@ -247,9 +250,9 @@ def least_cost(graph: Graph) -> LeastCost:
     found = _circulate(even, "a circulation")
     edges, prices = np.asarray(found.x) * width, np.asarray(found.eqlin.marginals) * price
     certificate = _optimality(graph, edges, prices)
-    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + ROUNDING * width * price
+    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + COST_ROUNDING * width * price
     lost = max(certificate["conservation"], certificate["over_capacity"])
-    if dear or lost > PROVEN * float(np.abs(edges).max()) + ROUNDING * width:
+    if dear or lost > PROVEN * float(np.abs(edges).max()) + COST_ROUNDING * width:
         raise NotConverged("a circulation was found and no prices that prove it: capacities or costs are too far apart")
     return LeastCost(float(graph.cost @ edges), edges, prices, certificate)
 
@@ -341,7 +344,7 @@ def _close(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
     )
 
 
-def _circulate(graph: Graph, what: str) -> Any:
+def _circulate(graph: Graph, what: str) -> OptimizeResult:
     from scipy.optimize import linprog
 
     found = linprog(
@@ -356,7 +359,7 @@ def _circulate(graph: Graph, what: str) -> Any:
     return found
 
 
-def _check_solved(found: Any, what: str) -> None:
+def _check_solved(found: OptimizeResult, what: str) -> None:
     if found.status == 2:
         raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other", code="conflict")
     if found.status == 3:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +12,18 @@ from accredit.errors import InvalidInput
 from accredit.games.table import FunctionGame
 from accredit.models.payoffs import Payoff, check_payoff, payoff_blur, payoff_of
 
+if TYPE_CHECKING:
+    from accredit.models.strings import StringModel
+    from accredit.models.text import TextModel
+
 
 def character_game(
-    model: Any, text: str, word: str | None = None, *, payoff: Payoff | None = None, target: str | int | None = None
+    model: TextModel | StringModel,
+    text: str,
+    word: str | None = None,
+    *,
+    payoff: Payoff | None = None,
+    target: str | int | None = None,
 ) -> FunctionGame:
     """The game in which the characters of `text`, or of one `word` in it, earn the output; those who leave are deleted.
 
@@ -43,7 +52,7 @@ def character_game(
     index = model.target(target, encoded)
     paid: dict[str, float] = {}
 
-    def earned(kept: str) -> float:
+    def earn(kept: str) -> float:
         if kept not in paid:
             paid[kept] = read(kept) if kept.strip() else _without_words(model, text, paid_for, index)
         return paid[kept]
@@ -54,12 +63,12 @@ def character_game(
 
     def payoffs(coalitions: BoolArray) -> FloatArray:
         rows = ("".join(c for c, here in zip(middle, row, strict=True) if here) for row in coalitions.tolist())
-        return np.array([earned(text[:begin] + row + text[begin + len(middle) :]) for row in rows])
+        return np.array([earn(text[:begin] + row + text[begin + len(middle) :]) for row in rows])
 
     return FunctionGame(distinct_names(middle), payoffs, blur=payoff_blur(whole, paid_for, model.law, model.precision))
 
 
-def _without_words(model: Any, text: str, payoff: Payoff, target: int) -> float:
+def _without_words(model: TextModel | StringModel, text: str, payoff: Payoff, target: int) -> float:
     """What the model pays when every word of the text is deleted."""
     from accredit.games.strings import string_game
     from accredit.games.text import text_game

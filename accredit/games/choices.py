@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from accredit.checks.numbers import real_numbers
 from accredit.checks.tables import Sheet, number, read_sheet
 from accredit.core import FloatArray, IntArray
-from accredit.core.choices import MOST_CELLS, Choosing, check_choices, check_levels, choose, shape_of
+from accredit.core.choices import MOST_CELLS, ChoiceGame, Choosing, check_choices, check_levels, choose, shape_of
 from accredit.core.game import check_finite, check_players
 from accredit.errors import BadPayoff, InvalidInput
 
@@ -28,7 +28,7 @@ class ChoiceTable(Choosing):
     ((('0', '1'), ('0', '1', '2')), array([4.]))
     """
 
-    def __init__(self, players: Iterable[str | int], table: Any, levels: Any = None) -> None:
+    def __init__(self, players: Iterable[str | int], table: object, levels: object = None) -> None:
         values = real_numbers(table, "table", copy=True)
         names = check_players(players)
         if values.ndim != len(names):
@@ -64,7 +64,7 @@ class ChoiceFunction(Choosing):
     array([2., 4.])
     """
 
-    def __init__(self, players: Iterable[str | int], levels: Any, function: Callable[[IntArray], Any]) -> None:
+    def __init__(self, players: Iterable[str | int], levels: object, function: Callable[[IntArray], object]) -> None:
         super().__init__(*check_levels(players, levels))
         if not callable(function):
             raise InvalidInput(
@@ -87,7 +87,7 @@ def has_choices(sheet: Sheet) -> bool:
     return "payoff" in names and "coalition" not in names
 
 
-def is_ordered(game: Any) -> bool:
+def is_ordered(game: ChoiceGame) -> bool:
     """Whether the choices of every player are numbered 0, 1, 2, …, and so are levels in order."""
     return all(levels == tuple(str(k) for k in range(len(levels))) for levels in game.levels)
 

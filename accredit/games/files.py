@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -178,7 +177,7 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     return rows, ("payoff",) if outputs is None else check_names(outputs, "outputs"), players
 
 
-def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> list[tuple[tuple[str, ...], float]]:
+def _in_order(players: list[str] | None, numbers: list[float], order: object) -> list[tuple[tuple[str, ...], float]]:
     """Bare numbers with the coalitions that they stand for, in a stated order; nobody may be left out."""
     if players is None or order not in ORDERS:
         raise InvalidInput(
@@ -198,7 +197,7 @@ def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> li
     return [(tuple(p for i, p in enumerate(players) if mask >> i & 1), x) for mask, x in zip(masks, numbers, strict=True)]
 
 
-def _collect_names(data: dict[str, Any], what: str) -> list[str] | None:
+def _collect_names(data: dict[str, object], what: str) -> list[str] | None:
     """The names listed beside the payoffs; None where there are none."""
     names = data.get(what) if "payoffs" in data else None
     if isinstance(names, list):
@@ -208,7 +207,7 @@ def _collect_names(data: dict[str, Any], what: str) -> list[str] | None:
     return names
 
 
-def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, ...]:
+def _numbers(value: object, where: str, outputs: list[str] | None) -> tuple[float, ...]:
     """The payoffs of a coalition: a number, or a list of one for each output."""
     if outputs is None:
         return (_number(value, where),)
@@ -217,7 +216,7 @@ def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, 
     return tuple(_number(number, where) for number in value)
 
 
-def _read_list(members: Any) -> tuple[str, ...]:
+def _read_list(members: object) -> tuple[str, ...]:
     if isinstance(members, str):
         return _members(members, f"coalition {members!r}")
     if not isinstance(members, list):
@@ -239,7 +238,7 @@ def _members(cell: str, where: str) -> tuple[str, ...]:
     return names
 
 
-def _number(value: Any, where: str) -> float:
+def _number(value: object, where: str) -> float:
     if isinstance(value, str):
         payoff = number(value, f"the payoff of {where}")
     elif isinstance(value, int | float) and not isinstance(value, bool):

@@ -39,7 +39,7 @@ class TableGame:
     """
 
     def __init__(
-        self, players: Iterable[str | int], table: Any, *, order: Order = "binary", nobody: float | None = None
+        self, players: Iterable[str | int], table: object, *, order: Order = "binary", nobody: float | None = None
     ) -> None:
         self._players = check_players(players)
         n = len(self._players)
@@ -113,7 +113,7 @@ class TableGame:
         return f"TableGame({len(self._players)} players)"
 
 
-def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]:
+def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[str, ...], float]]:
     """The members of every coalition and its payoff, or an error that shows a key that is none. A number is one player."""
     if not isinstance(payoffs, Mapping):
         raise InvalidInput(
@@ -189,7 +189,7 @@ class FunctionGame:
     array([9.])
     """
 
-    def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], Any], *, blur: float = 0.0) -> None:
+    def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], object], *, blur: float = 0.0) -> None:
         self._players = check_players(players)
         if not callable(function):
             raise InvalidInput(

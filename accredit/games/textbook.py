@@ -74,10 +74,10 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
             code="range",
         )
 
-    def left(coalitions: BoolArray) -> FloatArray:
+    def remainder(coalitions: BoolArray) -> FloatArray:
         return np.maximum(0.0, estate - ~coalitions @ owed)
 
-    return FunctionGame(claims, left)
+    return FunctionGame(claims, remainder)
 
 
 @check_arguments

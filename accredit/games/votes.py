@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class WeightedVote:
     array([0.6667, 0.1667, 0.1667])
     """
 
-    def __init__(self, players: Iterable[str | int], weights: Any, quota: int) -> None:
+    def __init__(self, players: Iterable[str | int], weights: object, quota: int) -> None:
         self._players = check_players(players)
         self.weights = _whole(weights, "weights")
         if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
@@ -59,7 +59,7 @@ class WeightedVote:
         return f"WeightedVote({len(self._players)} players, quota {self.quota} of {self.weights.sum()})"
 
 
-def _whole(given: Any, name: str) -> IntArray:
+def _whole(given: object, name: str) -> IntArray:
     """Whole numbers, or an error that says how to get some."""
     numbers = finite_numbers(given, name)
     whole = numbers.astype(np.int64)

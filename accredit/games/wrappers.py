@@ -4,7 +4,7 @@ are."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, overload
+from typing import cast, overload
 
 import numpy as np
 
@@ -40,14 +40,12 @@ class _Made:
         return blur_of(self._game)
 
 
-class _Several:
+class _Several(_Made):
     """The outputs of a game made from several games."""
-
-    _game: Any  # Games, which a game made from one game does not know
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return check_names(self._game.outputs, "outputs")
+        return check_names(cast(Games, self._game).outputs, "outputs")  # which a game made from one game does not know
 
 
 class _Grouped(_Made):
@@ -162,7 +160,7 @@ class Cached(_Made):
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self._known: dict[bytes, Any] = {}  # packed coalition -> payoff, or payoffs (k,)
+        self._known: dict[bytes, float | list[float]] = {}  # packed coalition -> payoff, or payoffs (k,)
 
     @property
     def remembered(self) -> int:

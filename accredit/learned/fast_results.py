@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +35,7 @@ def fit_fast_rows(
     background: object,
     *,
     payoff: str | None = None,
-    players: Mapping[str, object] | None = None,
+    players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: object = None,
     most_background: int | None = None,
@@ -111,7 +111,7 @@ def explain_rows_fast(
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Mapping[str, object] | None = None,
+    players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: object = None,
     most_background: int | None = None,

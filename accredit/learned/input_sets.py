@@ -6,7 +6,7 @@ estimated; and what its payoffs rest on, so that an explainer fitted on another 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -97,7 +97,7 @@ class RowFamily:
         background: object,
         *,
         payoff: str | None = None,
-        players: Mapping[str, object] | None = None,
+        players: Mapping[str, Iterable[str | int]] | None = None,
         dependence: str | None = None,
         weights: object = None,
         most_background: int | None = None,

@@ -154,7 +154,7 @@ def _reads_pixels(model: ImageModel) -> BlackBox:
 
     def answer(x: Array) -> Array:
         dtype = next((p.dtype for p in model.model.parameters()), torch.float32)
-        with model.held(), torch.inference_mode():
+        with model.hold(), torch.inference_mode():
             parts = [
                 model.outputs(
                     torch.from_numpy(np.ascontiguousarray(x[k : k + INPUTS_PER_CALL])).to(device_of(model.model), dtype)
@@ -184,7 +184,7 @@ def _reads_ids(model: TextModel, example: Encoded, pad: int) -> BlackBox:
     def answer(x: Array) -> Array:
         rows = [np.concatenate([before, row[row != pad], after]) for row in np.asarray(x)]
         said = []
-        with model.held(), torch.inference_mode():
+        with model.hold(), torch.inference_mode():
             for k in range(0, len(rows), INPUTS_PER_CALL):
                 part = rows[k : k + INPUTS_PER_CALL]
                 wide = max(1, max(map(len, part)))

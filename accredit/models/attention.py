@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,6 +22,12 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.models.state import quiet, still
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers.utils import ModelOutput
+
+
+Forward = Callable[..., "ModelOutput"]  # one pass; takes `output_attentions`
 ROW_SUM_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4}  # half precision: 2e-2
 FIELDS = {
     "self": "attentions",
@@ -31,7 +37,7 @@ FIELDS = {
 }
 
 
-def check_has_attention(model: Any) -> None:
+def check_has_attention(model: object) -> None:
     """Refuse a network of another library, which has neither kernels to choose nor a configuration to read."""
     if not hasattr(model, "set_attn_implementation"):
         raise InvalidInput(
@@ -41,7 +47,7 @@ def check_has_attention(model: Any) -> None:
 
 
 @contextmanager
-def attention_kernel(model: Any, kernel: str) -> Iterator[None]:
+def attention_kernel(model: PreTrainedModel, kernel: str) -> Iterator[None]:
     """The model with this attention kernel ("eager" is the one that forms the weights); its own is put back."""
     parts = [m for m in model.modules() if hasattr(getattr(m, "config", None), "_attn_implementation")]
     before = [(part.config, part.config._attn_implementation) for part in parts]
@@ -58,7 +64,7 @@ def attention_kernel(model: Any, kernel: str) -> Iterator[None]:
             config._attn_implementation = implementation
 
 
-def capture(model: Any, forward: Callable[..., Any], part: str) -> tuple[Any, tuple[torch.Tensor, ...]]:
+def capture(model: PreTrainedModel, forward: Forward, part: str) -> tuple[ModelOutput, tuple[torch.Tensor, ...]]:
     """The output of `forward` when it is asked for attentions, and L tensors (batch, heads, queries, keys)."""
     output = forward(output_attentions=True)
     weights = getattr(output, FIELDS[part], None)
@@ -98,7 +104,7 @@ def stack(weights: tuple[torch.Tensor, ...]) -> FloatArray:
     return np.stack([w[0].detach().double().cpu().numpy() for w in weights])
 
 
-def attention_weights(model: Any, forward: Callable[..., Any], part: str) -> FloatArray:
+def attention_weights(model: PreTrainedModel, forward: Forward, part: str) -> FloatArray:
     """Attention of one text: (L, H, T, S). `forward` runs the model and takes `output_attentions`."""
     with still(model), torch.no_grad():
         said = forward()
@@ -108,7 +114,7 @@ def attention_weights(model: Any, forward: Callable[..., Any], part: str) -> Flo
         return stack(weights)
 
 
-def check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
+def check_same(model: object, said: torch.Tensor, now: torch.Tensor) -> None:
     """Weights count only if the forward pass that gave them gives the model's own output."""
     tolerance = 10 * ROW_SUM_TOLERANCE.get(said.dtype, 2e-2) * max(1.0, float(said.abs().max()))
     off = float((said - now).abs().max())
@@ -121,7 +127,10 @@ def check_same(model: Any, said: torch.Tensor, now: torch.Tensor) -> None:
 
 
 def attention_gradients(
-    model: Any, forward: Callable[..., Any], payoff: Callable[[Any], torch.Tensor], part: str
+    model: PreTrainedModel,
+    forward: Forward,
+    payoff: Callable[[ModelOutput], torch.Tensor],
+    part: str,
 ) -> tuple[FloatArray, FloatArray]:
     """Attention of one text, and the slope of the payoff in every weight: two arrays (L, H, T, S).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from accredit.errors import InvalidInput
 from accredit.models.encoded import Encoded, check_words, sentence_spans, units_of_each, visible, word_spans
 
 if TYPE_CHECKING:
+    from transformers import BatchEncoding
+
     from accredit.models.text import TextModel
 
 Text = str | tuple[str, str]  # one text, or a pair that the model reads together
@@ -77,7 +79,7 @@ def _texts(model: TextModel, text: Text) -> tuple[str, ...]:
     return texts
 
 
-def _types(model: TextModel, row: Any) -> IntArray | None:
+def _types(model: TextModel, row: BatchEncoding) -> IntArray | None:
     """Token types, where the tokenizer gives them and the model reads them."""
     if "token_type_ids" not in row or "token_type_ids" not in model.takes:
         return None
@@ -92,7 +94,7 @@ def _types(model: TextModel, row: Any) -> IntArray | None:
     return types
 
 
-def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any, str]:
+def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[BatchEncoding, str]:
     """The tokenizer's answer, and the part of the text that did not fit."""
     wanted = {
         "return_offsets_mapping": True,
@@ -117,10 +119,10 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any,
             code="too-many",
         )
     row = model.tokenizer(*texts, truncation=True, max_length=most, **wanted)
-    return row, " … ".join(filter(str.strip, _left_out(model, row, texts)))
+    return row, " … ".join(filter(str.strip, _rest(model, row, texts)))
 
 
-def _left_out(model: TextModel, row: Any, texts: tuple[str, ...]) -> Iterator[str]:
+def _rest(model: TextModel, row: BatchEncoding, texts: tuple[str, ...]) -> Iterator[str]:
     """What of each text lies beyond its first or last token, on the side where the tokenizer cuts."""
     at_the_start = getattr(model.tokenizer, "truncation_side", "right") == "left"
     for p, text in enumerate(texts):

@@ -11,11 +11,14 @@ import math
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accredit.checks.files import kind_of, read_json_object
 from accredit.checks.json_data import read_json
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from transformers import AutoModel
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 SETTINGS = 16 << 20  # bytes of a JSON file of settings
@@ -94,7 +97,7 @@ def _check_files(folder: Path) -> None:
             raise InvalidInput(f"{entry.path} has {found.st_size >> 20} MiB; at most {limit >> 20} are read", code="too-many")
 
 
-def _check_no_code(data: Any, file: Path) -> None:
+def _check_no_code(data: object, file: Path) -> None:
     """Refuse settings that ask for code: of the folder, or of a kernel from elsewhere."""
     if not isinstance(data, dict):
         return
@@ -171,7 +174,7 @@ def _span(name: str, about: Any, file: Path) -> tuple[int, int, str]:
     return start, stop, name
 
 
-def _check_sizes(config: dict[str, Any], numbers: int, folder: Path) -> None:
+def _check_sizes(config: dict[str, object], numbers: int, folder: Path) -> None:
     """Refuse settings with a size that is larger than all weights together: no tensor of the model can have it."""
     for key, value in config.items():
         if isinstance(value, dict):
@@ -185,7 +188,7 @@ def _check_sizes(config: dict[str, Any], numbers: int, folder: Path) -> None:
             )
 
 
-def check_model_size(kind: Any, folder: Path, config: dict[str, Any]) -> None:
+def check_model_size(kind: type[AutoModel], folder: Path, config: dict[str, object]) -> None:
     """Refuse a model that would hold far more numbers than its weights: the rest would be made up, and fill the memory.
 
     The model is built without memory for its numbers, to count them.
@@ -210,7 +213,7 @@ def check_model_size(kind: Any, folder: Path, config: dict[str, Any]) -> None:
         )
 
 
-def _flat(config: dict[str, Any]) -> list[tuple[str, Any]]:
+def _flat(config: dict[str, object]) -> list[tuple[str, object]]:
     found = list(config.items())
     for value in config.values():
         found += _flat(value) if isinstance(value, dict) else []

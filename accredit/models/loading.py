@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
@@ -15,6 +15,9 @@ from accredit.models.image import ImageModel, with_processor
 from accredit.models.state import quiet, settle
 from accredit.models.tasks import HEADS, other_route
 from accredit.models.text import TextModel
+
+if TYPE_CHECKING:
+    from transformers import AutoModel, PreTrainedModel
 
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # without one, transformers makes up an empty tokenizer
 MOST_NAME = 96  # characters that the hub allows; its own check of longer ones takes minutes
@@ -142,10 +145,10 @@ def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
 
 def base_folder(folder: Path, download: bool = False) -> Path:
     """The folder of the model itself: where a folder holds an adapter, that of its base."""
-    return model_folder(settings_of(folder)["base_model_name_or_path"], download) if is_adapter(folder) else folder
+    return model_folder(settings_of(folder).base, download) if is_adapter(folder) else folder
 
 
-def _architecture(config: dict[str, Any], folder: Path) -> str:
+def _architecture(config: dict[str, object], folder: Path) -> str:
     names = config.get("architectures") or []
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         raise InvalidInput(
@@ -154,7 +157,7 @@ def _architecture(config: dict[str, Any], folder: Path) -> str:
     return names[0]
 
 
-def _load(kind: Any, folder: Path) -> Any:
+def _load(kind: type[AutoModel], folder: Path) -> PreTrainedModel:
     try:
         with quiet():
             check_model_size(kind, folder, settings_in(folder / "config.json"))

@@ -11,7 +11,8 @@ import re
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,10 @@ from accredit.checks.arrays import read_arrays
 from accredit.core import IntArray
 from accredit.errors import InvalidInput
 
-LARGEST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
+if TYPE_CHECKING:
+    import PIL.Image
+
+PIXELS_AT_MOST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")  # read by Pillow itself, without other programs
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF", b"II*\x00", b"MM\x00*", b"P5", b"P6")
@@ -33,7 +37,7 @@ SEEN_AS = {"CMYK": "CMYK", "YCbCr": "YCbCr", "HSV": "HSV"}  # modes that Pillow 
 class Photo:
     """A picture of mode L or RGB, eight bits each, and how it came to be."""
 
-    image: Any  # PIL.Image.Image
+    image: PIL.Image.Image
     name: str = "image"
     steps: tuple[str, ...] = ()  # what was converted, in order
     exact: bool = False  # an array, whose channels are meant as they are; files and images may be turned to grey or colour
@@ -60,7 +64,9 @@ def names_a_picture(text: str) -> bool:
     return text.lower().endswith(SUFFIXES) and not any(c.isspace() for c in text)
 
 
-def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = LARGEST) -> Photo:
+def open_picture(
+    file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = PIXELS_AT_MOST
+) -> Photo:
     """The picture in a file, or in the bytes of one; or an error that says what the file is not."""
     Image = _pillow()
     name = name or ("the file" if isinstance(file, bytes) else repr(str(file)))
@@ -93,7 +99,7 @@ def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, .
     return replace(photo, steps=(*photo.steps, *doubts))
 
 
-def _store(picture: Any) -> tuple[str, ...]:
+def _store(picture: PIL.Image.Image) -> tuple[str, ...]:
     """What is not taken over from a file: the lower bits of deep colours, and all frames but the first."""
     deep = ";16" in str(picture.tile) and not picture.mode.startswith("I")
     frames = getattr(picture, "n_frames", 1)
@@ -110,7 +116,7 @@ def read_labels(file: str | Path) -> IntArray:
             labels = read_arrays(path).get("", np.empty(0))
         else:
             with _pillow().open(path, formats=FORMATS) as picture:
-                _check_size(picture.width, picture.height, repr(str(file)), LARGEST)
+                _check_size(picture.width, picture.height, repr(str(file)), PIXELS_AT_MOST)
                 labels = np.asarray(picture)
     except InvalidInput:
         raise
@@ -132,10 +138,11 @@ def pictures_in(folder: str | Path) -> list[Path]:
     return sorted(path for path in Path(folder).iterdir() if is_picture_file(path))
 
 
-def _pillow() -> Any:
+def _pillow() -> ModuleType:
     with needs("text", "reading pictures"):
         import PIL.Image
-    return PIL.Image
+    loaded: ModuleType = PIL.Image
+    return loaded
 
 
 def _short(error: Warning | BaseException | str) -> str:
@@ -164,7 +171,7 @@ def _check_size(width: int, height: int, name: str, largest: int) -> None:
         )
 
 
-def photo_of(picture: Any) -> Photo:
+def photo_of(picture: PIL.Image.Image) -> Photo:
     """A PIL image in plain colours; of several frames the one it stands at."""
     name = Path(str(getattr(picture, "filename", "") or "image")).name
     frames = getattr(picture, "n_frames", 1)
@@ -172,7 +179,7 @@ def photo_of(picture: Any) -> Photo:
     return _plain_colours(picture, name, steps, "image")
 
 
-def _plain_colours(picture: Any, name: str, steps: tuple[str, ...], called: str) -> Photo:
+def _plain_colours(picture: PIL.Image.Image, name: str, steps: tuple[str, ...], called: str) -> Photo:
     """The picture upright, opaque, with eight bits of grey or of RGB."""
     from PIL import ImageOps
 
@@ -199,7 +206,7 @@ def _plain_colours(picture: Any, name: str, steps: tuple[str, ...], called: str)
     return Photo(picture, name, tuple(done))
 
 
-def _opaque(picture: Any) -> tuple[Any, list[str]]:
+def _opaque(picture: PIL.Image.Image) -> tuple[PIL.Image.Image, list[str]]:
     """The picture on white paper where it is transparent."""
     Image = _pillow()
     if picture.mode not in ("RGBA", "LA", "PA", "RGBa", "La") and "transparency" not in picture.info:
@@ -213,7 +220,7 @@ def _opaque(picture: Any) -> tuple[Any, list[str]]:
     return paper.convert("L" if grey else "RGB"), steps
 
 
-def _as_rgb(picture: Any, called: str) -> tuple[Any, list[str]]:
+def _as_rgb(picture: PIL.Image.Image, called: str) -> tuple[PIL.Image.Image, list[str]]:
     if picture.mode == "1":
         return picture.convert("L"), ["black and white as 0 and 255"]
     if picture.mode == "P":
@@ -225,7 +232,7 @@ def _as_rgb(picture: Any, called: str) -> tuple[Any, list[str]]:
     )
 
 
-def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
+def array_photo(image: npt.NDArray[np.generic], first: bool) -> Photo:
     """A picture from an array that is not prepared: whole numbers 0…255, or fractions 0…1 with channels last.
 
     `first` says that channels come first where the shape allows both, as torch has them.
@@ -247,7 +254,7 @@ def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
     return Photo(picture, "image", (*moved, *scaled, *opaque), exact=True)
 
 
-def one_of_batch(image: Any) -> Any:
+def one_of_batch(image: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     """The picture in a batch of one; a larger batch is refused."""
     if image.ndim != 4:
         return image
@@ -257,10 +264,11 @@ def one_of_batch(image: Any) -> Any:
             argument="image",
             code="shape",
         )
-    return image[0]
+    only: npt.NDArray[np.generic] = image[0]
+    return only
 
 
-def _channels_last(image: npt.NDArray[Any], first: bool) -> tuple[npt.NDArray[Any], list[str]]:
+def _channels_last(image: npt.NDArray[np.generic], first: bool) -> tuple[npt.NDArray[np.generic], list[str]]:
     if image.ndim == 2:
         return image, []
     if image.ndim == 3:
@@ -277,7 +285,7 @@ def _channels_last(image: npt.NDArray[Any], first: bool) -> tuple[npt.NDArray[An
     )
 
 
-def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[str]]:
+def _eight_bits(image: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.uint8], list[str]]:
     low, high = image.min(), image.max()
     if np.issubdtype(image.dtype, np.integer):
         if low < 0 or high > 255:
@@ -298,4 +306,4 @@ def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[st
             argument="image",
             code="range",
         )
-    return np.round(image * 255).astype(np.uint8), ["fractions 0…1 rounded to 8 bits"]
+    return (image * 255).round().astype(np.uint8), ["fractions 0…1 rounded to 8 bits"]

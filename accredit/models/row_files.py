@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def _library(file: Path) -> str:
     raise InvalidInput(f"{file.name} is not a model that can be read; it must be {ENDINGS}", code="format")
 
 
-def _import(package: str, file: Path) -> Any:
+def _import(package: str, file: Path) -> ModuleType:
     from importlib import import_module
 
     with needs("trees", f"reading {file.name}"):
@@ -115,7 +115,7 @@ def _onnx(file: Path) -> RowModel:
         )
     kind = np.float32 if given[0].type == "tensor(float)" else np.float64
 
-    def last_output(rows: Any) -> FloatArray:
+    def last_output(rows: Sized) -> FloatArray:
         try:
             table = np.asarray(rows, dtype=kind)
         except (TypeError, ValueError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, NoReturn, overload
+from typing import NoReturn, overload
 
 import numpy as np
 
@@ -323,7 +323,7 @@ def durable(
     journal: Journal | None = None,
     executor: str | Executor | Crew | None = None,
     *,
-    name: Fingerprint | Mapping[str, Any] | None = None,
+    name: Fingerprint | Mapping[str, object] | None = None,
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,
@@ -336,7 +336,7 @@ def durable(
     journal: Journal | None = None,
     executor: str | Executor | Crew | None = None,
     *,
-    name: Fingerprint | Mapping[str, Any] | None = None,
+    name: Fingerprint | Mapping[str, object] | None = None,
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,
@@ -349,7 +349,7 @@ def durable(
     journal: Journal | None = None,
     executor: str | Executor | Crew | None = None,
     *,
-    name: Fingerprint | Mapping[str, Any] | None = None,
+    name: Fingerprint | Mapping[str, object] | None = None,
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,

@@ -63,11 +63,11 @@ class Executor(Protocol):
     (True, False)
     """
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]: ...
+    def submit(self, function: Callable[..., object], /, *arguments: object) -> Future[Any]: ...
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class BatchResult:
     """What a worker returns for a batch of coalitions."""
 
     values: FloatArray  # (batch,); NaN where there is a problem
@@ -76,7 +76,7 @@ class Evaluated:
     problems: dict[int, str]  # row -> what went wrong
 
 
-def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
+def evaluate(game: Game, coalitions: BoolArray) -> BatchResult:
     """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not affect the others."""
     began = time.perf_counter()
     try:
@@ -84,13 +84,13 @@ def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
     except Exception as error:  # whatever a user's model raises is recorded for that coalition only
         if len(coalitions) == 1:
             problem = f"{type(error).__name__}: {error}"[:500]
-            return Evaluated(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
+            return BatchResult(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
         return _join([evaluate(game, coalitions[i : i + 1]) for i in range(len(coalitions))])
     problems = {int(row): f"payoff is {values[row]}" for row in np.flatnonzero(~np.isfinite(values))}
     if outputs is not None:
         broken = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
         problems |= {int(row): "an output is not a finite number" for row in broken if int(row) not in problems}
-    return Evaluated(values, outputs, time.perf_counter() - began, problems)
+    return BatchResult(values, outputs, time.perf_counter() - began, problems)
 
 
 def _ask(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | None]:
@@ -108,7 +108,7 @@ def _ask(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | No
     return values, outputs
 
 
-def _join(parts: list[Evaluated]) -> Evaluated:
+def _join(parts: list[BatchResult]) -> BatchResult:
     values = np.concatenate([part.values for part in parts])
     known = [part.outputs for part in parts if part.outputs is not None]
     outputs = None
@@ -116,10 +116,10 @@ def _join(parts: list[Evaluated]) -> Evaluated:
         blank = np.full_like(known[0], np.nan)
         outputs = np.concatenate([blank if part.outputs is None else part.outputs for part in parts])
     problems = {row: part.problems[0] for row, part in enumerate(parts) if part.problems}
-    return Evaluated(values, outputs, sum(part.seconds for part in parts), problems)
+    return BatchResult(values, outputs, sum(part.seconds for part in parts), problems)
 
 
-def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8], limit: float | None = None) -> Evaluated:
+def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8], limit: float | None = None) -> BatchResult:
     """`evaluate` for coalitions that travelled as bits. After `limit` seconds the process that evaluates ends."""
     with end_after(limit):
         return evaluate(game, unpack(bits, len(game.players)))
@@ -149,7 +149,7 @@ class Crew(Protocol):
     limit: float | None  # seconds after which a worker that still has no payoff is ended
 
     def start(self, game: Game) -> None: ...
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]: ...
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]: ...
     def lost(self) -> Exception | None:
         """Why nothing under way will ever be done; None while it may be."""
         ...
@@ -170,8 +170,8 @@ class Serial:
     def start(self, game: Game) -> None:
         self._game = game
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        future: Future[Evaluated] = Future()
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
+        future: Future[BatchResult] = Future()
         future.set_result(evaluate(self._game, coalitions))
         return future
 
@@ -197,7 +197,7 @@ class Threads:
         self._game = game
         self._pool = ThreadPoolExecutor(self.width, thread_name_prefix="accredit")
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
         return self._pool.submit(evaluate, self._game, coalitions)
 
     def lost(self) -> None:
@@ -222,7 +222,7 @@ def processes_can_run() -> bool:
 
 
 def fresh_processes(
-    workers: int | None, initializer: Callable[..., None] | None = None, initargs: tuple[Any, ...] = ()
+    workers: int | None, initializer: Callable[..., None] | None = None, initargs: tuple[object, ...] = ()
 ) -> ProcessPoolExecutor:
     """A pool of processes that are started afresh and never forked, so that threads and BLAS are safe. They end with this
     process, also when it is killed."""
@@ -235,7 +235,7 @@ def fresh_processes(
     return ProcessPoolExecutor(workers, get_context("spawn"), _begin, (initializer, initargs))
 
 
-def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+def _begin(initializer: Callable[..., None] | None, initargs: tuple[object, ...]) -> None:
     """The first thing that a worker process does: it would wait for work for ever after its parent was killed."""
     parent = parent_process()
     assert parent is not None
@@ -249,7 +249,9 @@ def _leave_with(end: Connection | int) -> None:
     threading.Thread(target=lambda: (wait([end]), os._exit(1)), daemon=True).start()
 
 
-def submit_to(pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None) -> Future[Any]:
+def submit_to(
+    pool: ProcessPoolExecutor, function: Callable[..., object], *arguments: object, game: object = None
+) -> Future[Any]:
     """Submit a task to a pool that hands `game` to each process it starts; BrokenProcessPool where its workers have died.
 
     A pool learns of a dead worker in a thread of its own. Until then it starts another process from what that thread is
@@ -265,7 +267,7 @@ def submit_to(pool: ProcessPoolExecutor, function: Callable[..., Any], *argument
         raise BrokenProcessPool(f"the pool could not start another process: {error}") from error
 
 
-def _check_can_travel(game: Any) -> None:
+def _check_can_travel(game: object) -> None:
     try:
         ForkingPickler.dumps(game)
     except Exception as error:
@@ -288,7 +290,7 @@ def _enlist(game: Game, lifeline: Connection) -> None:
     one_thread_for_good()
 
 
-def _evaluate_enlisted(bits: npt.NDArray[np.uint8], limit: float | None) -> Evaluated:
+def _evaluate_enlisted(bits: npt.NDArray[np.uint8], limit: float | None) -> BatchResult:
     return evaluate_packed(_enlisted[0], bits, limit)
 
 
@@ -303,7 +305,7 @@ class Processes:
         reader, self._lifeline = get_context("spawn").Pipe(duplex=False)
         self._pool = fresh_processes(self.width, initializer=_enlist, initargs=(game, reader))
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
         return submit_to(self._pool, _evaluate_enlisted, pack(coalitions), self.limit, game=self._game)
 
     def lost(self) -> None:
@@ -334,11 +336,12 @@ class Dask:
                 reports = logging.getLogger(name)  # some parts have a level of their own
                 opened.callback(reports.setLevel, reports.level)
                 reports.setLevel(logging.CRITICAL)  # what is lost is reported once, by us
-            place: Any = self._address
+            place = self._address
             if place is None:
                 workers = _check_workers(self._workers)
-                place = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-                opened.callback(place.close)
+                cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+                opened.callback(cluster.close)
+                place = cluster
             try:
                 self.client = Client(place, timeout=CONNECT_SECONDS)
             except (OSError, TimeoutError, ValueError) as error:
@@ -360,8 +363,8 @@ class Dask:
         self._shared = self.client.scatter(self._game, broadcast=True, hash=False)
         self._executor = self.client.get_executor(pure=False)
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, pack(coalitions), self.limit)
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
+        future: Future[BatchResult] = self._executor.submit(evaluate_packed, self._shared, pack(coalitions), self.limit)
         return future
 
     def lost(self) -> Exception | None:
@@ -401,7 +404,7 @@ class Given:
     def start(self, game: Game) -> None:
         self._game = game
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
         return self._executor.submit(evaluate_packed, self._game, pack(coalitions))
 
     def lost(self) -> None:

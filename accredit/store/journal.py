@@ -314,7 +314,7 @@ class Journal:
         with self._file.writing():
             self._file.sql.execute("UPDATE runs SET ended = ?, result = ? WHERE id = ?", (time.time(), result, run))
 
-    def describe(self, run: int, facts: Mapping[str, Any]) -> None:
+    def describe(self, run: int, facts: Mapping[str, object]) -> None:
         """Keep what a run knows about its players besides names: labels, texts, groups. JSON; a second call replaces it."""
         with self._file.writing():
             self._file.sql.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (run, json.dumps(dict(facts))))
@@ -410,7 +410,7 @@ def proof_of_game(digest: str, parts: str, players: str) -> bytes:
     return fingerprint([digest.encode(), parts.encode(), players.encode()])
 
 
-def _words(run: int, text: Any) -> tuple[str, ...]:
+def _words(run: int, text: str | bytes) -> tuple[str, ...]:
     """The words of a command line, as a run keeps them."""
     try:
         words = read_json(text, "its command")
@@ -421,7 +421,7 @@ def _words(run: int, text: Any) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _are_words(given: Any) -> bool:
+def _are_words(given: object) -> bool:
     return isinstance(given, list) and all(isinstance(word, str) for word in given)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from accredit.checks.files import check_writable
 from accredit.errors import AccreditError
@@ -138,7 +137,7 @@ class JournalFile:
             self.pragma(f"application_id = {APPLICATION}")
             self.pragma(f"user_version = {FORMAT}")
 
-    def pragma(self, setting: str) -> Any:
+    def pragma(self, setting: str) -> object:
         row = self.sql.execute(f"PRAGMA {setting}").fetchone()
         return None if row is None else row[0]
 

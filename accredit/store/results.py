@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,9 @@ ARRAYS = 4 << 30  # bytes of arrays beside a result
 
 
 @check_arguments
-def save(path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+def save(
+    path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[np.generic]] | None = None
+) -> None:
     """Write `path` (.json) and, if there are `arrays`, a file of the same name ending in .safetensors.
 
     Each file appears whole or not at all: it is written beside its place and moved there.
@@ -58,7 +60,7 @@ def load(path: str | Path) -> Attribution | Selection:
         raise InvalidInput(f"{path} is not a saved result: {error}", argument="path", code="unreadable") from None
 
 
-def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+def load_arrays(path: str | Path) -> dict[str, npt.NDArray[np.generic]]:
     """The arrays beside a result; empty if it has none.
 
     >>> import tempfile
@@ -76,7 +78,7 @@ def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
         raise InvalidInput(f"{place} is not a safetensors file: {error}", code="unreadable") from None
 
 
-def _pack(arrays: Mapping[str, Any]) -> bytes:
+def _pack(arrays: Mapping[str, object]) -> bytes:
     """Named arrays of numbers or of true and false in the format of safetensors."""
     found = {check_text(name, "arrays"): as_array(given, f"arrays[{name!r}]") for name, given in arrays.items()}
     for name, array in found.items():
@@ -88,7 +90,7 @@ def _pack(arrays: Mapping[str, Any]) -> bytes:
     return packed
 
 
-def _tensors() -> Any:
+def _tensors() -> ModuleType:
     with needs("text", "saving arrays"):
         import safetensors.numpy
     return safetensors.numpy

@@ -69,7 +69,7 @@ def _processes(count: int | None) -> Iterator[Submit]:
 def _dask(address: str) -> Iterator[Submit]:
     with needs("cluster", "executor='dask'"):
         from distributed import Client, KilledWorker
-    local: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    local: dict[str, object] = {"threads_per_worker": 1, "dashboard_address": None}
     try:
         if ":" in address:
             client = Client(address, timeout=10)

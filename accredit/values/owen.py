@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,7 +40,7 @@ EXACT_COALITIONS = 1 << 20
 DEEPEST = 200  # groups within groups
 GAINS_BYTES = 1 << 30  # of all orders together
 
-Tree = Any  # a player's name, or a sequence or mapping of trees
+Tree: TypeAlias = "str | int | Sequence[Tree] | Mapping[str, Tree]"  # a player's name, or a sequence or mapping of trees
 Weights = Callable[[int], FloatArray]  # players -> p(0..players − 1)
 
 

@@ -50,8 +50,6 @@ def permutations_needed(
         raise InvalidInput(
             f"delta must lie between 0 and 1, got {delta!r}; write for example delta=0.05", argument="delta", code="range"
         )
-    if norm not in ("l2", "max"):
-        raise InvalidInput(f"norm must be 'l2' or 'max', got {norm!r}", argument="norm", code="unknown")
     each = epsilon / players**0.5 if norm == "l2" else epsilon
     if not 2 * largest_gain < 1e100 * each or delta < 1e-300:
         raise InvalidInput(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from accredit.views.words import layer_word, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
 
 CUT = "#8a1c7c"
 OPAQUE = 0.6  # of the colours over a picture
@@ -128,7 +129,7 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
     return ax
 
 
-def _borders(owner: IntArray) -> Any:
+def _borders(owner: IntArray) -> LineCollection:
     """Thin lines between pixels of different owners: (H, W) -> a collection of lines."""
     from matplotlib.collections import LineCollection
 

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Any
 
 from accredit.errors import InvalidInput
 from accredit.web.requests import RunRequest
@@ -62,7 +61,7 @@ class Runs:
         """Where the run writes; None before anything was started."""
         return None if self._folder is None else str(Path(self._folder.name) / "run.db")
 
-    def state(self) -> dict[str, Any] | None:
+    def state(self) -> dict[str, object] | None:
         """What became of the run, for the page."""
         if self._process is None:
             return None

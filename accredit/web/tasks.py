@@ -71,7 +71,7 @@ class Models:
         from accredit.models.row_files import is_row_model_file, load_row_model
 
         self.by_kind: dict[str, Any] = {}
-        model: Any
+        model: object
         self.folders: dict[str, str] = {}
         for name in names:
             if is_row_model_file(name):
@@ -135,7 +135,7 @@ class Models:
             return len(graph_of(self.attention_of(WARM_UP["text"])).attention)
         return None
 
-    def attention_of(self, text: str, **settings: Any) -> Subject:
+    def attention_of(self, text: str, **settings: object) -> Subject:
         """A text as the model reads it; `settings` are heads and layers."""
 
         def read() -> Subject:

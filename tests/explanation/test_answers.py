@@ -17,7 +17,7 @@ from accredit.core.coalitions import from_index
 from accredit.errors import BadPayoff
 from accredit.explanation import Explanation, explain_answer
 from accredit.explanation.answers import ESTIMATED_TARGETS, answer_subject
-from accredit.explanation.stream import Progress, events
+from accredit.explanation.stream import MethodProgress, events
 from accredit.methods import find_all, methods_for
 from accredit.models.builtin import load_answers
 from accredit.store.fingerprint import fingerprint_of
@@ -242,7 +242,7 @@ def test_json_gives_back_the_same_and_pandas_is_the_matrix(explained):
 def test_progress_shows_while_the_model_reads(builtin):
     subject = answer_subject(builtin, None, context=FACTS, query=QUERY, batch=1)
     seen = list(events(subject, find_all("shapley", "explain"), progress=True, pace=0.0))
-    assert len([event for event in seen if isinstance(event, Progress)]) > 4
+    assert len([event for event in seen if isinstance(event, MethodProgress)]) > 4
 
 
 def test_a_stopped_run_goes_on_from_its_file(builtin, tmp_path):

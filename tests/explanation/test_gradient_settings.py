@@ -161,7 +161,7 @@ def test_slopes_of_each_token_of_an_answer_by_hand(family):
     model = answering(family, torch.float64)
     found = asked(model, "input-x-gradient,leave-one-out")
     prompt, said = model.prompt(PROMPT), model.answer(ANSWER, model.prompt(PROMPT)).ids.tolist()
-    ids = model.tokenized([model.rendered(prompt)], False)[0]
+    ids = model.tokenize([model.render(prompt)], False)[0]
     vectors = model.model.get_input_embeddings()(torch.from_numpy(ids))[None].detach().requires_grad_(True)
     worth = log_probabilities(model, vectors, said)
     assert_allclose(worth.detach(), found.said.likely, atol=1e-6)

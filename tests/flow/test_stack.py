@@ -141,6 +141,6 @@ def test_shapes_that_do_not_fit_are_refused():
 
 
 def test_a_flow_that_will_not_fit_into_memory_is_refused_before_it_is_solved(monkeypatch):
-    monkeypatch.setattr("accredit.flow.unique.MEMORY", 10_000)
+    monkeypatch.setattr("accredit.flow.unique.SOLVE_BYTES", 10_000)
     with pytest.raises(InvalidInput, match=r"follow fewer layers"):
         unique_flow(LayeredNetwork.from_attention(soft(3, 20)))

@@ -42,7 +42,7 @@ def said(model: TextModel, text: str) -> np.ndarray:
 @pytest.mark.parametrize("family", TEXT_FAMILIES)
 def test_the_prediction_is_that_of_the_users_own_call(family):
     model = other_model(family)
-    with model.held():  # a classifier that decodes asks for a pad token
+    with model.hold():  # a classifier that decodes asks for a pad token
         expected = said(model, TEXT)
     assert_allclose(model.predict(model.encode(TEXT)), expected, atol=1e-5)
 
