@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 
 import numpy as np
 
+from accredit.checks.suggestions import nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
@@ -489,12 +490,17 @@ def _check_names(settings: Mapping[str, object]) -> None:
     every = {name for request in REQUESTS.values() for name in settings_of(request)}
     for name in settings:
         if name not in every:
-            make_request(_likeliest(settings), {name: settings[name]})
+            make_request(_likeliest(settings, name), {name: settings[name]})
 
 
-def _likeliest(settings: Mapping[str, object]) -> type[Request]:
-    """The kind of question that most of the settings belong to."""
-    return max(REQUESTS.values(), key=lambda request: len(set(settings_of(request)) & set(settings)))
+def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
+    """The kind of question that has a setting like the unknown one; of several, that which most of the settings belong to."""
+
+    def likeness(request: type[Request]) -> tuple[bool, int]:
+        known = settings_of(request)
+        return nearest(unknown, known) is not None, len(set(known) & set(settings))
+
+    return max(REQUESTS.values(), key=likeness)
 
 
 def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
