@@ -275,7 +275,7 @@ class Deadly(ToyContest):
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(tmp_path):
     store = tmp_path / "rows.db"
-    with pytest.raises(WorkerLost, match="With --store the finished rows are kept"):
+    with pytest.raises(WorkerLost, match="With store=… the finished rows are kept"):
         hold(Deadly(), TEXTS[:3], str(store), "processes:1")
     with FinishedRows(store, Deadly()) as kept:
         assert set(kept.find(TEXTS)) == {0, 1}
