@@ -329,7 +329,7 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     )
     assert later >= page.locator(".lead .piece").count() - 1 > 0
     visit.see(".later").to_have_count(0)
-    assert pauses >= sum(map(len, blocks.values())) // 100_000 > 5  # frames that were drawn while it was parsed
+    assert pauses >= 3  # frames that were drawn while it was parsed: it pauses by the clock, so a quick machine draws fewer
     hidden = "e => !e.checkVisibility({ contentVisibilityAuto: true })"
     far = page.locator(".lead .t").nth(words - 10)
     assert far.evaluate(hidden) and not page.locator(".lead .t").first.evaluate(hidden)

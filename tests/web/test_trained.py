@@ -41,7 +41,7 @@ def test_an_explainer_named_at_the_start_is_a_method_like_others_and_its_folder_
     assert "fast-shapley:films" in listed
     events = list(explain(models, asked("leave-one-out", "fast-shapley:films")))
     assert events[-1]["event"] == "done"
-    assert "Fast shapley (films)" in events[-1]["page"] and str(folder.parent) not in str(events)
+    assert "Fast Shapley (films)" in events[-1]["page"] and str(folder.parent) not in str(events)
     assert '"fast-shapley:films"' in events[-1]["json"]
     with refused("unknown"):
         next(explain(models, asked("selector:films")))

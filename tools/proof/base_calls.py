@@ -60,6 +60,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "arena.*": "takes the library's own examples, methods and models; files and names are tried through the command compare",
     "shortcuts.*": "training classes of one study; every argument is a network or its data",
     "audit.AuditFinding*": "a record",
+    "audit.Findings*": "a record",
     "learned.*.*": "methods that train or read networks; each is reached through the command learn",
     "learned.CXPlain": "built by recipe",
     "learned.EvalX": "takes a network",
