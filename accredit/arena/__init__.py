@@ -6,9 +6,8 @@ from accredit.arena.examples import read_examples, sample
 from accredit.arena.retraining import Retrained, remove_and_retrain
 from accredit.arena.row_files import RowFileContest
 from accredit.arena.rows import RowContest
-from accredit.arena.run import hold
+from accredit.arena.run import FinishedRows, hold
 from accredit.arena.standings import Standing, Standings, standings
-from accredit.arena.store import FinishedRows
 from accredit.arena.texts import TextContest
 
 __all__ = [

@@ -17,12 +17,70 @@ from accredit.views.flow import flow_svg, left_out
 from accredit.views.notation import mark
 from accredit.views.numbers import percent, unnoticed
 from accredit.views.palette import LEVELS
-from accredit.views.running import running_sum
 from accredit.views.token_strips import Drawer, Live
 from accredit.views.words import duration, error_bars, leaders, place_name, speak, title, without_folders
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accredit.views.numbers import column
+from accredit.views.steps import Step, climb, largest, step_bar
+from accredit.views.words import ALL
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+# From the base value to the output: what each player adds to the sum, in the order in which the text is read.
+
+STEPS = 16  # players that are steps of their own; of more, those of largest credit, and the others together
+
+
+def adds_up(explanation: Explanation) -> tuple[str, Attribution] | None:
+    """The first method whose credit leads from a base value to the output."""
+    for method, result in explanation:
+        if result.baseline is None or result.total is None or result.unshared is None or method in explanation.unsigned:
+            continue
+        if abs(result.unshared) <= ALL * max(abs(result.total), float(np.abs(result.credit).sum())):
+            return method, result
+    return None
+
+
+def running_sum(explanation: Explanation, names: dict[str, str]) -> Markup | None:
+    """The steps from the base value to the output, if there is a method that has them; `names` are those of players."""
+    found = adds_up(explanation)
+    if found is None:
+        return None
+    method, result = found
+    base, end = float(result.baseline or 0.0), float((result.baseline or 0.0) + (result.total or 0.0))
+    steps = _steps(result, base, names)
+    places = [base, *(step.end for step in steps)]
+    reach, credits, sums = (min(places), max(places)), [s.credit for s in steps], [base, end, *places[1:]]
+    added = column(credits, signed=True, beside=sums)
+    first, last, *reached = column(sums, beside=credits)
+    lines = [(s.name, a, b, step_bar(s, reach)) for s, a, b in zip(steps, added, reached, strict=True)]
+    return render(
+        "running",
+        "running",
+        lines=lines,
+        base=first,
+        end=last,
+        payoff=f"{explanation.payoff} of {explanation.target}",
+        method=title(method),
+    )
+
+
+def _steps(result: Attribution, base: float, names: dict[str, str]) -> list[Step]:
+    """Players in the order of the text; beyond the largest the others together."""
+    kept, rest = largest(result.credit, STEPS)
+    own = np.sort(kept)
+    named = [(names.get(result.players[i], result.players[i]), "", float(result.credit[i])) for i in own.tolist()]
+    if len(rest):
+        named.append((f"{len(rest)} others together", "", float(result.credit[rest].sum())))
+    return climb(base, named)
+
 
 LONG = 80  # characters of a fact in the footer or in a certificate
 SIGNED = [*(f"d{k}" for k in range(LEVELS, 0, -2)), "z", *(f"u{k}" for k in range(2, LEVELS + 1, 2))]

@@ -18,9 +18,8 @@ import pytest
 
 from accredit.arena.contest import ORACLE, RANDOM, Example, MethodRun, RowEntry, RowResult, metrics_named, run_row
 from accredit.arena.examples import read_examples, sample
-from accredit.arena.run import hold, read_finished
+from accredit.arena.run import FinishedRows, hold, read_finished
 from accredit.arena.standings import standings
-from accredit.arena.store import FinishedRows
 from accredit.core import Attribution
 from accredit.errors import InvalidInput
 from accredit.evaluate import holm
@@ -252,7 +251,7 @@ def test_other_settings_or_another_text_are_other_rows(tmp_path):
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database " * 100)
-    with pytest.raises(InvalidInput, match="--store"):
+    with pytest.raises(InvalidInput, match="store="):
         FinishedRows(tmp_path / "notes.txt", ToyContest())
 
 

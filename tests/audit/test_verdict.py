@@ -261,7 +261,7 @@ def test_what_outsiders_keep_when_values_are_scrambled_is_not_a_code():
 
 def test_less_than_chance_is_not_evidence(monkeypatch):
     """A choice that adds nothing, beside dealt masks that add less than nothing, is not flagged."""
-    import accredit.audit.encoding_meter as meter
+    import accredit.audit.leakage as meter
 
     masks = np.tile([1.0, 0, 0, 0], (600, 1))
     worth = iter([sure(ANSWER, 0.6), sure(1 - ANSWER, 0.9)])

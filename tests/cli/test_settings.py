@@ -8,10 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from accredit.cli.command import Command
+from accredit.cli.command import Command, in_options, spell
 from accredit.cli.explain import OWN, explain
 from accredit.cli.settings import offers, read_settings, setting_options
-from accredit.cli.wording import in_options, spell
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, RowRequest, TextRequest, setting, settings_of
 

@@ -8,9 +8,8 @@ from scipy.optimize import linprog
 import accredit.flow.central_path as central_path
 from accredit.errors import InvalidInput, NotConverged
 from accredit.flow import FlowGame, LayeredNetwork, circulation, credit_intervals, kkt_of, maximum_flow, unique_flow
-from accredit.flow.central_path import central_point
+from accredit.flow.central_path import LayeredLaplacian, central_point
 from accredit.flow.certificate import conservation, over_capacity
-from accredit.flow.laplacian import LayeredLaplacian
 from accredit.flow.layout import Layout
 from tests.flow.attention_samples import awkward, causal, soft
 from tests.wording import refused

@@ -11,7 +11,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.games import text_game
 from accredit.gradients import deep_lift, integrated_gradients
-from accredit.gradients.multipliers import average, multiply, rescale
+from accredit.gradients.deeplift import average, multiply, rescale
 from accredit.values import shapley
 from tests.models.answering_models import answering
 from tests.models.small_models import FAMILIES, TEXT, text_for, text_model

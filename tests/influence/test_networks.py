@@ -11,12 +11,11 @@ from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
 from accredit.influence.functions import Influences
-from accredit.influence.gradient_store import GradientStore
+from accredit.influence.gradient_store import GradientStore, projection
 from accredit.influence.kfac import kronecker, mean_influence, network_influence
 from accredit.influence.layers import row_gradients, track_layers
 from accredit.influence.losses import Classification, NextTokens, RegressionLoss, loss_named
 from accredit.influence.network import network, weights_of
-from accredit.influence.projection import projection
 from accredit.influence.tracin import tracin
 from tests.wording import refused
 

@@ -8,10 +8,19 @@ from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import nearest, oddities
-from accredit.labels.find import COMBINED, WANTED, _choose, _hear, _make_list, _Scored, wrong_labels
+from accredit.labels.find import (
+    COMBINED,
+    WANTED,
+    _choose,
+    _hear,
+    _make_list,
+    _Scored,
+    precision_by_planting,
+    precision_in_thought,
+    wrong_labels,
+)
 from accredit.labels.out_of_fold import belief, out_of_fold, pool, pool_shares
 from accredit.labels.planted_flips import Trial, find_share, plant
-from accredit.labels.precision import precision_by_planting, precision_in_thought
 from accredit.labels.rate import _Likelihood, error_rate
 from accredit.labels.result import Evidence, WrongLabels
 from accredit.labels.scores import margin, neighbour_agreement, scale, text_views

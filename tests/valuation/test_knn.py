@@ -62,7 +62,7 @@ def test_far_from_the_origin_nothing_changes() -> None:
 def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs(30, tests=11)
     whole = knn_shapley(data, 3).credit, KNNUtility(data, 3).payoff(np.eye(30, dtype=bool))
-    monkeypatch.setattr("accredit.valuation.knn_order.DISTANCES_HELD", 64)
+    monkeypatch.setattr("accredit.valuation.knn.DISTANCES_HELD", 64)
     assert_allclose(knn_shapley(data, 3).credit, whole[0], atol=1e-15)
     assert_allclose(KNNUtility(data, 3).payoff(np.eye(30, dtype=bool)), whole[1], atol=1e-15)
 

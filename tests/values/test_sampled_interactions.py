@@ -16,9 +16,8 @@ from accredit.values import CubeGame
 from accredit.values import sampled_interactions as sampled_module
 from accredit.values.indices import INDICES
 from accredit.values.pairs import Pairs
-from accredit.values.sampled_interactions import fold_controls, sampled_interactions
+from accredit.values.sampled_interactions import Spread, coefficients, fold_controls, sampled_interactions
 from accredit.values.sampling import Ledger
-from accredit.values.spread import Spread, coefficients
 from tests.random_games import random_games
 from tests.values.sampling_games import airport, net, text, unanimity
 from tests.wording import refused

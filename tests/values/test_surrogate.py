@@ -13,14 +13,12 @@ from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
-from accredit.values.surrogate.clock import FITTED, best_split, fit_seconds
 from accredit.values.surrogate.design import empty_design, grow
-from accredit.values.surrogate.estimate import PairedPayoffs, _sample, estimate
-from accredit.values.surrogate.estimator import ask_pairs
+from accredit.values.surrogate.estimate import PairedPayoffs, _sample, estimate, posterior
+from accredit.values.surrogate.estimator import FITTED, ask_pairs, best_split, fit_seconds
 from accredit.values.surrogate.fitting import more_rows, stages
 from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
 from accredit.values.surrogate.likelihood import Mixture
-from accredit.values.surrogate.posterior import posterior
 from accredit.values.surrogate.walsh import Walsh
 from tests.random_games import games
 

@@ -5,8 +5,8 @@ from numpy.testing import assert_allclose
 from accredit.core.coalitions import from_index
 from accredit.values.semivalues import shapley_from_table
 from accredit.values.surrogate import size_local
+from accredit.values.surrogate.fitting import Product
 from accredit.values.surrogate.likelihood import Mixture
-from accredit.values.surrogate.product import Product
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.size_local import SizeLocal
 from accredit.values.surrogate.walsh import Walsh, krawtchouk

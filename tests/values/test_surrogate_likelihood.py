@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, minimize
 
 from accredit.core.coalitions import from_index
+from accredit.values.surrogate.estimate import posterior
 from accredit.values.surrogate.fitting import (
     COARSE,
     FINE,
@@ -16,7 +17,6 @@ from accredit.values.surrogate.fitting import (
     stages,
 )
 from accredit.values.surrogate.likelihood import Mixture, Observations, inverse_of_lower, solve
-from accredit.values.surrogate.posterior import posterior
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.walsh import Walsh
 

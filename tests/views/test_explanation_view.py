@@ -10,13 +10,12 @@ from accredit import views
 from accredit.core import Attribution
 from accredit.explanation import Explanation
 from accredit.explanation.assemble import NOTHING_KNOWN
-from accredit.views.explanation import explanation_blocks, explanation_body
+from accredit.views.explanation import STEPS, explanation_blocks, explanation_body
 from accredit.views.flow import MOST, draw, flow_svg, left_out
 from accredit.views.notation import claim_letters
 from accredit.views.numbers import column
 from accredit.views.page import asset, stylesheet
 from accredit.views.parts import attribution_table
-from accredit.views.running import STEPS
 from accredit.views.terminal import wants_colour
 from accredit.views.token_bars import sky
 from accredit.views.words import title

@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose
 
 from accredit.core import Attribution
 from accredit.explanation import Explanation
-from accredit.views.explanation import explanation_blocks
-from accredit.views.running import STEPS, _steps, adds_up, running_sum
+from accredit.views.explanation import STEPS, _steps, adds_up, explanation_blocks, running_sum
 from accredit.views.steps import climb, step_bar
 
 
