@@ -205,7 +205,7 @@ def test_cells_survive_and_strangers_are_refused(tmp_path):
         assert cells.found({"a": 1}) == {"b": 0.1}
     assert sqlite3.connect(tmp_path / "cells.sqlite").execute("SELECT count(*) FROM finished").fetchone() == (1,)
     (tmp_path / "text").write_text("not a data base, only a text that is long enough to be looked at" * 20)
-    with pytest.raises(InvalidInput, match="--store"):
+    with pytest.raises(InvalidInput, match="store="):
         Finished(tmp_path / "text")
 
 
