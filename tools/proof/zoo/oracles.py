@@ -88,6 +88,8 @@ def contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None
     if library == "catboost":
         import catboost
 
+        if model.get_all_params().get("grow_policy") != "SymmetricTree" or model.get_all_params().get("monotone_constraints"):
+            return None  # there catboost's contributions do not start from the mean of its own training predictions
         named = [str(c) for c in rows.columns if rows[c].dtype == "category"]
         given = model.get_feature_importance(catboost.Pool(rows, cat_features=named), type="ShapValues")
         return _split(np.asarray(given).reshape(len(rows), -1, columns + 1), columns)
