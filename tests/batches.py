@@ -10,8 +10,8 @@ import pytest
 
 # How many inputs go into one call of a model or a network, where `accredit.games.batches` does not decide it.
 CONSTANTS = (
-    "accredit.answers.black_box.ROWS", "accredit.rows.game.CALL_ROWS", "accredit.rows.sage.CALL_ROWS",
-    "accredit.rows.array_game.CALL_ROWS", "accredit.learned.batches.ASKED", "accredit.learned.cxplain.ASKED_AT_ONCE",
+    "accredit.answers.black_box.ROWS", "accredit.rows.game.ROWS_PER_CALL",
+    "accredit.rows.sage.ROWS_PER_CALL", "accredit.learned.batches.ASKED", "accredit.learned.cxplain.ASKED_AT_ONCE",
     "accredit.learned.evalx.ROWS", "accredit.learned.gradient.ROWS", "accredit.learned.lime.ASKED_AT_ONCE",
     "accredit.learned.convolution_ablation.ROWS", "accredit.learned.tasks.ASKED", "accredit.learned.trainer.ROWS",
     "accredit.learned.valuers.ROWS", "accredit.models.zeroing.ROWS", "accredit.valuation.text.BATCH",

@@ -17,7 +17,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
 from accredit.learned.fast import CLAIMS, TOLERANCE, FastShapley, Values, fit_fast
 from accredit.learned.input_sets import InputFamily, RowFamily
-from accredit.rows.credit import Answer
+from accredit.rows.credit import RowAnswer
 from accredit.rows.explain import explanation_of
 from accredit.rows.result import TableExplanation
 
@@ -147,7 +147,7 @@ def explain_rows_fast(
     usual = Precision.interval(fast.calibration.because)
     if len(apart) == len(found.credit):  # none was predicted
         usual = next((one for _, one in apart if one.known is Known.INTERVAL), apart[0][1])
-    answer = Answer(
+    answer = RowAnswer(
         found.credit,
         found.nobody[0],
         Procedure(METHOD, f"learned from {fast.report['trained on']} rows"),

@@ -20,7 +20,7 @@ from accredit.learned.columns import Columns
 from accredit.learned.conformal import Reference
 from accredit.learned.valuers import Seen
 from accredit.methods import find
-from accredit.rows.credit import Asked, answer_rows
+from accredit.rows.credit import RowQuestion, answer_rows
 from accredit.rows.explain import question
 from accredit.rows.game import row_game
 from accredit.store.fingerprint import fingerprint
@@ -76,7 +76,7 @@ class RowFamily:
     kind = "rows"
     targets: list[Any] | None = None
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: RowQuestion) -> None:
         if asked.compared.rows is None or asked.dependence == "cover":
             raise InvalidInput("fast values are learned from games against background rows; give background=some_training_rows")
         self.asked, self.outputs = asked, asked.outputs
@@ -117,11 +117,11 @@ class RowFamily:
     def __len__(self) -> int:
         return len(self.asked.rows)
 
-    def some(self, at: IntArray, budget: int | None, seed: int, method: str) -> Asked:
+    def some(self, at: IntArray, budget: int | None, seed: int, method: str) -> RowQuestion:
         """The same question about some of the rows."""
         asked = self.asked
         table = asked.rows.take(at)
-        rows = table.reset_index(drop=True) if asked.rows.framed else table
+        rows = table.reset_index(drop=True) if hasattr(table, "reset_index") else table
         players = {
             name: [asked.rows.columns[i] for i in np.flatnonzero(asked.partition.owner == k)]
             for k, name in enumerate(asked.partition.players)
@@ -196,6 +196,7 @@ class RowFamily:
 
     def probe(self) -> FloatArray:
         rng, table = np.random.default_rng(0), self.asked.background
+        assert table is not None
         first, second = rng.integers(0, len(table), size=(2, PROBED))
         kept = rng.random((PROBED, len(self.asked.rows.columns))) < 0.5
         return self.asked.model.outputs(mixtures(table, first, second, kept), self.asked.unit)

@@ -92,6 +92,8 @@ def payoffs_of(outputs: Any, targets: tuple[int, ...], payoff: Payoff, law: Law 
     array([[ 2., -2.]])
     """
     xp, z = _float64(outputs)
+    if payoff == "logit" and law != "probability" and targets == tuple(range(z.shape[1])):
+        return z  # the outputs themselves
     return xp.stack([payoff_of(z, target, payoff, law) for target in targets], 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +14,13 @@ from accredit.core.statistics import spreads
 from accredit.errors import InvalidInput
 from accredit.rows.frames import Rows, numbers_or_words, rows_of
 
-OWN = 20  # rows from which a table may serve as its own background
-MOST = 1000  # rows drawn for such a background
-WORDS = 20  # different words of a column that clusters tell apart; the rarer ones count as one
-ROUNDS = 20  # of moving centres
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table
+
+OWN_ROWS = 20  # rows from which a table may serve as its own background
+DRAWN_ROWS = 1000  # rows drawn for such a background
+WORDS_PER_COLUMN = 20  # different words of a column that clusters tell apart; the rarer ones count as one
+CLUSTER_ROUNDS = 20  # of moving centres
 BY = {
     "draw": "drawn at random",
     "medoids": "the medoids of as many clusters, each counted by the rows that it stands for",
@@ -31,16 +34,16 @@ class Compared:
     rows: Rows | None = None
     weights: FloatArray = field(default_factory=lambda: np.ones(0))  # (m,), summing to 1
     notes: tuple[str, ...] = ()
-    facts: dict[str, Any] = field(default_factory=lambda: {"background rows": 0})
+    facts: dict[str, object] = field(default_factory=lambda: {"background rows": 0})
 
 
 def compare_with(
-    rows: Any,
-    background: Any = None,
+    rows: object,
+    background: object = None,
     *,
     most: int | None = None,
     by: str | None = None,
-    weights: Any = None,
+    weights: object = None,
     dependence: str | None = None,
     names: Iterable[str] | None = None,
     seed: int = 0,
@@ -64,8 +67,8 @@ def compare_with(
         given = rows_of(background, names, "background")
         return _thin(given, _check_weights(weights, len(given)), weights is not None, most, by or "draw", seed)
     given = rows_of(rows, names)
-    if len(given) >= OWN and weights is None:
-        limit = most if most is not None else MOST if len(given) > MOST else None
+    if len(given) >= OWN_ROWS and weights is None:
+        limit = most if most is not None else DRAWN_ROWS if len(given) > DRAWN_ROWS else None
         own = _thin(given, np.full(len(given), 1 / len(given)), False, limit, by or "draw", seed)
         said = own.notes or (f"The {len(given)} rows are compared with one another.",)
         return replace(own, notes=(f"No background was given. {said[0]}",))
@@ -78,8 +81,8 @@ def compare_with(
     if are_trees():
         return Compared(notes=("No background was given: the trees' own cover ratios stand in for it.",))
     raise InvalidInput(
-        f"background is missing, and {len(given)} of at least {OWN} rows are too few to be compared with one another; write "
-        "background=training_rows",
+        f"background is missing, and {len(given)} of at least {OWN_ROWS} rows are too few to be compared with one another; "
+        "write background=training_rows",
         argument="background",
         code="missing",
     )
@@ -96,7 +99,7 @@ def _check_thinning(most: int | None, by: str | None) -> None:
     optional_whole(most, "most_background", example=100)
 
 
-def _check_weights(weights: Any, rows: int) -> FloatArray:
+def _check_weights(weights: object, rows: int) -> FloatArray:
     if weights is None:
         return np.full(rows, 1 / rows)
     counted = real_numbers(weights, "weights")
@@ -134,8 +137,8 @@ def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by
     return Compared(named, kept / kept.sum(), (note,), facts)
 
 
-def _part(given: Rows, few: IntArray) -> Any:
-    return given.take(few).reset_index(drop=True) if given.framed else given.take(few)
+def _part(given: Rows, few: IntArray) -> Table:
+    return given.frame.iloc[few].reset_index(drop=True) if given.framed else given.table[few]
 
 
 # Medoids: real rows, so that whole numbers stay whole and categories are categories
@@ -149,7 +152,7 @@ def medoids(given: Rows, weights: FloatArray, most: int, seed: int) -> tuple[Int
     points = _points(given)
     centres = _seeds(points, most, np.random.default_rng(seed))
     cluster = _nearest(points, centres)
-    for _ in range(ROUNDS):
+    for _ in range(CLUSTER_ROUNDS):
         _, cluster = np.unique(cluster, return_inverse=True)
         count = np.bincount(cluster)
         centres = np.stack([np.bincount(cluster, column) / count for column in points.T], axis=1)
@@ -169,15 +172,16 @@ def _points(given: Rows) -> FloatArray:
     columns = []
     for values in numbers_or_words(given):
         if values.dtype.kind == "f":
-            known = np.isfinite(values)
-            spread = float(spreads(values[known][:, None])[0]) if known.any() else 0.0
+            numbers = values.astype(np.float64, copy=False)
+            known = np.isfinite(numbers)
+            spread = float(spreads(numbers[known][:, None])[0]) if known.any() else 0.0
             if spread > 0:
-                columns.append(np.where(known, (values - values[known].mean()) / spread, 0.0))
+                columns.append(np.where(known, (numbers - numbers[known].mean()) / spread, 0.0))
             if not known.all():
                 columns.append((~known).astype(np.float64))
         else:
             words, number, count = np.unique(values, return_inverse=True, return_counts=True)
-            common = np.argsort(-count, kind="stable")[:WORDS]
+            common = np.argsort(-count, kind="stable")[:WORDS_PER_COLUMN]
             columns += [(number == w) / np.sqrt(2) for w in common] if len(words) > 1 else []
     return np.stack(columns, axis=1) if columns else np.zeros((len(given), 1))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Known, Precision, Procedure
+from accredit.core import Attributions, Claim, FloatArray, Game, Known, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.games import cached
 from accredit.methods import Chosen
@@ -20,18 +20,21 @@ from accredit.rows.backgrounds import Compared
 from accredit.rows.frames import Rows, stack
 from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
-from accredit.rows.pairs import RowPairs, gather_pairs, pair_index, pairs_of_game
+from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
 from accredit.trees.closed_form import Reading
+
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table
 
 IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's own output")
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
-SINGLE = 1e-5  # how far apart two outputs of a model that computes in single precision may be
+SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 # What a closed form shares -> our word for it
 UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class RowQuestion:
     """Everything a way of solving needs."""
 
     ground: Ground  # the model, and what the rows are compared with
@@ -39,7 +42,7 @@ class Asked:
     payoff: Payoff  # the same, or the function that computes it
     outputs: tuple[str, ...]
     rows: Rows
-    table: Any  # the rows, as the model reads them
+    table: Table  # the rows, as the model reads them
     method: Chosen
     dependence: str
     budget: int | None
@@ -57,7 +60,7 @@ class Asked:
         return self.ground.compared
 
     @property
-    def background(self) -> Any:
+    def background(self) -> Table | None:
         """The background rows, as the model reads them; None without."""
         return self.ground.background
 
@@ -75,13 +78,13 @@ class Asked:
         return 0 if self.background is None else len(self.background)
 
     @cached_property
-    def both(self) -> Any:
+    def both(self) -> Table:
         """Background and rows in one table; the rows alone without a background."""
         return self.table if self.background is None else stack(self.background, self.table)
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class RowAnswer:
     """Credit of some rows, and how well it is known."""
 
     credit: FloatArray  # (rows, players, outputs)
@@ -93,9 +96,18 @@ class Answer:
     pairs: RowPairs | None = None
 
 
-def answer_rows(asked: Asked, watch: Callable[[int], None] | None = None) -> Answer:
-    """The credit of all rows; `watch` is called with how many rows are done."""
-    return _close(asked) or _games(asked, watch)
+def answer_rows(asked: RowQuestion) -> RowAnswer:
+    """The credit of all rows."""
+    return join(list(answers(asked)))
+
+
+def answers(asked: RowQuestion) -> Iterator[RowAnswer]:
+    """The credit of all rows at once, in closed form, or else of each row as its game is solved, in their order."""
+    closed = _close(asked)
+    if closed is not None:
+        yield closed
+    else:
+        yield from _games(asked)
 
 
 def are_trees(model: RowModel) -> bool:
@@ -109,7 +121,7 @@ def are_trees(model: RowModel) -> bool:
     return True
 
 
-def _close(asked: Asked) -> Answer | None:
+def _close(asked: RowQuestion) -> RowAnswer | None:
     """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
     closed form. Cover ratios have no other way, so there it is an error."""
     try:
@@ -121,7 +133,7 @@ def _close(asked: Asked) -> Answer | None:
         return None
 
 
-def _in_closed_form(asked: Asked) -> Answer:
+def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     rule = asked.ground.sharing.value
     if rule is None:
         raise NoClosedForm(f"{asked.method.name} has no closed form")
@@ -133,13 +145,13 @@ def _in_closed_form(asked: Asked) -> Answer:
     if not known and (unit, asked.unit) != ("logit", "value"):
         raise _other_unit(asked, form.payoff)
     got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
-    if not known and not np.allclose(got.margin, asked.prediction, rtol=SINGLE, atol=SINGLE):
+    if not known and not np.allclose(got.margin, asked.prediction, rtol=SINGLE_PRECISION, atol=SINGLE_PRECISION):
         raise _other_unit(asked, got.payoff)  # a regression with a link
     credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
     pairs = None
     if got.pairs is not None:
         pairs = RowPairs(pair_index(rule), two_classes(got.pairs, len(asked.outputs)), IN_CLOSED_FORM)
-    return Answer(
+    return RowAnswer(
         credit,
         base,
         Procedure(asked.method.name, "closed form", closed_form=True),
@@ -149,18 +161,18 @@ def _in_closed_form(asked: Asked) -> Answer:
     )
 
 
-def _other_unit(asked: Asked, payoff: str) -> NoClosedForm:
+def _other_unit(asked: RowQuestion, payoff: str) -> NoClosedForm:
     unit = UNIT.get(payoff)
     instead = f"write payoff={unit!r}, " if unit in asked.model.units else ""
     return NoClosedForm(f"the model adds up to its {payoff}, not to its {asked.unit}; {instead}")
 
 
-def _raw(asked: Asked, outputs: int) -> FloatArray:
+def _raw(asked: RowQuestion, outputs: int) -> FloatArray:
     """The prediction as the model's raw output: of two classes that share one score, that of the second."""
     return asked.prediction[:, 1:] if outputs == 1 and asked.prediction.shape[1] == 2 else asked.prediction
 
 
-def read_prediction(ground: Ground, unit: str, table: Any) -> tuple[FloatArray, Reading] | None:
+def read_prediction(ground: Ground, unit: str, table: Table) -> tuple[FloatArray, Reading] | None:
     """What a closed form that stands for the model says about rows, in this unit: (rows, outputs); None: ask the model."""
     reading = ground.reading(table)
     if reading is None or UNIT.get(ground.form().payoff) != unit:
@@ -173,7 +185,7 @@ def two_classes(found: FloatArray, outputs: int) -> FloatArray:
     return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
 
 
-def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
+def avoid(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
     """What to say where a model has a closed form and the payoff that was asked has not."""
     natural = asked.model.unit(None)
     could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
@@ -186,14 +198,13 @@ def avoid(asked: Asked, answer: Answer) -> tuple[str, ...]:
     return (f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",)
 
 
-def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
+def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows", code="missing")
-    each, pairs = [], []
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):
-        game = row_game(
+        game: Game = row_game(
             asked.model,
             asked.unit,
             asked.outputs,
@@ -204,19 +215,15 @@ def _games(asked: Asked, watch: Callable[[int], None] | None) -> Answer:
             dependence=asked.dependence,
             seed=asked.seed,
         )
-        kept = cached(game) if asked.interactions else game
+        pairs = None
         if asked.interactions:
-            pairs.append(pairs_of_game(kept, asked.method.name, asked.budget, asked.seed))
-        each.append(solver.solve(kept))
-        if watch is not None:
-            watch(r + 1)
-    answer = _gather(each, asked)
-    if pairs:
-        answer = replace(answer, pairs=gather_pairs(pairs, asked.outputs))
-    return _draw(answer) if asked.dependence == "gaussian" else answer
+            game = cached(game)
+            pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
+        answer = replace(_of_row(solver.solve(game), asked.outputs), pairs=pairs)
+        yield _draw(answer) if asked.dependence == "gaussian" else answer
 
 
-def _draw(answer: Answer) -> Answer:
+def _draw(answer: RowAnswer) -> RowAnswer:
     """An answer whose payoffs rest on draws: nothing in it is exact, however many coalitions were asked."""
     pairs = answer.pairs and replace(answer.pairs, precision=_after_draws(answer.pairs.precision))
     return replace(answer, precision=_after_draws(answer.precision), pairs=pairs)
@@ -228,26 +235,29 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _gather(each: list[Attributions], asked: Asked) -> Answer:
-    """The rows' answers in one; intervals only where every row has them."""
-    every = [one[name] for one in each for name in asked.outputs]
-    first = every[0]
-    known = all(one.interval is not None for one in every)
-    interval = None
-    if known:
-        interval = np.stack([np.stack([np.asarray(one[name].interval) for name in asked.outputs], axis=1) for one in each])
-    return Answer(
-        np.stack([one.credit for one in each]),
-        np.array([each[0][name].baseline or 0.0 for name in asked.outputs]),
-        first.method,
-        _precision(every, known),
-        first.claims,
-        interval,
+def _of_row(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
+    """The answer about one row; intervals only where every output has them."""
+    every = [found[name] for name in outputs]
+    return RowAnswer(
+        found.credit[None],
+        np.array([one.baseline or 0.0 for one in every]),
+        every[0].method,
+        least_known(one.precision for one in every),
+        every[0].claims,
+        None if (ends := join_known([one.interval for one in every], np.stack, 1)) is None else ends[None],
     )
 
 
-def _precision(every: list[Attribution], known: bool) -> Precision:
-    """How well all rows are known: as well as the least known of them."""
-    worst = next((one for one in every if not (known or one.exact)), every[0])
-    assert worst.precision is not None
-    return worst.precision
+def join(found: Sequence[RowAnswer]) -> RowAnswer:
+    """Answers about rows below one another as one; intervals only where every one has them."""
+    first = found[0]
+    pairs = None if first.pairs is None else join_pairs([one.pairs for one in found if one.pairs is not None])
+    return RowAnswer(
+        np.concatenate([one.credit for one in found]),
+        first.base,
+        first.method,
+        least_known(one.precision for one in found),
+        first.claims,
+        join_known([one.interval for one in found]),
+        pairs,
+    )

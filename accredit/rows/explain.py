@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -21,19 +21,19 @@ from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
 from accredit.rows.changes import Fit
-from accredit.rows.credit import Answer, Asked, are_trees, avoid, read_prediction
+from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, avoid, read_prediction
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.rows.ground import Ground, Sharing, semivalue
 from accredit.rows.pairs import RowPairs, check_pairs
-from accredit.rows.result import TableExplanation
+from accredit.rows.result import Cell, PairFields, TableExplanation
 
 OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
 
-def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> TableExplanation:
+def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | None) -> TableExplanation:
     """The answer with everything that is needed to read it."""
     shown, chosen = _target(asked, asked.prediction, target)
     return TableExplanation(
@@ -60,12 +60,12 @@ def explanation_of(asked: Asked, answer: Answer, target: str | int | None) -> Ta
             "seed": asked.seed,
             "accredit": __version__,
         },
-        **_kept(answer.pairs),
+        **_pair_fields(answer.pairs),
         method_name=asked.method.name,
     )
 
 
-def _kept(pairs: RowPairs | None) -> dict[str, Any]:
+def _pair_fields(pairs: RowPairs | None) -> PairFields:
     """Interactions as a result keeps them."""
     if pairs is None:
         return {}
@@ -86,14 +86,14 @@ class Questions:
 
     def __init__(
         self,
-        model: Any,
-        background: Any = None,  # may have been chosen before
+        model: object,
+        background: object = None,  # may have been chosen before
         *,
         method: str = "shapley",
         payoff: Payoff | None = None,
         players: Mapping[str, Iterable[str | int]] | None = None,
         dependence: str | None = None,
-        weights: Any = None,
+        weights: object = None,
         most_background: int | None = None,
         background_by: str | None = None,
         names: Iterable[str] | None = None,
@@ -128,27 +128,27 @@ class Questions:
             self._compared = background
         elif background is not None or dependence == "cover":
             self._compared = self._compare(None, background)
-        self._grounds: dict[Any, Ground] = {}
+        self._grounds: dict[tuple[object, ...], Ground] = {}
 
-    def is_of(self, model: Any) -> bool:
+    def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
         return self._given is model and self._fit.is_of(self._model.model)
 
-    def ask(self, rows: Any) -> Asked:
+    def ask(self, rows: object) -> RowQuestion:
         """What is asked about some rows, checked."""
         compared = self._compared or self._compare(rows)
         given = rows_of(rows, self._names) if compared.rows is None else align(rows, compared.rows)
         typed = given if compared.rows is None else fit(given, compared.rows)
-        ground = self._ground(compared, typed)
+        ground = self._find_ground(compared, typed)
         table, changed = ground.table(typed)
         unit, because = ground.unit(self._named, table)
         read = read_prediction(ground, unit, table)
         if read is None:
             ground.check_reads(unit)
-            prediction = outputs_of_rows(self._model, unit, table, given, ground.background)
+            prediction = outputs_of_rows(partial(self._model.outputs, unit=unit), table, given, ground.background)
         else:
             prediction = read[0]
-        return Asked(
+        return RowQuestion(
             ground,
             unit,
             self._payoff if callable(self._payoff) else unit,
@@ -164,18 +164,18 @@ class Questions:
             None if read is None else read[1],
         )
 
-    def _ground(self, compared: Compared, given: Rows) -> Ground:
+    def _find_ground(self, compared: Compared, given: Rows) -> Ground:
         """What the rows are compared with, in types that go with theirs; rows that are their own background have their own."""
         if compared.rows is not None and self._compared is None:
-            return self._made(compared, given)
+            return self._make_ground(compared, given)
         key = given.columns, kinds_of(given.table)
         if key not in self._grounds:
             if len(self._grounds) >= MOST_GROUNDS:
                 del self._grounds[next(iter(self._grounds))]
-            self._grounds[key] = self._made(compared, given)
+            self._grounds[key] = self._make_ground(compared, given)
         return self._grounds[key]
 
-    def _made(self, compared: Compared, given: Rows) -> Ground:
+    def _make_ground(self, compared: Compared, given: Rows) -> Ground:
         partition = columns_as_players(given.columns, self._players)
         if self._interactions:
             check_pairs(partition.players)
@@ -183,7 +183,7 @@ class Questions:
         return Ground(self._model, compared, given, self._learned if given.framed else {}, sharing)
 
     @cached_property
-    def _learned(self) -> dict[str, list[Any]]:
+    def _learned(self) -> dict[str, list[object]]:
         return remember(self._model.model)
 
     def _are_trees(self) -> bool:
@@ -194,16 +194,32 @@ class Questions:
         return are_trees(self._model)
 
 
-def question(rows: Any, model: Any, background: Any = None, **settings: Any) -> Asked:
+class RowSettings(TypedDict, total=False):
+    """Settings of a question about rows, as `Questions` takes them."""
+
+    method: str
+    payoff: Payoff | None
+    players: Mapping[str, Iterable[str | int]] | None
+    dependence: str | None
+    weights: object
+    most_background: int | None
+    background_by: str | None
+    names: Iterable[str] | None
+    budget: int | None
+    seed: int
+    interactions: bool
+
+
+def question(rows: object, model: object, background: object = None, **settings: Unpack[RowSettings]) -> RowQuestion:
     """What is asked about rows, checked, with the settings of `Questions`."""
     return Questions(model, background, **settings).ask(rows)
 
 
-def _correlate(asked: Asked) -> tuple[str, ...]:
+def _correlate(asked: RowQuestion) -> tuple[str, ...]:
     return asked.ground.correlated if asked.dependence == "interventional" else ()
 
 
-def _draws(asked: Asked) -> tuple[str, ...]:
+def _draws(asked: RowQuestion) -> tuple[str, ...]:
     said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
     return (said,) if asked.dependence == "gaussian" else ()
 
@@ -211,7 +227,7 @@ def _draws(asked: Asked) -> tuple[str, ...]:
 # What the reader must know
 
 
-def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+def _target(asked: RowQuestion, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
     """The output that is shown first, and why it was chosen."""
     if isinstance(target, str):
         return asked.outputs[label_index(target, asked.outputs)], ()
@@ -230,7 +246,7 @@ def _target(asked: Asked, prediction: FloatArray, target: str | int | None) -> t
     return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",)
 
 
-def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Any, ...], ...]:
+def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ...]:
     """Each player's value in every row; several columns of one player as text."""
     cells = rows.cells()
     return tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,21 @@ import numpy.typing as npt
 from accredit.checks import as_array, needs
 from accredit.errors import InvalidInput
 
-SHOWN = 8  # column names in a message
+if TYPE_CHECKING:
+    import pandas
+
+    from accredit.core import FloatArray, IntArray
+    from accredit.models.row_types import Table
+    from accredit.rows.result import Cell
+
+COLUMNS_SHOWN = 8  # column names in a message
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Some rows: an array (m, d) or a data frame, with a name per column and per row."""
 
-    table: Any
+    table: Table
     columns: tuple[str, ...]
     names: tuple[str, ...]
 
@@ -28,36 +35,41 @@ class Rows:
     def framed(self) -> bool:
         return hasattr(self.table, "iloc")
 
+    @property
+    def frame(self) -> pandas.DataFrame:
+        """The table of rows that are framed, with all that a data frame has."""
+        return self.table
+
     def __len__(self) -> int:
         return len(self.table)
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: IntArray) -> Table:
         """The table of some rows, by position."""
-        return self.table.iloc[rows] if self.framed else self.table[rows]
+        return self.frame.iloc[rows] if self.framed else self.table[rows]
 
-    def cells(self) -> tuple[tuple[Any, ...], ...]:
+    def cells(self) -> tuple[tuple[Cell, ...], ...]:
         """Each column's values as plain JSON types; missing ones are None."""
         if not self.framed and self.table.dtype.kind in "biuf" and np.isfinite(self.table).all():
             return tuple(map(tuple, self.table.T.tolist()))
-        columns = (self.table.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
+        columns = (self.frame.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
         return tuple(tuple(plain_cell(value) for value in column) for column in columns)
 
 
-def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows") -> Rows:
+def rows_of(given: object, columns: Iterable[object] | None = None, what: str = "rows") -> Rows:
     """Rows from a data frame, an array, a list or mapping of columns, or one row; `columns` names those of an array.
 
     >>> rows_of({"age": 41, "town": "A"}).columns, len(rows_of([[1, 2], [3, 4]]))
     (('age', 'town'), 2)
     """
-    given = _framed(given)
-    if hasattr(given, "iloc"):
+    frame = _as_frame(given)
+    if frame is not None:
         if columns is not None:
             raise InvalidInput(f"names is for arrays, and {what} is a data frame whose columns have names; leave names out")
-        names = tuple(str(c) for c in given.columns)
+        names = tuple(str(c) for c in frame.columns)
         _check_distinct(names, what)
-        _check_finite(given, names, what)
-        labels = tuple(map(str, given.index))
-        table: Any = given.reset_index(drop=True)
+        _check_finite(frame, names, what)
+        labels = tuple(map(str, frame.index))
+        table: Table = frame.reset_index(drop=True)
     else:
         table = _array(given, what)
         names = tuple(f"x{i}" for i in range(table.shape[1])) if columns is None else tuple(map(str, columns))
@@ -70,8 +82,8 @@ def rows_of(given: Any, columns: Iterable[Any] | None = None, what: str = "rows"
     return Rows(table, names, labels)
 
 
-def _framed(given: Any) -> Any:
-    """Rows that name their columns as a data frame, whatever holds them; anything else as it is."""
+def _as_frame(given: object) -> pandas.DataFrame | None:
+    """Rows that name their columns as a data frame, whatever holds them; None where nothing names them."""
     if isinstance(given, Mapping):
         held = all(isinstance(value, list | np.ndarray) or hasattr(value, "iloc") for value in given.values())
         return _frame({name: list(column) for name, column in given.items()} if given and held else [dict(given)])
@@ -79,42 +91,44 @@ def _framed(given: Any) -> Any:
         return _frame([dict(row) for row in given])
     if hasattr(given, "to_frame") and not hasattr(given, "columns"):
         return _unstack(given)
-    if hasattr(given, "to_pandas") and not hasattr(given, "iloc"):
+    if hasattr(given, "iloc"):
+        return given
+    if hasattr(given, "to_pandas"):
         return given.to_pandas()
     if isinstance(given, np.ndarray) and given.dtype.names:
         return _frame({name: np.atleast_1d(given)[name] for name in given.dtype.names})
-    return given
+    return None
 
 
-def _check_finite(frame: Any, names: tuple[str, ...], what: str) -> None:
+def _check_finite(frame: pandas.DataFrame, names: tuple[str, ...], what: str) -> None:
     for i, name in enumerate(names):
         column = frame.iloc[:, i]
         if getattr(column.dtype, "kind", "O") == "f" and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
             raise InvalidInput(f"{what} holds an infinite value in column {name!r}; replace it first", argument=what)
 
 
-def numbers_or_words(rows: Rows) -> Iterator[npt.NDArray[Any]]:
+def numbers_or_words(rows: Rows) -> Iterator[FloatArray | npt.NDArray[np.str_]]:
     """Each column as floats, where it holds numbers, booleans or dates (missing ones are NaN), else as text."""
     for i in range(len(rows.columns)):
-        column = rows.table.iloc[:, i] if rows.framed else rows.table[:, i]
+        column = rows.frame.iloc[:, i] if rows.framed else rows.table[:, i]
         kind = getattr(column.dtype, "kind", "O")
         if kind in "mM":
             dated = np.asarray(column, dtype=f"{kind}8[ns]")
             yield np.where(np.isnat(dated), np.nan, dated.astype(np.int64))
         elif kind in "biuf":
-            yield column.to_numpy(dtype=np.float64, na_value=np.nan) if rows.framed else column.astype(np.float64)
+            yield column.astype(np.float64) if isinstance(column, np.ndarray) else column.to_numpy(np.float64, na_value=np.nan)
         elif all(isinstance(value, int | float | np.number | np.bool_ | None) for value in column):
             yield np.array([np.nan if value is None else float(value) for value in column])
         else:
             yield np.array([str(value) for value in column])
 
 
-def align(rows: Any, background: Rows, what: str = "rows") -> Rows:
+def align(rows: object, background: Rows, what: str = "rows") -> Rows:
     """The rows with the background's columns in its order: by name where they have names, by position where they do not."""
     if isinstance(rows, Rows):
         given = rows
-    elif hasattr(rows := _framed(rows), "iloc"):
-        given = rows_of(rows, what=what)
+    elif (frame := _as_frame(rows)) is not None:
+        given = rows_of(frame, what=what)
     else:
         given = rows_of(rows, background.columns if _width(rows) == len(background.columns) else None, what)
     if given.framed:
@@ -125,7 +139,7 @@ def align(rows: Any, background: Rows, what: str = "rows") -> Rows:
         )
     if not background.framed:
         return Rows(given.table, background.columns, given.names)
-    frame = _frame(given.table.tolist(), background.table.columns)
+    frame = _frame(given.table.tolist(), background.frame.columns)
     return Rows(frame, background.columns, given.names)
 
 
@@ -146,13 +160,13 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
             f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]", argument=what
         )
     order = [given.columns.index(c) for c in background.columns]
-    table = given.table.iloc[:, order]
+    table = given.frame.iloc[:, order]
     if not background.framed:
         return Rows(table.to_numpy(), background.columns, given.names)
-    return Rows(table.set_axis(background.table.columns, axis=1), background.columns, given.names)
+    return Rows(table.set_axis(background.frame.columns, axis=1), background.columns, given.names)
 
 
-def join(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
+def join(rows: Rows, background: Rows) -> tuple[Table, tuple[str, ...]]:
     """Background and rows in one table, background first, and what had to be widened. No value changes, or it is refused.
 
     >>> table, notes = join(rows_of([[2.9]]), rows_of([[1], [3]]))
@@ -172,9 +186,9 @@ def join(rows: Rows, background: Rows) -> tuple[Any, tuple[str, ...]]:
 
     columns, notes = {}, []
     for i, name in enumerate(background.columns):
-        columns[i], note = _join_column(rows.table.iloc[:, i], background.table.iloc[:, i], name)
+        columns[i], note = _join_column(rows.frame.iloc[:, i], background.frame.iloc[:, i], name)
         notes += [note] if note else []
-    return pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), tuple(notes)
+    return pandas.DataFrame(columns).set_axis(background.frame.columns, axis=1), tuple(notes)
 
 
 def fit(rows: Rows, background: Rows) -> Rows:
@@ -184,34 +198,35 @@ def fit(rows: Rows, background: Rows) -> Rows:
     import pandas
 
     columns = {
-        i: _fit_column(rows.table.iloc[:, i], background.table.iloc[:, i], name) for i, name in enumerate(background.columns)
+        i: _fit_column(rows.frame.iloc[:, i], background.frame.iloc[:, i], name) for i, name in enumerate(background.columns)
     }
-    return Rows(pandas.DataFrame(columns).set_axis(background.table.columns, axis=1), rows.columns, rows.names)
+    return Rows(pandas.DataFrame(columns).set_axis(background.frame.columns, axis=1), rows.columns, rows.names)
 
 
-def kinds_of(table: Any) -> tuple[Any, ...]:
+def kinds_of(table: Table) -> tuple[object, ...]:
     """The types of a table's columns."""
     return (table.dtype,) if isinstance(table, np.ndarray) else tuple(table.dtypes)
 
 
-def type_of(table: Any, like: Any) -> Any | None:
+def type_of(table: Table, like: Table) -> Table | None:
     """A table with the column types of another; None where that changes a value."""
     if isinstance(table, np.ndarray):
         if table.dtype == like.dtype:
             return table
         cast = table.astype(like.dtype)
         return cast if _same(cast, table) else None
+    kinds = kinds_of(like)
     if _alike(table, like):
         return table
-    parts = [_fitting(table.iloc[:, i], kind) for i, kind in enumerate(like.dtypes)]
-    if any(part.dtype != kind for part, kind in zip(parts, like.dtypes, strict=True)):
+    parts = [_fitting(table.iloc[:, i], kind) for i, kind in enumerate(kinds)]
+    if any(part.dtype != kind for part, kind in zip(parts, kinds, strict=True)):
         return None
     import pandas
 
     return pandas.DataFrame(dict(enumerate(parts))).set_axis(table.columns, axis=1)
 
 
-def stack(first: Any, second: Any) -> Any:
+def stack(first: Table, second: Table) -> Table:
     """Two tables with the same columns and types below one another."""
     if isinstance(first, np.ndarray):
         return np.concatenate([first, second])
@@ -220,7 +235,12 @@ def stack(first: Any, second: Any) -> Any:
     return pandas.concat([first, second], ignore_index=True)
 
 
-def _alike(one: Any, other: Any) -> bool:
+def part(table: Table, start: int, stop: int) -> Table:
+    """Some rows of an array or a data frame."""
+    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)
+
+
+def _alike(one: pandas.DataFrame, other: pandas.DataFrame) -> bool:
     """Do the columns of two frames have the same types, with categories in the same order?"""
     return all(
         a == b and (not hasattr(a, "categories") or a.categories.equals(b.categories))
@@ -228,7 +248,7 @@ def _alike(one: Any, other: Any) -> bool:
     )
 
 
-def _fit_column(row: Any, background: Any, name: str) -> Any:
+def _fit_column(row: pandas.Series, background: pandas.Series, name: str) -> pandas.Series:
     import pandas
 
     if not isinstance(background.dtype, pandas.CategoricalDtype):
@@ -244,7 +264,7 @@ def _fit_column(row: Any, background: Any, name: str) -> Any:
     return pandas.Series(pandas.Categorical(list(row), dtype=background.dtype))
 
 
-def _join_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
+def _join_column(row: pandas.Series, background: pandas.Series, name: str) -> tuple[pandas.Series, str]:
     import pandas
 
     fit = _fit_column(row, background, name)
@@ -263,7 +283,7 @@ def _join_column(row: Any, background: Any, name: str) -> tuple[Any, str]:
     return both, note if widened else ""
 
 
-def _fitting(row: Any, dtype: Any) -> Any:
+def _fitting(row: pandas.Series, dtype: object) -> pandas.Series:
     """A column in the background's type, if that changes none of its values; else as it is."""
     try:
         cast = row.astype(dtype)
@@ -272,7 +292,7 @@ def _fitting(row: Any, dtype: Any) -> Any:
         return row
 
 
-def _numeric(both: Any, row: Any, dtype: Any, name: str) -> Any:
+def _numeric(both: pandas.Series, row: pandas.Series, dtype: object, name: str) -> pandas.Series:
     """A column of mixed booleans and numbers as floats; anything else is refused."""
     odd = [v for v in row if not isinstance(v, int | float | np.number | np.bool_)]
     if odd or not all(isinstance(v, int | float | np.number | np.bool_) for v in both):
@@ -283,19 +303,19 @@ def _numeric(both: Any, row: Any, dtype: Any, name: str) -> Any:
     return both.astype(np.float64)
 
 
-def _same_cells(part: Any, given: Any) -> bool:
+def _same_cells(part: pandas.Series, given: pandas.Series) -> bool:
     missing = part.isna().to_numpy()
     if not np.array_equal(missing, given.isna().to_numpy()):
         return False
     return all(a == b for a, b, gone in zip(part, given, missing, strict=True) if not gone)
 
 
-def _same(part: Any, given: Any) -> bool:
+def _same(part: npt.NDArray[np.generic], given: npt.NDArray[np.generic]) -> bool:
     with np.errstate(invalid="ignore"):
         return bool(((part == given) | ((part != part) & (given != given))).all())
 
 
-def _array(given: Any, what: str) -> Any:
+def _array(given: object, what: str) -> npt.NDArray[np.generic]:
     """Rows (m, d) as an array of their own type."""
     kind = type(given).__name__
     if hasattr(given, "tocoo"):
@@ -325,31 +345,35 @@ def _array(given: Any, what: str) -> Any:
         raise InvalidInput(f"{what} holds an infinite value; replace it first", argument=what)
     if table.dtype == object and any(type(value).__name__ == "NAType" for value in table.flat):
         raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame", argument=what)
-    if table.dtype.kind in "US" and any(isinstance(v, int | float) for row in _collect_rows(given) for v in row):
-        return np.array([list(row) for row in _collect_rows(given)], dtype=object)  # numpy would turn numbers into words
+    if table.dtype.kind in "US" and isinstance(given, Iterable):
+        rows = _collect_rows(given)
+        if any(isinstance(value, int | float) for row in rows for value in row):
+            return np.array([list(row) for row in rows], dtype=np.object_)  # numpy would turn numbers into words
     return table
 
 
-def _collect_rows(given: Any) -> list[Any]:
+def _collect_rows(given: Iterable[object]) -> list[list[object]]:
+    """The cells of rows, or of one row."""
     rows = list(given)
-    return rows if rows and isinstance(rows[0], list | tuple | np.ndarray) else [rows]
+    nested = [list(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
+    return nested if nested and len(nested) == len(rows) else [rows]
 
 
-def _width(given: Any) -> int:
+def _width(given: object) -> int:
     """Columns of an array or of rows in a list; 0 where they differ."""
     try:
-        shape = np.shape(given)
+        shape = given.shape if hasattr(given, "shape") else np.asarray(given).shape
     except ValueError:
         return 0
     return int(shape[-1]) if shape else 0
 
 
-def _unstack(series: Any) -> Any:
+def _unstack(series: pandas.Series) -> pandas.DataFrame:
     """One row as a frame that keeps each cell's own type."""
     return _frame([series.tolist()], series.index, [series.name if series.name is not None else 0])
 
 
-def _frame(rows: Any, columns: Any = None, index: Any = None) -> Any:
+def _frame(rows: object, columns: object = None, index: object = None) -> pandas.DataFrame:
     with needs("data", "rows with named columns"):
         import pandas
     return pandas.DataFrame(rows, columns=columns, index=index)
@@ -364,10 +388,10 @@ def _check_distinct(names: tuple[str, ...], what: str) -> None:
 
 
 def _read_list(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+    return ", ".join(map(repr, names[:COLUMNS_SHOWN])) + (", …" if len(names) > COLUMNS_SHOWN else "")
 
 
-def plain_cell(value: Any) -> Any:
+def plain_cell(value: object) -> Cell:
     """A value as a JSON type: numbers and booleans stay, missing is None, everything else is its text."""
     if value is None or (isinstance(value, float | np.floating) and not np.isfinite(value)):
         return None

@@ -16,25 +16,33 @@ earn much under the others, because it tells something about columns that matter
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import Any, Protocol, final
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import shown
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.core.coalitions import unique
 from accredit.core.game import check_groups
 from accredit.core.statistics import spreads
 from accredit.errors import InvalidInput
 from accredit.games.batches import MEMORY, spans
+from accredit.games.parts import PartsGame, PartsGames
+from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.categories import with_categories
 from accredit.models.partition import Partition, partition_of
-from accredit.models.rows import RowModel
-from accredit.rows.frames import Rows, stack
+from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payoff, payoff_blur, payoffs_of
+from accredit.models.rows import RowModel, as_row_model, reads_rows
+from accredit.rows.frames import Rows, align, join, part, rows_of, stack
 
-CALL_ROWS = 1 << 16  # rows in one call of the model
-DRAWS = 200  # of the normal distribution, shared by all coalitions
-WIDTH, MASS = 0.1, 0.95  # of the empirical kernel, and how much of its weight is used (Aas, Jullum & Løland, 2021)
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table, TableFunction
+
+ROWS_PER_CALL = 1 << 16  # of the model
+NORMAL_DRAWS = 200  # shared by all coalitions
+KERNEL_WIDTH, KERNEL_MASS = 0.1, 0.95  # of the empirical kernel, and how much of it is used (Aas, Jullum & Løland, 2021)
 DEPENDENCE = {
     "interventional": "absent columns take the values of background rows, whatever the present ones are",
     "empirical": "absent columns take the values of background rows that resemble the row in the present ones",
@@ -47,55 +55,90 @@ class Completion(Protocol):
 
     size: int  # completed rows per coalition
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
-        """(batch, d) -> a table of batch · size rows, and weights (batch, size) that sum to 1."""
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray | None]:
+        """(batch, d) -> a table of batch · size rows, and weights (batch, size) that sum to 1; None: all count the same."""
         ...
 
 
 @final
-class RowGame:
-    """What every coalition of columns earns, for all outputs at once: payoffs (batch, outputs)."""
+class RowGame(PartsGame):
+    """v(S) = mean payoff of the rows in which only columns of S keep the row's value; see the formula in the module's text.
+
+    >>> game = tabular_game(lambda rows: rows @ [2.0, 1.0], [3.0, 5.0], [[0.0, 0.0], [2.0, 0.0]])
+    >>> game.payoff(np.array([[False, False], [True, False], [True, True]])), game.provenance["background rows"]
+    (array([ 2.,  6., 11.]), 2)
+    """
+
+    model: ArrayModel
 
     def __init__(
         self,
-        model: RowModel,
-        unit: str,
-        outputs: tuple[str, ...],
+        model: ArrayModel,
+        payoff: Payoff,
+        target: int,
+        both: Table,  # a table that holds the row
+        row: int,
         partition: Partition,
         completion: Completion,
+        rounding: Callable[[], float],  # how far it may move a payoff
+        facts: Mapping[str, object],
         memory: float = MEMORY,
     ) -> None:
-        self.model, self.unit, self.outputs, self.partition = model, unit, outputs, partition
-        self._completion = completion
+        self.model, self.partition, self._payoff, self.target = model, partition, payoff, target
+        self.payoff_name, self._facts = str(facts["payoff"]), facts
+        self._both, self._row, self._completion, self._rounding = both, row, completion, rounding
         fits = memory // (8 * max(1, len(partition.owner)) * completion.size)
-        self.rows = int(max(1, min(CALL_ROWS // completion.size, fits)))  # coalitions in one call of the model
+        self.rows = int(max(1, min(ROWS_PER_CALL // completion.size, fits)))  # coalitions in one call of the model
 
     @property
-    def players(self) -> tuple[str, ...]:
-        return self.partition.players
+    def _whole(self) -> Table:
+        return part(self._both, self._row, self._row + 1)
 
-    def payoff(self, coalitions: BoolArray) -> FloatArray:
-        """One model row per distinct coalition and completed row: (batch, n) -> (batch, outputs)."""
-        distinct, index = unique(coalitions)
-        kept = self.partition.kept(distinct)
-        earned = np.empty((len(kept), len(self.outputs)))
-        for part in spans(len(kept), self.rows):
-            table, weights = self._completion.complete(kept[part])
-            outputs = self.model.outputs(table, self.unit).reshape(*weights.shape, -1)
-            earned[part] = np.einsum("bm,bmk->bk", weights, outputs)
-        return earned[index]
+    def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+        """One model row for each coalition and completed row."""
+        earned = np.empty((len(kept), len(targets)))
+        for some in spans(len(kept), self.rows):
+            table, weights = self._completion.complete(kept[some])
+            worth = payoffs_of(self.model.outputs(table), targets, self._payoff, self.model.law)
+            earned[some] = average(worth.reshape(len(kept[some]), self._completion.size, -1), weights)
+        return earned
 
-    @cached_property
+    @property
     def blur(self) -> float:
-        """How far rounding may move a payoff, by the outputs where nobody and where everybody plays."""
-        ends = np.repeat([[False], [True]], len(self.partition.owner), axis=1)
-        return self.model.blur(self._completion.complete(ends)[0], self.unit)
+        """How far rounding may move a payoff."""
+        if self._blur is None:
+            self._blur = self._rounding()
+        return self._blur
+
+    @property
+    def provenance(self) -> dict[str, object]:
+        """What the payoffs rest on."""
+        prediction = payoffs_of(self.model.outputs(self._whole), (self.target,), self._payoff, self.model.law)
+        return {
+            "model": self.model.name,
+            "target": self.target,
+            "label": self.model.label(self.target),
+            "prediction": float(prediction[0, 0]),
+            **self._facts,
+        }
 
     def __repr__(self) -> str:
-        return f"RowGame({len(self.players)} players, {len(self.outputs)} outputs, {self._completion.size} rows each)"
+        return f"RowGame({len(self.players)} players, {self.payoff_name}, {self._completion.size} rows each)"
 
 
-def mix(both: Any, row: int, size: int, kept: BoolArray) -> Any:
+def average(worth: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Payoffs of completed rows, weighted or all alike: (batch, size, targets) -> (batch, targets).
+
+    >>> average(np.array([[[1.0], [4.0]]]), np.array([[0.5, 0.5]])).tolist(), average(np.array([[[1.0], [4.0]]]), None).tolist()
+    ([[2.5]], [[2.5]])
+    """
+    if weights is not None:
+        return np.asarray(np.einsum("bm,bmk->bk", weights, worth))
+    by_target = np.ascontiguousarray(np.moveaxis(worth, -1, 0))  # summed along a row, as for one target: the same rounding
+    return np.asarray(by_target.mean(axis=2).T)
+
+
+def mix(both: Table, row: int, size: int, kept: BoolArray) -> Table:
     """Rows with the kept columns of one row and the others of the first `size` rows: (batch, d) -> (batch · size, d).
 
     >>> mix(np.array([[7, 8], [9, 9], [1, 2]]), 2, 2, np.array([[True, False]])).tolist()
@@ -112,13 +155,13 @@ def mix(both: Any, row: int, size: int, kept: BoolArray) -> Any:
 
 @final
 class Interventional:
-    """Background rows with fixed weights: the present columns say nothing about the absent ones."""
+    """The first `size` rows with fixed weights, or all alike: the present columns say nothing about the absent ones."""
 
-    def __init__(self, both: Any, row: int, weights: FloatArray) -> None:
-        self._both, self._row, self._weights, self.size = both, row, weights, len(weights)
+    def __init__(self, both: Table, row: int, size: int, weights: FloatArray | None = None) -> None:
+        self._both, self._row, self._weights, self.size = both, row, weights, size
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
-        weights = np.broadcast_to(self._weights, (len(kept), self.size))
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray | None]:
+        weights = None if self._weights is None else np.broadcast_to(self._weights, (len(kept), self.size))
         return mix(self._both, self._row, self.size, kept), weights
 
 
@@ -130,13 +173,15 @@ class Empirical:
     nothing, so that few but alike rows decide.
     """
 
-    def __init__(self, both: Any, row: int, weights: FloatArray, width: float = WIDTH, mass: float = MASS) -> None:
+    def __init__(
+        self, both: Table, row: int, weights: FloatArray, width: float = KERNEL_WIDTH, mass: float = KERNEL_MASS
+    ) -> None:
         self._both, self._row, self._weights, self.size = both, row, weights, len(weights)
         numbers = numeric(both)
         self._gap, self._width, self._mass = numbers[: self.size] - numbers[row], width, mass
         self._covariance = covariance(numbers[: self.size], weights)
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray]:
         weights = np.stack([self._resemblance(present) for present in kept])
         return mix(self._both, self._row, self.size, kept), weights
 
@@ -157,7 +202,7 @@ class Empirical:
 class Gaussian:
     """Draws of the absent columns given the present ones, as if all columns were jointly normal."""
 
-    def __init__(self, both: Any, row: int, weights: FloatArray, draws: int = DRAWS, seed: int = 0) -> None:
+    def __init__(self, both: Table, row: int, weights: FloatArray, draws: int = NORMAL_DRAWS, seed: int = 0) -> None:
         numbers = numeric(both)
         size, self.size = len(weights), draws
         self._point, self._columns = numbers[row], None if isinstance(both, np.ndarray) else both.columns
@@ -166,15 +211,15 @@ class Gaussian:
         self._noise = np.concatenate([half, -half])  # in opposite pairs, so that their mean is zero
         self.size = len(self._noise)
 
-    def complete(self, kept: BoolArray) -> tuple[Any, FloatArray]:
-        table = np.concatenate([self._drawn(present) for present in kept])
+    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray]:
+        table = np.concatenate([self._draw(present) for present in kept])
         if self._columns is not None:
             import pandas
 
             table = pandas.DataFrame(table, columns=self._columns)
         return table, np.full((len(kept), self.size), 1 / self.size)
 
-    def _drawn(self, present: BoolArray) -> FloatArray:
+    def _draw(self, present: BoolArray) -> FloatArray:
         rows = np.broadcast_to(self._point, (self.size, len(present))).copy()
         absent = ~present
         if absent.any():
@@ -194,7 +239,7 @@ def row_game(
     model: RowModel,
     unit: str,
     outputs: tuple[str, ...],
-    both: Any,
+    both: Table,
     row: int,
     weights: FloatArray,
     partition: Partition,
@@ -202,12 +247,12 @@ def row_game(
     dependence: str = "interventional",
     seed: int = 0,
     memory: float = MEMORY,
-) -> RowGame:
-    """The game of row `row` of `both`, whose first len(weights) rows are the background."""
+) -> PartsGames:
+    """The games of row `row` of `both`, one per output; the first len(weights) rows of `both` are the background."""
     completion: Completion
     match dependence:
         case "interventional":
-            completion = Interventional(both, row, weights)
+            completion = Interventional(both, row, len(weights), weights)
         case "empirical":
             completion = Empirical(both, row, weights)
         case "gaussian":
@@ -218,27 +263,113 @@ def row_game(
                 argument="dependence",
                 code="unknown",
             )
-    return RowGame(model, unit, outputs, partition, completion, memory)
+    asked = ArrayModel(partial(model.outputs, unit=unit), labels=outputs, name=model.name)
+    facts = {"removal": dependence, "background rows": len(weights), "payoff": unit}
+
+    def rounding() -> float:
+        """By the outputs where nobody and where everybody plays."""
+        ends = np.repeat([[False], [True]], len(partition.owner), axis=1)
+        return model.blur(completion.complete(ends)[0], unit)
+
+    game = RowGame(asked, "logit", 0, both, row, partition, completion, rounding, facts, memory)
+    return PartsGames(game, tuple(range(len(outputs))))
 
 
-def check_reads(model: RowModel, unit: str, background: Any) -> None:
-    """Refuse background rows that the model cannot read."""
+@check_arguments
+def tabular_game(
+    model: object,
+    row: object,
+    background: object,
+    *,
+    players: Mapping[str, Iterable[str | int]] | None = None,
+    payoff: Payoff | None = None,
+    target: str | int | None = None,
+    names: Iterable[str] | None = None,
+    memory: float = MEMORY,
+) -> RowGame:
+    """The game in which the columns of one row earn the model's output.
+
+    `model` is an estimator, pipeline, booster, torch module, function or `ArrayModel`; `row` one row (array, Series, DataFrame
+    of one row or mapping); `background` the rows it is compared with (array or DataFrame). `players` are the columns, or
+    named groups of them (by name or position); columns in no group play for themselves. `payoff` is by default the one of
+    `accredit.explain`: the raw score where there is one, else log-odds, else the probability; a regression's number. The
+    game's `provenance` names it, with the class, the row's values, and the columns that had to be widened. The Shapley value
+    of a linear model with the raw output as payoff is `w * (row - background.mean(axis=0))`.
+
+    >>> game = tabular_game(lambda rows: rows @ [2.0, 1.0], [3.0, 4.0], [[1.0, 1.0], [1.0, 3.0]])
+    >>> game.payoff(np.array([[False, False], [True, False], [True, True]]))
+    array([ 4.,  8., 10.])
+    """
+    compared = rows_of(background, names, "background")
+    given = align(row, compared, "row")
+    if len(given) != 1:
+        raise InvalidInput(
+            f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)", argument="row"
+        )
+    both, widened = join(given, compared)
+    both, remembered = with_categories(both, model)
+    size = len(compared)
+    table, whole = part(both, 0, size), part(both, size, size + 1)
+    asked, formula, name, why = _in_unit(model, payoff, both)
+    check_reads(asked.outputs, table)
+    outputs = outputs_of_rows(asked.outputs, whole, given, table)
+    check_payoff(formula, asked.law, outputs.shape[1])
+    facts = {
+        "removal": "background",
+        "background rows": size,
+        "payoff": name,
+        "values": dict(zip(given.columns, (column[0] for column in given.cells()), strict=True)),
+        "notes": [*widened, *remembered, *filter(None, [why])],
+    }
+    partition, completion = columns_as_players(compared.columns, players), Interventional(both, size, size)
+    rounding = partial(payoff_blur, outputs, formula, asked.law)
+    target = asked.target(target, whole)
+    return RowGame(asked, formula, target, both, size, partition, completion, rounding, facts, memory)
+
+
+def _in_unit(model: object, payoff: Payoff | None, rows: Table) -> tuple[ArrayModel, Payoff, str, str]:
+    """The model as it is asked, the formula of the payoff, its name, and what to say about the choice.
+
+    Estimators and boosters are asked in the unit that they add up in, as `accredit.explain` asks them.
+    """
+    if payoff is not None and (isinstance(payoff, type) or not (isinstance(payoff, str) or callable(payoff))):
+        raise InvalidInput(
+            f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs",
+            argument="payoff",
+            code="type",
+        )
+    if not reads_rows(model) or payoff == "margin":
+        known = as_array_model(model)
+        formula: Payoff = payoff or ("probability" if known.law == "probability" else "logit")
+        return known, formula, name_payoff(formula), ""
+    asked = as_row_model(model)
+    law: Law = "probability" if "probability" in asked.units else "none"
+    if callable(payoff) or (payoff in OF_ALL and law == "probability"):
+        unit = "probability" if law == "probability" else asked.unit(None)
+        return ArrayModel(asked.units[unit], law, asked.known_labels, asked.name), payoff, name_payoff(payoff), ""
+    unit, why = asked.unit_for(payoff, rows)
+    if unit == "log-odds" and law == "probability":  # so that a chance of 0 or 1 is refused by name
+        return ArrayModel(asked.units["probability"], law, asked.known_labels, asked.name), unit, unit, why
+    return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
+
+
+def check_reads(outputs: TableFunction, background: Table) -> None:
+    """Refuse background rows that the model, by its outputs, cannot read."""
     try:
-        model.outputs(background, unit)
+        outputs(background)
     except InvalidInput as error:
         raise InvalidInput(f"the model cannot read the background: {error}") from None
 
 
-def outputs_of_rows(model: RowModel, unit: str, table: Any, rows: Rows, background: Any = None) -> FloatArray:
+def outputs_of_rows(outputs: TableFunction, table: Table, rows: Rows, background: Table | None = None) -> FloatArray:
     """What the model says about these rows, in the form in which it reads them (`table`): (rows, outputs).
 
     Where it reads the background but not the rows, the error names the column.
     """
     try:
-        return model.outputs(table, unit)
+        return outputs(table)
     except InvalidInput as error:
-        both = None if background is None else stack(background, table)
-        culprit = None if both is None else _culprit(model, unit, both, len(background), len(rows))
+        culprit = None if background is None else _culprit(outputs, stack(background, table), len(background), len(rows))
         if culprit is None:
             raise InvalidInput(
                 f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on"
@@ -251,27 +382,23 @@ def outputs_of_rows(model: RowModel, unit: str, table: Any, rows: Rows, backgrou
         ) from None
 
 
-def _culprit(model: RowModel, unit: str, both: Any, size: int, rows: int) -> tuple[int, int] | None:
+def _culprit(outputs: TableFunction, both: Table, size: int, rows: int) -> tuple[int, int] | None:
     """The first row that the model cannot read, and the first column of it that it cannot read beside background values."""
 
-    def reads(table: Any) -> bool:
+    def reads(table: Table) -> bool:
         try:
-            model.outputs(table, unit)
+            outputs(table)
         except InvalidInput:
             return False
         return True
 
-    row = next((r for r in range(size, size + rows) if not reads(_part(both, r, r + 1))), None)
+    row = next((r for r in range(size, size + rows) if not reads(part(both, r, r + 1))), None)
     if row is None:
         return None
     alone = np.eye(both.shape[1], dtype=bool)
     found = (column for column, kept in enumerate(alone) if not reads(mix(both, row, 1, kept[None])))
     column = next(found, None)
     return None if column is None else (row - size, column)
-
-
-def _part(table: Any, start: int, stop: int) -> Any:
-    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)
 
 
 def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[str | int]] | None) -> Partition:
@@ -302,20 +429,19 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
     raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", code="unknown")
 
 
-def numeric(both: Any, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
+def numeric(both: Table, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
     """A table as numbers without gaps, or an error that names the column that is not and says `why` that matters."""
     if isinstance(both, np.ndarray) and both.dtype.kind in "biuf" and np.isfinite(both.astype(np.float64)).all():
         return both.astype(np.float64)
-    frame = both if hasattr(both, "iloc") else None
     for i in range(both.shape[1]):
-        column = both[:, i] if frame is None else frame.iloc[:, i]
+        column = both[:, i] if isinstance(both, np.ndarray) else both.iloc[:, i]
         kind = getattr(column.dtype, "kind", "O")
-        missing = bool((column != column).any()) if frame is None else bool(column.isna().any())
+        missing = bool((column != column).any() if isinstance(column, np.ndarray) else column.isna().any())
         if kind not in "biuf" or missing:
-            name = f"x{i}" if frame is None else frame.columns[i]
+            name = f"x{i}" if isinstance(both, np.ndarray) else both.columns[i]
             seen = "has missing values" if missing else f"is {column.dtype}"
             raise InvalidInput(f"column {str(name)!r} {seen}; {why}")
-    return np.asarray(both, dtype=np.float64) if frame is None else frame.to_numpy(dtype=np.float64)
+    return np.asarray(both, dtype=np.float64) if isinstance(both, np.ndarray) else both.to_numpy(dtype=np.float64)
 
 
 def covariance(numbers: FloatArray, weights: FloatArray) -> FloatArray:

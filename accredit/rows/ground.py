@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from accredit.models.categories import as_categories
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel
 from accredit.rows.backgrounds import Compared
-from accredit.rows.frames import Rows, join, type_of
+from accredit.rows.frames import Rows, join, part, type_of
 from accredit.rows.game import check_reads
 from accredit.trees.closed_form import ClosedForm, Reading, RowCredit
 from accredit.trees.linear import NotLinear
@@ -24,9 +24,12 @@ from accredit.trees.separable import NotSeparable
 from accredit.values.exact import semivalue_claims
 from accredit.values.semivalue_rules import semivalue_of
 
-SEEN = 1000  # rows by which the unit of the payoff is chosen
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table
+
+ROWS_FOR_UNIT = 1000  # rows by which the unit of the payoff is chosen
 CORRELATED = 0.7  # from which two columns are named
-CHANCE = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches by chance
+CHANCE_ERRORS = 4.5  # standard errors (Fisher's z) that no pair among hundreds reaches by chance
 
 
 class NoClosedForm(Exception):
@@ -37,12 +40,12 @@ class NoClosedForm(Exception):
 class Sharing:
     """How a closed form is to share: by which value, among whom."""
 
-    value: Any  # as trees take it; None where it is not a semivalue
+    value: object  # as trees take it; None where it is not a semivalue
     interactions: bool
     partition: Partition
 
 
-def semivalue(method: Chosen) -> Any:
+def semivalue(method: Chosen) -> object:
     """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
     match method.method.name:
         case "shapley" | "banzhaf":
@@ -62,11 +65,11 @@ class Ground:
     """
 
     def __init__(
-        self, model: RowModel, compared: Compared, given: Rows, learned: Mapping[str, list[Any]], sharing: Sharing
+        self, model: RowModel, compared: Compared, given: Rows, learned: Mapping[str, list[object]], sharing: Sharing
     ) -> None:
         self.model, self.compared, self.sharing, self._learned = model, compared, sharing, dict(learned)
-        self._like: Any = None  # the background in the types that it shares with the rows
-        self.background: Any = None  # the same as the model reads it; None: there is none
+        self._like: Table | None = None  # the background in the types that it shares with the rows
+        self.background: Table | None = None  # the same as the model reads it; None: there is none
         self.widened: tuple[str, ...] = ()
         if compared.rows is not None:
             both, self.widened = join(given, compared.rows)
@@ -76,7 +79,7 @@ class Ground:
         self._form: ClosedForm | None = None
         self._why = ""  # there is no closed form
 
-    def table(self, rows: Rows) -> tuple[Any, tuple[str, ...]]:
+    def table(self, rows: Rows) -> tuple[Table, tuple[str, ...]]:
         """Rows of these types as the model reads them, and what had to be done for that. No value changes, or it is refused."""
         table = rows.table if self._like is None else type_of(rows.table, self._like)
         if table is None:
@@ -86,27 +89,27 @@ class Ground:
         table, remembered = self._categorise(table)
         return table, (*self.widened, *remembered)
 
-    def _categorise(self, table: Any) -> tuple[Any, tuple[str, ...]]:
+    def _categorise(self, table: Table) -> tuple[Table, tuple[str, ...]]:
         return as_categories(table, self._learned) if hasattr(table, "iloc") else (table, ())
 
-    def unit(self, named: str | None, table: Any) -> tuple[str, str]:
+    def unit(self, named: str | None, table: Table) -> tuple[str, str]:
         """The unit of the payoff for such rows beside this background, and what to say about it."""
         if named is not None:
             return self.model.unit(named), ""
         size = 0 if self.background is None else len(self.background)
         found = self._own_unit if size else None
-        if found is not None and (found[1] or size >= SEEN):
+        if found is not None and (found[1] or size >= ROWS_FOR_UNIT):
             return found
-        return self.model.unit_for(None, part(table, 0, SEEN - size))
+        return self.model.unit_for(None, part(table, 0, ROWS_FOR_UNIT - size))
 
     @cached_property
     def _own_unit(self) -> tuple[str, str]:
-        return self.model.unit_for(None, part(self.background, 0, SEEN))
+        return self.model.unit_for(None, part(self.background, 0, ROWS_FOR_UNIT))
 
     def check_reads(self, unit: str) -> None:
         """Refuse a background that the model cannot read."""
         if self.background is not None and unit not in self._read:
-            check_reads(self.model, unit, self.background)
+            check_reads(partial(self.model.outputs, unit=unit), self.background)
             self._read.add(unit)
 
     # The closed form
@@ -130,11 +133,11 @@ class Ground:
                 raise NoClosedForm(self._why) from None
         return self._form
 
-    def reading(self, table: Any) -> Reading | None:
+    def reading(self, table: Table) -> Reading | None:
         """What the closed form says about rows for which it may stand for the model; None where the model must be asked."""
         return None if self._form is None else self._form.read(table)
 
-    def share(self, table: Any, said: FloatArray | None, reading: Reading | None) -> RowCredit:
+    def share(self, table: Table, said: FloatArray | None, reading: Reading | None) -> RowCredit:
         """The credit of rows in closed form. A reading that the model no longer agrees with is made anew, once."""
         before = self._form
         try:
@@ -166,7 +169,7 @@ class Ground:
         together = np.abs(np.corrcoef(numbers[steady]))
         np.fill_diagonal(together, 0.0)
         a, b = np.unravel_index(int(together.argmax()), together.shape)
-        beyond_chance = np.arctanh(min(together[a, b], 1 - 1e-12)) * np.sqrt(len(table) - 3) > CHANCE
+        beyond_chance = np.arctanh(min(together[a, b], 1 - 1e-12)) * np.sqrt(len(table) - 3) > CHANCE_ERRORS
         if together[a, b] < CORRELATED or not beyond_chance:
             return ()
         assert self.compared.rows is not None
@@ -176,8 +179,3 @@ class Ground:
             "what the model does with each, not what each says about the other. The dependence “empirical” answers that "
             "instead.",
         )
-
-
-def part(table: Any, start: int, stop: int) -> Any:
-    """Some rows of an array or a data frame."""
-    return table[start:stop] if isinstance(table, np.ndarray) else table.iloc[start:stop].reset_index(drop=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -17,7 +16,7 @@ EVERY = slice(None)
 RULE = "write [rows], [rows, columns] or [rows, columns, outputs], for example [0], [:10, 'age'] or [:, ['age', 'pay']]"
 
 
-def split_index(index: Any) -> tuple[Any, Any, Any]:
+def split_index(index: object) -> tuple[object, object, object]:
     """What an index says about rows, columns and outputs; outputs are None where nothing is said.
 
     >>> split_index(3), split_index((0, "age"))
@@ -29,7 +28,7 @@ def split_index(index: Any) -> tuple[Any, Any, Any]:
     return places[0], places[1] if len(places) > 1 else EVERY, places[2] if len(places) > 2 else None
 
 
-def positions(given: Any, names: Sequence[str], argument: str) -> Picked:
+def positions(given: object, names: Sequence[str], argument: str) -> Picked:
     """The position of one name or number, or those in a slice or a list of them; True and False, one each, keep.
 
     >>> positions("pay", ("age", "pay"), "columns"), positions([True, False], ("age", "pay"), "columns")
@@ -63,8 +62,8 @@ def _slice(given: slice, count: int, argument: str) -> list[int]:
         ) from None
 
 
-def _list(given: Any, names: Sequence[str], argument: str) -> list[int]:
-    every = given.tolist() if hasattr(given, "tolist") else list(given)
+def _list(given: object, names: Sequence[str], argument: str) -> list[int]:
+    every = given.tolist() if hasattr(given, "tolist") else list(given) if isinstance(given, Iterable) else [given]
     flags = [isinstance(one, bool | np.bool_) for one in every]
     if any(flags):
         if not all(flags) or len(every) != len(names):
@@ -77,7 +76,7 @@ def _list(given: Any, names: Sequence[str], argument: str) -> list[int]:
     return [_position(one, names, argument) for one in every]
 
 
-def _position(one: Any, names: Sequence[str], argument: str) -> int:
+def _position(one: object, names: Sequence[str], argument: str) -> int:
     """One position from 0, from a name or a number that may count from the end. Rows are not named: a name is a method's."""
     if isinstance(one, str) and argument != "rows":
         if one in names:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Claim, Coalition, FloatArray, Game, Holds, Interactions, Precision
+from accredit.core import Claim, Coalition, FloatArray, Game, Holds, Interactions, Known, Precision
 from accredit.errors import InvalidInput
 from accredit.values.indices import INDICES
 from accredit.values.interactions import interactions
@@ -27,7 +27,7 @@ class RowPairs:
     interval: FloatArray | None = None  # (rows, players, players, outputs, 2)
 
 
-def pair_index(rule: Any) -> str:
+def pair_index(rule: object) -> str:
     """The interaction index of a semivalue, given as trees take it."""
     if isinstance(rule, str):
         return INDEX_OF[rule]
@@ -61,17 +61,39 @@ def pairs_of_game(game: Game, method: str, budget: int | None, seed: int) -> Map
     return found
 
 
-def gather_pairs(each: Sequence[Mapping[str, Interactions]], outputs: Sequence[str]) -> RowPairs:
-    """The rows' pairs in one; intervals only where every row has them."""
-    every = [row[name] for row in each for name in outputs]
-    known = all(one.interval is not None for one in every)
-    worst = next((one for one in every if not (known or one.exact)), every[0])
-    values = np.stack([np.stack([row[name].matrix() for name in outputs], axis=-1) for row in each])
-    interval = None
-    if known:
-        interval = np.stack([np.stack([_ends(row[name]) for name in outputs], axis=2) for row in each])
-    assert worst.precision is not None
-    return RowPairs(worst.index, values, worst.precision, interval)
+def pairs_of_row(found: Mapping[str, Interactions], outputs: Sequence[str]) -> RowPairs:
+    """The pairs of one row, by output, as those of a table of one; intervals only where every output has them."""
+    every = [found[name] for name in outputs]
+    values = np.stack([one.matrix() for one in every], axis=-1)[None]
+    ends = join_known([None if one.interval is None else _ends(one) for one in every], np.stack, 2)
+    return RowPairs(every[0].index, values, least_known(one.precision for one in every), None if ends is None else ends[None])
+
+
+def join_pairs(found: Sequence[RowPairs]) -> RowPairs:
+    """Pairs of rows below one another; intervals only where every one has them."""
+    return RowPairs(
+        found[0].index,
+        np.concatenate([one.values for one in found]),
+        least_known(one.precision for one in found),
+        join_known([one.interval for one in found]),
+    )
+
+
+def join_known(
+    found: Sequence[FloatArray | None], join: Callable[..., FloatArray] = np.concatenate, axis: int = 0
+) -> FloatArray | None:
+    """Intervals put together; None where one of them is not known."""
+    known = [one for one in found if one is not None]
+    return join(known, axis=axis) if len(known) == len(found) else None
+
+
+def least_known(found: Iterable[Precision | None]) -> Precision:
+    """As well known as the least known of them; every result says how well it is."""
+    order = (Known.EXACT, Known.INTERVAL, Known.UNKNOWN)
+    every = [one for one in found if one is not None]
+    mixed = len({one.known for one in every}) > 1
+    worst = max(every, key=lambda one: order.index(one.known))
+    return Precision.unknown("some rows are exact and some estimated") if mixed and worst.known is Known.INTERVAL else worst
 
 
 def _ends(one: Interactions) -> FloatArray:
@@ -97,10 +119,10 @@ def pair_claims(index: str, players: int, exact: bool) -> tuple[Claim, ...]:
     if index not in INDICES:
         return ()
 
-    def known(because: str) -> tuple[Holds, str]:
+    def say(because: str) -> tuple[Holds, str]:
         return (Holds.EXACTLY if exact else Holds.IN_EXPECTATION), because
 
-    return INDICES[index].claims(2, players, known)
+    return INDICES[index].claims(2, players, say)
 
 
 def pair_means(index: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 
@@ -41,6 +41,15 @@ if TYPE_CHECKING:
 
 FORMAT = 2  # 1: `method` and the notes were lines of text
 Cell = str | float | int | bool | None
+
+
+class PairFields(TypedDict, total=False):
+    """What a result of rows keeps of interactions; nothing where they were not asked for."""
+
+    pairs: FloatArray
+    pairs_index: str
+    pairs_precision: Precision
+    pairs_interval: FloatArray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +100,7 @@ class TableExplanation(Result):
     interval: FloatArray | None = None  # (rows, players, outputs, 2)
     claims: tuple[Claim, ...] = ()
     notes: tuple[Note, ...] = ()
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, object] = field(default_factory=dict)
     pairs: FloatArray | None = None  # (rows, players, players, outputs): interactions, if they were asked for
     pairs_index: str = ""  # which interaction index
     pairs_precision: Precision = field(default_factory=Precision.unknown)
@@ -141,7 +150,7 @@ class TableExplanation(Result):
         put(self, "method_name", self.method_name or self.method.name)
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
-        put(self, "apart", self._checked_apart(count))
+        put(self, "apart", self._check_apart(count))
         put(self, "level", check_level(real_number(self.level, "level", 0, 1, example=defaults.LEVEL)))
         put(self, "claims", checked_claims(self.claims))
         put(self, "notes", check_notes(self.notes))
@@ -174,7 +183,7 @@ class TableExplanation(Result):
                 )
         return dict(self.by_other_methods)
 
-    def _checked_apart(self, count: int) -> tuple[tuple[int, Precision], ...]:
+    def _check_apart(self, count: int) -> tuple[tuple[int, Precision], ...]:
         for row, precision in self.apart:
             whole_number(row, "a row of apart", 0, count - 1)
             if not isinstance(precision, Precision) or (precision.known is Known.INTERVAL and self.interval is None):
@@ -209,7 +218,7 @@ class TableExplanation(Result):
     def _by_method(self, name: str) -> TableExplanation:
         return replace(self, by_other_methods={}) if name == self.method_name else self.by_other_methods[name]
 
-    def _no_method(self, method: Any) -> str:
+    def _no_method(self, method: object) -> str:
         if method in self.players:
             return f"{method!r} is a column, and a string alone names a method; write [:, {method!r}]"
         if method in self.outputs:
@@ -236,8 +245,8 @@ class TableExplanation(Result):
     @overload
     def __getitem__(self, index: int) -> Attribution: ...
     @overload
-    def __getitem__(self, index: tuple[Any, ...]) -> Any: ...
-    def __getitem__(self, index: Any) -> TableExplanation | Attribution | float:
+    def __getitem__(self, index: tuple[object, ...]) -> Any: ...
+    def __getitem__(self, index: object) -> TableExplanation | Attribution | float:
         """A method by name, or rows, columns and outputs: see the class."""
         if isinstance(index, str):
             return self._by_method(self._method_named(index))
@@ -397,7 +406,7 @@ class TableExplanation(Result):
         frame["(base value)"], frame["(prediction)"] = float(self.base[k]), self.prediction[:, k]
         return frame
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything as JSON types."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
@@ -469,7 +478,7 @@ def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precis
     return mean, np.stack([np.maximum(mean - reach, 0.0), mean + reach], axis=-1), Precision.interval(because)
 
 
-def _row_apart(entry: Any) -> tuple[int, Precision]:
+def _row_apart(entry: object) -> tuple[int, Precision]:
     """A row whose numbers are known in another way, as it is written: its position, and how."""
     if not isinstance(entry, list) or len(entry) != 2:
         raise InvalidInput(f"apart holds {shown(entry)}; an entry is a row's position and how its numbers are known")

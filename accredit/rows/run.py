@@ -9,34 +9,38 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit.checks import needs
 from accredit.checks.files import check_writable, put
 from accredit.checks.json_data import plain
-from accredit.core import FloatArray, Known, Precision
+from accredit.core import FloatArray, Precision
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models.row_files import load_row_model
-from accredit.models.rows import UNITS
+from accredit.models.rows import UNITS, RowModel
 from accredit.rows.backgrounds import Compared
-from accredit.rows.credit import Answer, Asked, answer_rows
-from accredit.rows.explain import Questions, explanation_of, player_cells
-from accredit.rows.frames import Rows
-from accredit.rows.ground import part
+from accredit.rows.credit import RowAnswer, RowQuestion, answer_rows, answers, join
+from accredit.rows.explain import Questions, RowSettings, explanation_of, player_cells
+from accredit.rows.frames import Rows, kinds_of, part
 from accredit.rows.pairs import RowPairs
-from accredit.rows.result import TableExplanation
+from accredit.rows.result import Cell, TableExplanation
 from accredit.store.fingerprint import fingerprint
 from accredit.store.jsonl import read_finished_lines
 from accredit.store.workers import workers
 from accredit.trees.closed_form import has_closed_form
 from accredit.trees.separable import mixtures
 
-PART = 250  # rows explained at once, and lost at most when a run is killed
-QUICK = 5000  # the same for models with a closed form, whose tables are made once for a part
-AHEAD = 64  # parts that may wait for a worker, or to be written
-PROBED = 1000  # rows, background rows and mixtures of both by which a model is recognised
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from accredit.models.row_types import Table
+
+ROWS_PER_PART = 250  # rows explained at once, and lost at most when a run is killed
+ROWS_PER_QUICK_PART = 5000  # the same for models with a closed form, whose tables are made once for a part
+PARTS_AHEAD = 64  # parts that may wait for a worker, or to be written
+PROBED_ROWS = 1000  # rows, background rows and mixtures of both by which a model is recognised
 Watch = Callable[[int], None]  # how many rows are done
 
 
@@ -44,13 +48,13 @@ Watch = Callable[[int], None]  # how many rows are done
 class TableRun:
     """A question about many rows, in a form that can be sent to where a part of them is explained."""
 
-    model: Any  # a model, or the path of its file
-    whole: Asked  # the question about all rows, here
+    model: object  # a model, or the path of its file
+    whole: RowQuestion  # the question about all rows, here
     trusted: tuple[str, ...] = ()
-    players: Mapping[str, Any] | None = None
+    players: Mapping[str, Iterable[str | int]] | None = None
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> RowSettings:
         """What every part is asked; nothing is left to be chosen part by part."""
         asked = self.whole
         return {
@@ -64,23 +68,23 @@ class TableRun:
         }
 
     @property
-    def _names(self) -> tuple[str, ...] | None:
-        """Names of the columns, where the rows do not say them."""
-        return None if self.whole.rows.framed else self.whole.rows.columns
+    def _here(self) -> RowSettings:
+        """The same with the names of the columns, where the rows do not say them."""
+        return {**self.settings, "names": None if self.whole.rows.framed else self.whole.rows.columns}
 
-    def answer(self, rows: Any) -> Answer:
+    def answer(self, rows: object) -> RowAnswer:
         """Some of the rows, explained together, here."""
         return answer_rows(self._questions.ask(rows))
 
     @cached_property
     def _questions(self) -> Questions:
-        return Questions(open_model(self.model, self.trusted), self.whole.compared, names=self._names, **self.settings)
+        return Questions(open_model(self.model, self.trusted), self.whole.compared, **self._here)
 
     @property
     def name(self) -> str:
         """A name for the lines of this run: other rows, settings, another background or another model make another."""
         asked = self.whole
-        parts: dict[str, Any] = {
+        parts: dict[str, object] = {
             "rows": _content(asked.rows),
             "settings": {**self.settings, "payoff": asked.unit},
             "model": self._model_content(),
@@ -89,49 +93,61 @@ class TableRun:
             parts |= {"background": _content(asked.compared.rows), "weights": asked.compared.weights}
         return fingerprint(**parts).digest[:16]
 
-    def _model_content(self) -> Any:
+    def _model_content(self) -> str | list[str | FloatArray]:
         """The bytes of a model's file; of any other model, or for a payoff that is a function, what it says about rows,
         background and mixtures of both."""
         if isinstance(self.model, str | Path) and not callable(self.whole.payoff):
             return sha256(Path(self.model).read_bytes()).hexdigest()
         asked, rng = self.whole, np.random.default_rng(0)
         count = asked.start + len(asked.rows)
-        first, second = rng.integers(0, count, size=(2, PROBED))
-        kept = rng.random((PROBED, len(asked.rows.columns))) < 0.5
-        ends = part(asked.both, 0, PROBED), part(asked.both, max(0, count - PROBED), count)
+        first, second = rng.integers(0, count, size=(2, PROBED_ROWS))
+        kept = rng.random((PROBED_ROWS, len(asked.rows.columns))) < 0.5
+        ends = part(asked.both, 0, PROBED_ROWS), part(asked.both, max(0, count - PROBED_ROWS), count)
         tables = [*ends, mixtures(asked.both, first, second, kept)]
         return [asked.model.name, *(asked.model.outputs(table, asked.unit) for table in tables)]
 
-    def answers(self, start: int, executor: str) -> Iterator[tuple[int, Answer]]:
-        """The answer of every part from the one that holds row `start`, in order, with the number of its first row.
+    def answers(
+        self, executor: str = "serial", watch: Watch | None = None, start: int | None = None
+    ) -> Iterator[tuple[int, RowAnswer]]:
+        """Every answer in the order of the rows, with the number of its first row: all rows as one question, here; or, over
+        workers and from a row at which to `start`, in parts. `watch` hears how many rows are done once an answer was used."""
+        whole = executor == "serial" and start is None
+        for first, answer in self._at_once() if whole else self._in_parts(start or 0, executor):
+            yield first, answer
+            if watch is not None:
+                watch(first + len(answer.credit))
 
-        Parts begin at the same rows whatever was done before, so that a resumed run gives the same digits.
-        """
+    def _at_once(self) -> Iterator[tuple[int, RowAnswer]]:
+        first = 0
+        for answer in answers(self.whole):
+            yield first, answer
+            first += len(answer.credit)
+
+    def _in_parts(self, start: int, executor: str) -> Iterator[tuple[int, RowAnswer]]:
+        """Parts begin at the same rows whatever was done before, so that a resumed run gives the same digits."""
         rows = self.whole.rows
         quick = self.whole.unit in UNITS and has_closed_form(self.whole.model.model)
-        size = QUICK if quick else PART
-        cuts = range(start // size * size, len(rows), size)
+        size = ROWS_PER_QUICK_PART if quick else ROWS_PER_PART
         with workers(executor) as submit:
-            waiting: list[tuple[int, Any]] = []
-            for a in cuts:
-                some = part(rows.table, a, a + size)
+            waiting: list[tuple[int, Future[RowAnswer]]] = []
+            for first in range(start // size * size, len(rows), size):
+                some = part(rows.table, first, first + size)
                 if submit is None:
-                    yield a, self.answer(some)
+                    yield first, self.answer(some)
                     continue
-                settings = {**self.settings, "names": self._names}
-                waiting.append((a, submit(_answer, some, self.model, self.trusted, self.whole.compared, settings)))
-                if len(waiting) >= AHEAD:
+                waiting.append((first, submit(_answer, some, self.model, self.trusted, self.whole.compared, self._here)))
+                if len(waiting) >= PARTS_AHEAD:
                     yield _await(*waiting.pop(0))
-            for a, future in waiting:
-                yield _await(a, future)
+            for first, future in waiting:
+                yield _await(first, future)
 
 
-def _answer(rows: Any, model: Any, trusted: tuple[str, ...], compared: Compared, settings: dict[str, Any]) -> Answer:
+def _answer(rows: Table, model: object, trusted: tuple[str, ...], compared: Compared, settings: RowSettings) -> RowAnswer:
     """Some rows, explained together, wherever this runs."""
     return answer_rows(Questions(open_model(model, trusted), compared, **settings).ask(rows))
 
 
-def _await(first: int, future: Any) -> tuple[int, Answer]:
+def _await(first: int, future: Future[RowAnswer]) -> tuple[int, RowAnswer]:
     try:
         return first, future.result()
     except AccreditError:
@@ -146,7 +162,7 @@ def _await(first: int, future: Any) -> tuple[int, Answer]:
         raise
 
 
-def open_model(model: Any, trusted: tuple[str, ...] = ()) -> Any:
+def open_model(model: object, trusted: tuple[str, ...] = ()) -> object:
     """A model, or the one in a file; each process opens a file once, and again when it has changed."""
     if not isinstance(model, str | Path):
         return model
@@ -157,15 +173,15 @@ def open_model(model: Any, trusted: tuple[str, ...] = ()) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _load(file: Path, trusted: tuple[str, ...], written: tuple[int, int]) -> Any:
+def _load(file: Path, trusted: tuple[str, ...], written: tuple[int, int]) -> RowModel:
     return load_row_model(file, trusted)
 
 
-def _content(rows: Rows) -> list[Any]:
+def _content(rows: Rows) -> list[object]:
     """What a table holds, column by column: names, types, values. How its file was written does not matter."""
-    kinds = [str(kind) for kind in rows.table.dtypes] if rows.framed else [str(rows.table.dtype)]
-    listed = [getattr(kind, "categories", ()) for kind in rows.table.dtypes] if rows.framed else []
-    return [rows.columns, kinds, [[str(one) for one in each] for each in listed], rows.cells()]
+    kinds = kinds_of(rows.table)
+    listed = [getattr(kind, "categories", ()) for kind in kinds] if rows.framed else []
+    return [rows.columns, [str(kind) for kind in kinds], [[str(one) for one in each] for each in listed], rows.cells()]
 
 
 # One call for a frame, and one for a file
@@ -180,15 +196,9 @@ def explain_parts(
     watch: Watch | None = None,
 ) -> TableExplanation:
     """What `explain_rows` gives, computed part by part; with `out` also written there, and what is there is not asked again."""
-    if out is None and executor == "serial":
-        return explanation_of(run.whole, answer_rows(run.whole, watch), target)
     if out is None:
-        found = []
-        for first, answer in run.answers(0, executor):
-            found.append(answer)
-            if watch is not None:
-                watch(first + len(answer.credit))
-        return explanation_of(run.whole, _join(found), target)
+        found = [answer for _, answer in run.answers(executor, watch)]
+        return explanation_of(run.whole, join(found), target)
     final, journal = _files(out)
     write_lines(run, journal, executor, watch)
     read = _read(journal, run.whole, run.answer(part(run.whole.rows.table, 0, 1)))
@@ -227,7 +237,7 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
     )
     cells = player_cells(asked.rows, asked.partition)
     with journal.open("a", encoding="utf-8", newline="\n") as target:
-        for first, answer in run.answers(done, executor):
+        for first, answer in run.answers(executor, watch, start=done):
             last = first + len(answer.credit)
             target.writelines(
                 _line(
@@ -242,17 +252,17 @@ def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None
                 for r in range(max(0, done - first), last - first)
             )
             target.flush()
-            if watch is not None:
-                watch(last)
     return done
 
 
-def _line(asked: Asked, answer: Answer, row: int, prediction: FloatArray, values: list[Any], number: int, run: str) -> str:
+def _line(
+    asked: RowQuestion, answer: RowAnswer, row: int, prediction: FloatArray, values: list[Cell], number: int, run: str
+) -> str:
     """One row as JSON: `row` is its place in the answer, `number` its place in the table."""
     players = asked.partition.players
-    outputs: dict[str, dict[str, Any]] = {}
+    outputs: dict[str, dict[str, object]] = {}
     for k, name in enumerate(asked.outputs):
-        said: dict[str, Any] = {
+        said: dict[str, object] = {
             "prediction": float(prediction[k]),
             "base": float(answer.base[k]),
             "credit": dict(zip(players, answer.credit[row, :, k].tolist(), strict=True)),
@@ -280,7 +290,7 @@ def _line(asked: Asked, answer: Answer, row: int, prediction: FloatArray, values
     return json.dumps(plain(data, "line"), ensure_ascii=False) + "\n"
 
 
-def _pairs_of(pairs: RowPairs, players: tuple[str, ...], row: int, output: int) -> list[list[Any]]:
+def _pairs_of(pairs: RowPairs, players: tuple[str, ...], row: int, output: int) -> list[list[str | float]]:
     """[player, player, interaction], and the ends of its interval where there is one."""
     ends = pairs.interval
     return [
@@ -295,55 +305,19 @@ def _pairs_of(pairs: RowPairs, players: tuple[str, ...], row: int, output: int) 
     ]
 
 
-# Parts and lines put together
+# Lines put together
 
 
-def _join(found: list[Answer]) -> Answer:
-    """Answers of parts as one; intervals only where every part has them."""
-    first = found[0]
-    pairs = None
-    if first.pairs is not None:
-        every = [one.pairs for one in found if one.pairs is not None]
-        values = np.concatenate([one.values for one in every])
-        pairs = RowPairs(
-            first.pairs.index, values, _worst(one.precision for one in every), _together(one.interval for one in every)
-        )
-    return Answer(
-        np.concatenate([one.credit for one in found]),
-        first.base,
-        first.method,
-        _worst(one.precision for one in found),
-        first.claims,
-        _together(one.interval for one in found),
-        pairs,
-    )
-
-
-def _together(found: Iterable[FloatArray | None]) -> FloatArray | None:
-    every = list(found)
-    known = [one for one in every if one is not None]
-    return np.concatenate(known) if len(known) == len(every) else None
-
-
-def _worst(found: Iterable[Precision]) -> Precision:
-    """As well known as the least known of them."""
-    order = (Known.EXACT, Known.INTERVAL, Known.UNKNOWN)
-    every = list(found)
-    mixed = len({one.known for one in every}) > 1
-    worst = max(every, key=lambda one: order.index(one.known))
-    return Precision.unknown("some rows are exact and some estimated") if mixed and worst.known is Known.INTERVAL else worst
-
-
-def _read(journal: Path, asked: Asked, one: Answer) -> Answer:
+def _read(journal: Path, asked: RowQuestion, one: RowAnswer) -> RowAnswer:
     """The answer that lines hold; base, method and claims are those of one row."""
     found = []
     with journal.open(encoding="utf-8") as lines:
         for line in lines:
             found.append(_answer_of(json.loads(line), asked, one))
-    return _join(found)
+    return join(found)
 
 
-def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:
+def _answer_of(data: dict[str, Any], asked: RowQuestion, one: RowAnswer) -> RowAnswer:
     """One line as an answer about one row."""
     said = [data["outputs"][name] for name in asked.outputs]
     credit = np.array([list(each["credit"].values()) for each in said]).T[None]
@@ -360,7 +334,7 @@ def _answer_of(data: dict[str, Any], asked: Asked, one: Answer) -> Answer:
         ends = square[None, ..., 1:] if numbers.shape[2] == 3 else None
         precision = Precision.from_plain(data["interactions"]["precision"])
         pairs = RowPairs(data["interactions"]["index"], square[None, ..., 0], precision, ends)
-    return Answer(credit, one.base, one.method, Precision.from_plain(data["precision"]), one.claims, interval, pairs)
+    return RowAnswer(credit, one.base, one.method, Precision.from_plain(data["precision"]), one.claims, interval, pairs)
 
 
 def _to_parquet(journal: Path, final: Path) -> None:

@@ -8,11 +8,12 @@ model that sees none of them. It is an ordinary game, so values, groups, interac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks import check_seed, real_numbers
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -22,10 +23,13 @@ from accredit.errors import InvalidInput
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.frames import align, join, rows_of
-from accredit.rows.game import CALL_ROWS, columns_as_players
+from accredit.rows.game import ROWS_PER_CALL, columns_as_players
 
-ROWS, BACKGROUND = 512, 64  # drawn at most, unless more is asked for
-LEAST = 1e-12  # probability that a loss may see
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table
+
+SAGE_ROWS, SAGE_BACKGROUND = 512, 64  # drawn at most, unless more is asked for
+LEAST_PROBABILITY = 1e-12  # probability that a loss may see
 
 
 @final
@@ -33,7 +37,7 @@ class SageGame:
     """v(S) = minus the mean loss of the model that sees the columns of S only; see the module's text."""
 
     def __init__(
-        self, model: RowModel, both: Any, rows: int, background: int, truth: FloatArray | IntArray, partition: Partition
+        self, model: RowModel, both: Table, rows: int, background: int, truth: FloatArray | IntArray, partition: Partition
     ) -> None:
         self.model, self.partition, self._both, self._truth = model, partition, both, truth
         self._rows, self._background = rows, background
@@ -55,7 +59,7 @@ class SageGame:
         outputs = self.model.outputs(self._both, self.unit)
         moved = self.model.blur(self._both, self.unit)
         if self.model.classifies:
-            return moved * power_of_two(1 / max(float(outputs.min()), LEAST))
+            return moved * power_of_two(1 / max(float(outputs.min()), LEAST_PROBABILITY))
         return 2 * moved * power_of_two(float(np.abs(outputs).max()) + float(np.abs(self._truth).max()))
 
     def _loss(self, kept: BoolArray) -> float:
@@ -63,7 +67,7 @@ class SageGame:
         return float(_losses(np.concatenate(means), self._truth, self.model.classifies).mean())
 
     def _parts(self) -> list[IntArray]:
-        each = max(1, CALL_ROWS // self._background)
+        each = max(1, ROWS_PER_CALL // self._background)
         rows = self._background + np.arange(self._rows)
         return [rows[k : k + each] for k in range(0, len(rows), each)]
 
@@ -75,7 +79,7 @@ class SageGame:
         return f"SageGame({len(self.players)} players, {self.loss}, {self._rows} rows × {self._background} background rows)"
 
 
-def cross(both: Any, rows: IntArray, background: int, kept: BoolArray) -> Any:
+def cross(both: Table, rows: IntArray, background: int, kept: BoolArray) -> Table:
     """Every row with every background row: kept columns from the row, the others from the background: (R · m, d)."""
     if isinstance(both, np.ndarray):
         return np.where(kept, both[rows][:, None], both[None, :background]).reshape(-1, both.shape[1])
@@ -87,14 +91,14 @@ def cross(both: Any, rows: IntArray, background: int, kept: BoolArray) -> Any:
 
 
 def sage_game(
-    model: Any,
-    rows: Any,
-    truth: Any,
-    background: Any = None,
+    model: object,
+    rows: object,
+    truth: Sequence[object] | npt.NDArray[np.generic],
+    background: object = None,
     *,
     players: Mapping[str, Iterable[str | int]] | None = None,
-    most_rows: int = ROWS,
-    most_background: int = BACKGROUND,
+    most_rows: int = SAGE_ROWS,
+    most_background: int = SAGE_BACKGROUND,
     seed: int = 0,
 ) -> tuple[SageGame, tuple[str, ...]]:
     """The game of a model's quality on some rows with known answers, and what was drawn to make it affordable.
@@ -133,7 +137,7 @@ def _some(count: int, most: int, what: str, rng: np.random.Generator) -> tuple[I
     return np.sort(rng.choice(count, most, replace=False)), (f"{most:,} of {count:,} {what} were drawn at random",)
 
 
-def _truth(model: RowModel, answers: Any) -> FloatArray | IntArray:
+def _truth(model: RowModel, answers: npt.NDArray[np.generic]) -> FloatArray | IntArray:
     if not model.classifies:
         return real_numbers(answers, "truth")
     labels = model.labels(0)
@@ -144,9 +148,9 @@ def _truth(model: RowModel, answers: Any) -> FloatArray | IntArray:
     return np.array([place[str(a)] for a in answers])
 
 
-def _losses(outputs: FloatArray, truth: Any, classes: bool) -> FloatArray:
+def _losses(outputs: FloatArray, truth: FloatArray | IntArray, classes: bool) -> FloatArray:
     if classes:
-        return np.asarray(-np.log(np.maximum(outputs[np.arange(len(outputs)), truth], LEAST)))
+        return np.asarray(-np.log(np.maximum(outputs[np.arange(len(outputs)), truth], LEAST_PROBABILITY)))
     if outputs.shape[1] != 1:
         raise InvalidInput(
             f"the model gives {outputs.shape[1]} numbers per row; the loss needs one, so give a function of one output"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks import real_numbers, shown
 from accredit.core import Attribution, Attributions, FloatArray, Precision, Procedure, distinct_names
 from accredit.core.notes import check_notes
 from accredit.errors import Code, InvalidInput
 from accredit.rows.frames import plain_cell
-from accredit.rows.result import Cell, TableExplanation
+from accredit.rows.result import Cell, PairFields, TableExplanation
 
 METHOD = "shap"
 ONE_BASE = 1e-5  # of the size of the base values: rows that differ by less have the same one, up to single precision
@@ -21,7 +22,7 @@ NOBODY_SAID = "shap does not say how far off its numbers may be"
 
 
 def from_shap(
-    explanation: Any, *, predictions: Any = None, interactions: bool | None = None
+    explanation: object, *, predictions: object = None, interactions: bool | None = None
 ) -> TableExplanation | Attribution | Attributions:
     """What an explainer of shap returned when it was called, as a result here: `from_shap(explainer(rows))`.
 
@@ -67,9 +68,9 @@ class Arranged:
 
     values: FloatArray  # (rows, columns, outputs), or (rows, columns, columns, outputs) of pairs
     base: FloatArray | None  # as shap gave it, of one row with an axis for rows
-    data: Any  # (rows, columns) objects, or None
-    names: Any  # of columns
-    output_names: Any
+    data: npt.NDArray[np.object_] | None  # (rows, columns)
+    names: str | Sequence[object] | None  # of columns
+    output_names: str | Sequence[object] | None
     single: bool  # one row, which had no axis for rows
 
     @property
@@ -87,7 +88,7 @@ class Arranged:
         return self.values.shape[0], self.values.shape[1], self.values.shape[-1]
 
 
-def _arrange(explanation: Any, interactions: bool | None) -> Arranged:
+def _arrange(explanation: object, interactions: bool | None) -> Arranged:
     values, data = _values(explanation), getattr(explanation, "data", None)
     base = _numbers(getattr(explanation, "base_values", None), "base_values")
     names, outputs = getattr(explanation, "feature_names", None), getattr(explanation, "output_names", None)
@@ -97,7 +98,7 @@ def _arrange(explanation: Any, interactions: bool | None) -> Arranged:
         values, data = values[:, None], None if data is None else data[:, None]
     elif values.ndim == 1 or (data is not None and data.ndim == 1):
         single, values = True, values[None]
-        base, data = (None if array is None else array[None] for array in (base, data))
+        base, data = None if base is None else base[None], None if data is None else data[None]
     if (data is not None and data.ndim != 2) or not 2 <= values.ndim <= 4:
         raise _unreadable(f"values has shape {values.shape}; rows of tables and texts are read, pictures are not")
     paired = values.ndim == 4 or _are_pairs(values, base, outputs, interactions)
@@ -107,7 +108,7 @@ def _arrange(explanation: Any, interactions: bool | None) -> Arranged:
     return Arranged(values[..., None] if one_output else values, base, data, names, outputs, single)
 
 
-def _pairs(read: Arranged) -> dict[str, Any]:
+def _pairs(read: Arranged) -> PairFields:
     """Interactions, which shap halves between the two cells of a pair."""
     if not read.paired:
         return {}
@@ -120,7 +121,7 @@ def _unreadable(why: str, code: Code = "shape") -> InvalidInput:
     return InvalidInput(f"explanation cannot be read: {why}", argument="explanation", code=code)
 
 
-def _values(explanation: Any) -> FloatArray:
+def _values(explanation: object) -> FloatArray:
     """The numbers, (rows, columns, …)."""
     if not hasattr(explanation, "values") or not hasattr(explanation, "base_values"):
         raise InvalidInput(
@@ -135,7 +136,7 @@ def _values(explanation: Any) -> FloatArray:
     return found
 
 
-def _numbers(given: Any, name: str) -> FloatArray | None:
+def _numbers(given: object, name: str) -> FloatArray | None:
     if given is None:
         return None
     try:
@@ -147,7 +148,7 @@ def _numbers(given: Any, name: str) -> FloatArray | None:
     return real_numbers(array, name, copy=True)
 
 
-def _are_pairs(values: FloatArray, base: FloatArray | None, outputs: Any, asked: bool | None) -> bool:
+def _are_pairs(values: FloatArray, base: FloatArray | None, outputs: str | Sequence[object] | None, asked: bool | None) -> bool:
     """Are three axes (rows, columns, columns), and not (rows, columns, outputs)?"""
     if values.ndim != 3 or asked is not None:
         return values.ndim == 3 and bool(asked)
@@ -186,7 +187,7 @@ def _base(read: Arranged, notes: list[str]) -> FloatArray:
     return np.asarray(each.mean(axis=0))
 
 
-def _predictions(given: Any, summed: FloatArray, notes: list[str]) -> FloatArray:
+def _predictions(given: object, summed: FloatArray, notes: list[str]) -> FloatArray:
     """What the model says, (rows, outputs); where nobody said, base values plus credit."""
     if given is None:
         notes.append("The predictions were not given: base value plus credit stands in for them.")
@@ -235,16 +236,16 @@ def _cells(read: Arranged, notes: list[str]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(tuple(plain_cell(cell) for cell in column) for column in read.data.T)
 
 
-def _unread(explanation: Any) -> list[str]:
+def _unread(explanation: object) -> list[str]:
     """What shap gave that has no place here."""
     there = [name for name in ("error_std", "clustering") if getattr(explanation, name, None) is not None]
     return [f"Not read: {', '.join(there)}."] if there else []
 
 
-def _provenance(explanation: Any) -> dict[str, Any]:
+def _provenance(explanation: object) -> dict[str, str | float | None]:
     """Where the numbers are from, as far as the explanation knows."""
     kind = type(explanation)
-    facts: dict[str, Any] = {"read from": f"{kind.__module__}.{kind.__qualname__}"}
+    facts: dict[str, str | float | None] = {"read from": f"{kind.__module__}.{kind.__qualname__}"}
     if kind.__module__.partition(".")[0] == METHOD:
         try:
             facts["shap"] = version(METHOD)

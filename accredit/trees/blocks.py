@@ -20,7 +20,7 @@ from accredit.trees.paths import Paths, decide
 
 Entries = npt.NDArray[np.uint16]  # (blocks, rows): where each row looks in each block's table
 TESTS = 3  # in one block
-WIDEST = 10  # bits of a block of more than one leaf
+BLOCK_BITS = 10  # bits of a block of more than one leaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Blocks:
         """`leaves` are those wanted: (nodes,)."""
         self.paths, self.wanted = paths, leaves
         tests = self._tests_below()
-        self.fits = (tests <= TESTS) & ((tests == 0) | (paths.count + tests <= WIDEST))
+        self.fits = (tests <= TESTS) & ((tests == 0) | (paths.count + tests <= BLOCK_BITS))
         parent = paths.parent
         root = self.fits & ((parent < 0) | ~self.fits[parent])
         self.root = np.where(root, np.arange(len(root)), -1)  # (nodes,) the root of the node's block

@@ -6,8 +6,9 @@ The columns before a pipeline are the players: a one-hot block belongs to the co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners, still_own
 from accredit.values.semivalue_rules import semivalue_of
+
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +50,14 @@ class RowCredit:
 
 @check_arguments
 def closed_form(
-    model: Any,
-    rows: Any,
-    background: Any = None,
+    model: object,
+    rows: object,
+    background: object = None,
     *,
-    value: Any = "shapley",
+    value: object = "shapley",
     interactions: bool = False,
-    weight: Any = None,
-    players: Any = None,  # (columns,) the player of each column; None: every column plays for itself
+    weight: object = None,
+    players: object = None,  # (columns,) the player of each column; None: every column plays for itself
 ) -> RowCredit:
     """Exact credit of every column of every row in every output of a tree ensemble, a linear model or a pipeline.
 
@@ -66,10 +70,10 @@ def closed_form(
     >>> closed_form(model, np.array([[2.0, 2.0]]), np.array([[0.0, 0.0], [2.0, 0.0]])).credit[0, :, 0].round(9)
     array([ 2., -2.])
     """
-    rows, background = _table(rows, "rows"), None if background is None else _table(background, "background")
-    _check_widths(rows, background)
-    form = ClosedForm(model, background, value=value, interactions=interactions, weight=weight, players=players)
-    return form.share(rows)
+    table, compared = _table(rows, "rows"), None if background is None else _table(background, "background")
+    _check_widths(table, compared)
+    form = ClosedForm(model, compared, value=value, interactions=interactions, weight=weight, players=players)
+    return form.share(table)
 
 
 class ClosedForm:
@@ -85,13 +89,13 @@ class ClosedForm:
 
     def __init__(
         self,
-        model: Any,
-        background: Any = None,
+        model: object,
+        background: object = None,
         *,
-        value: Any = "shapley",
+        value: object = "shapley",
         interactions: bool = False,
-        weight: Any = None,
-        players: Any = None,
+        weight: object = None,
+        players: object = None,
     ) -> None:
         self.model, self._players, self._value, self._interactions = model, players, value, interactions
         self._final, self._before = _steps(model)
@@ -113,7 +117,7 @@ class ClosedForm:
         """Names of the numbers that the raw output of a row has."""
         return self._solver.outputs
 
-    def read(self, rows: Any) -> Reading | None:
+    def read(self, rows: Table) -> Reading | None:
         """What the reading gives for rows about which the model need not be asked; None where it must be.
 
         The reading stands for a model that is slow to answer, after the two were compared on thresholds and background, and
@@ -125,7 +129,7 @@ class ClosedForm:
         _check_widths(table, self._background)
         return self._solver.stands_for(table)
 
-    def share(self, rows: Any, said: FloatArray | None = None, reading: Reading | None = None) -> RowCredit:
+    def share(self, rows: Table, said: FloatArray | None = None, reading: Reading | None = None) -> RowCredit:
         """The credit of these rows.
 
         The reading is compared with the model's own raw output of them, `said` (rows, outputs), for which the model is asked
@@ -134,7 +138,7 @@ class ClosedForm:
         table = _table(rows, "rows")
         _check_widths(table, self._background)
         matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
-        got = self._prepared(table, matrix).credit(matrix)
+        got = self._prepare(table, matrix).credit(matrix)
         return RowCredit(
             got.credit,
             got.base,
@@ -147,7 +151,7 @@ class ClosedForm:
             got.means,
         )
 
-    def _prepared(self, rows: Any, matrix: FloatArray) -> Shares:
+    def _prepare(self, rows: Table, matrix: FloatArray) -> Shares:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
         if self._shares is not None and self._owns(rows, matrix, self._shares[0]):
             return self._shares[1]
@@ -156,11 +160,11 @@ class ClosedForm:
         if self._final is not self.model:
             encoded = owners(self._encode, _stack(rows, self._background))
         compared = None if self._background is None else self._compared
-        asked = Asked(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight)
+        asked = CreditRequest(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight)
         self._shares = encoded, self._solver.prepare(compared, asked)
         return self._shares[1]
 
-    def _owns(self, rows: Any, matrix: FloatArray, encoded: IntArray) -> bool:
+    def _owns(self, rows: Table, matrix: FloatArray, encoded: IntArray) -> bool:
         """Do the columns before a pipeline still own the same encoded columns, beside these rows?"""
         if self._final is self.model:
             return len(encoded) == int(rows.shape[1])
@@ -169,11 +173,11 @@ class ClosedForm:
         both = np.concatenate([matrix, self._compared])
         return still_own(self._encode, _stack(rows, self._background), both, encoded, len(rows))
 
-    def _encode(self, some: Any) -> FloatArray:
+    def _encode(self, some: Table) -> FloatArray:
         return self._solver.numbers(self._before(some))
 
 
-def has_closed_form(model: Any) -> bool:
+def has_closed_form(model: object) -> bool:
     """Does this model look as if it had a closed form? Rows may still show that it has none."""
     try:
         _solver(_steps(model)[0])
@@ -183,14 +187,14 @@ def has_closed_form(model: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CreditRequest:
     """What is wanted of a model: whose columns, which value."""
 
     players: IntArray  # (encoded columns,) the player of each
     count: int  # players
-    value: Any
+    value: object
     interactions: bool
-    weight: Any
+    weight: FloatArray | None
 
 
 Reading = tuple[FloatArray, FloatArray]  # rows as numbers (rows, encoded), and their raw output (rows, outputs)
@@ -208,19 +212,19 @@ class _Trees:
     def __init__(self, read: Ensemble) -> None:
         self._read, self.outputs, self.payoff = read, read.outputs, read.payoff
 
-    def numbers(self, rows: Any) -> FloatArray:
+    def numbers(self, rows: Table) -> FloatArray:
         return self._read.forest.matrix(self._read.encode(rows))
 
-    def stands_for(self, rows: Any) -> Reading | None:
+    def stands_for(self, rows: Table) -> Reading | None:
         if not self._read.slow or not _are_numbers(rows):
             return None
         matrix = self.numbers(rows)
         return (matrix, self._read.forest.margin(matrix)) if np.isfinite(matrix).all() else None
 
-    def read(self, rows: Any, said: FloatArray | None = None) -> Reading:
+    def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
         return self._read.read(rows, said)
 
-    def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
+    def prepare(self, background: FloatArray | None, asked: CreditRequest) -> Shares:
         return TreeShares(
             self._read.forest,
             background,
@@ -238,18 +242,18 @@ class _Weighted:
     def __init__(self, linear: Linear) -> None:
         self._linear, self.outputs, self.payoff = linear, linear.outputs, linear.payoff
 
-    def numbers(self, rows: Any) -> FloatArray:
+    def numbers(self, rows: Table) -> FloatArray:
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
-    def stands_for(self, rows: Any) -> Reading | None:
+    def stands_for(self, rows: Table) -> Reading | None:
         return None  # such a model is asked in a moment
 
-    def read(self, rows: Any, said: FloatArray | None = None) -> Reading:
+    def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
         matrix = self.numbers(rows)
         self._linear.check(rows, matrix)
         return matrix, self._linear.margin(matrix)
 
-    def prepare(self, background: FloatArray | None, asked: Asked) -> Shares:
+    def prepare(self, background: FloatArray | None, asked: CreditRequest) -> Shares:
         if background is None:
             raise InvalidInput("a linear model needs a background to compare with; pass background=rows of the training data")
         return LinearShares(self._linear, background, asked)
@@ -258,7 +262,7 @@ class _Weighted:
 class LinearShares:
     """A linear model and the mean of its background: what credits rows by their distance from it."""
 
-    def __init__(self, linear: Linear, background: FloatArray, asked: Asked) -> None:
+    def __init__(self, linear: Linear, background: FloatArray, asked: CreditRequest) -> None:
         semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
         self._linear, self._asked, self._means = linear, asked, f"background of {len(background)} rows"
         self._mean = np.average(background, axis=0, weights=asked.weight)
@@ -274,39 +278,40 @@ class LinearShares:
         return TreeCredit(credit, self._base, nothing, self._means)
 
 
-def _are_numbers(rows: Any) -> bool:
+def _are_numbers(rows: Table) -> bool:
     """Is every column of numbers, so that there is nothing for a library to encode?"""
-    if hasattr(rows, "iloc"):
-        return all(getattr(kind, "kind", "O") in "biuf" and isinstance(kind, np.dtype) for kind in rows.dtypes)
-    return rows.dtype.kind in "biuf"
+    if isinstance(rows, np.ndarray):
+        return rows.dtype.kind in "biuf"
+    return all(getattr(kind, "kind", "O") in "biuf" and isinstance(kind, np.dtype) for kind in rows.dtypes)
 
 
-def _solver(model: Any) -> _Trees | _Weighted:
+def _solver(model: object) -> _Trees | _Weighted:
     if hasattr(model, "coef_") and hasattr(model, "intercept_"):
         return _Weighted(linear_of(model))
     return _Trees(ensemble_of(model))
 
 
-def _steps(model: Any) -> tuple[Any, Any]:
+def _steps(model: object) -> tuple[object, Callable[[Table], Table]]:
     """The last step of a pipeline and the function of rows before it; a plain model and the rows themselves."""
     if type(model).__name__ != "Pipeline" or not hasattr(model, "steps"):
         return model, lambda rows: rows
     from sklearn.pipeline import Pipeline
 
-    final = model.steps[-1][1]
-    before = model[:-1]
+    pipeline: Pipeline = model
+    final = pipeline.steps[-1][1]
+    before = pipeline[:-1]
     if isinstance(final, Pipeline):
         raise NotTrees("the last step of the pipeline is a pipeline itself; flatten it")
 
-    def encode(rows: Any) -> Any:
-        encoded = before.transform(rows)
+    def encode(rows: Table) -> Table:
+        encoded: Table = before.transform(rows)
         return encoded.toarray() if hasattr(encoded, "toarray") else encoded
 
     return final, encode
 
 
-def _table(rows: Any, what: str) -> Any:
-    table = rows if hasattr(rows, "iloc") else as_array(rows, what)
+def _table(rows: object, what: str) -> Table:
+    table: Table = rows if hasattr(rows, "iloc") else as_array(rows, what)
     if len(table.shape) != 2 or not len(table):
         raise InvalidInput(
             f"{what} has shape {table.shape}; give rows × columns with at least one row", code="shape", argument=what
@@ -314,7 +319,7 @@ def _table(rows: Any, what: str) -> Any:
     return table
 
 
-def _stack(rows: Any, background: Any) -> Any:
+def _stack(rows: Table, background: Table | None) -> Table:
     if background is None:
         return rows
     if hasattr(rows, "iloc"):
@@ -324,18 +329,18 @@ def _stack(rows: Any, background: Any) -> Any:
     return np.concatenate([rows, background])
 
 
-def _check_widths(rows: Any, background: Any) -> None:
+def _check_widths(rows: Table, background: Table | None) -> None:
     if background is not None and background.shape[1] != rows.shape[1]:
         raise InvalidInput(
             f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match", argument="rows"
         )
 
 
-def _columns(rows: Any) -> tuple[str, ...]:
+def _columns(rows: Table) -> tuple[str, ...]:
     names = rows.columns if hasattr(rows, "columns") else (f"x{i}" for i in range(rows.shape[1]))
     return tuple(str(n) for n in names)
 
 
-def _words(model: Any) -> str:
+def _words(model: object) -> str:
     steps = [type(step).__name__ for _, step in model.steps] if hasattr(model, "steps") else [type(model).__name__]
     return " → ".join(steps)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -31,10 +31,10 @@ from accredit.values.semivalue_rules import Semivalue, semivalue_of
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
 WALKED, COMPARED = 1000, 250  # numbers that a leaf and its tests take when it is walked, or compared beside its table
-BLOCK = 3000  # nanoseconds that a leaf's table costs whatever its size
-KEPT = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
+TABLE_NANOSECONDS = 3000  # nanoseconds that a leaf's table costs whatever its size
+KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
 NODE_BYTES = 300  # of a node's path and place among the blocks
-STEADY = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
+STEADY_WEIGHTS = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +54,27 @@ class TreeCredit:
     means: str  # what playing and not playing mean
 
 
+class TreeOptions(TypedDict, total=False):
+    """Settings of `tree_credit`."""
+
+    value: object
+    interactions: bool
+    players: object
+    count: int | None
+    weight: object
+
+
 @check_arguments
 def tree_credit(
     forest: Forest,
-    rows: Any,  # (rows, features)
-    background: Any = None,  # (m, features)
+    rows: object,  # (rows, features)
+    background: object = None,  # (m, features)
     *,
-    value: Any = "shapley",
+    value: object = "shapley",
     interactions: bool = False,
-    players: Any = None,  # (features,) the player of each column
+    players: object = None,  # (features,) the player of each column
     count: int | None = None,  # how many players there are, where some have no column
-    weight: Any = None,  # (m,)
+    weight: object = None,  # (m,)
 ) -> TreeCredit:
     """Exact credit of every column in every output of every row.
 
@@ -88,7 +98,7 @@ class TreeShares:
     """A forest, a rule of sharing and rows to compare with: checked and prepared once, asked about rows as often as needed.
 
     The first rows are credited in the way that costs least for them alone. From the second call on, the tables of as many
-    trees as fit into `KEPT` bytes are made and kept, so that a row costs one lookup.
+    trees as fit into `KEPT_BYTES` bytes are made and kept, so that a row costs one lookup.
 
     >>> from accredit.trees import Tree
     >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
@@ -100,13 +110,13 @@ class TreeShares:
     def __init__(
         self,
         forest: Forest,
-        background: Any = None,
+        background: object = None,
         *,
-        value: Any = "shapley",
+        value: object = "shapley",
         interactions: bool = False,
-        players: Any = None,
+        players: object = None,
         count: int | None = None,
-        weight: Any = None,
+        weight: object = None,
     ) -> None:
         self.forest, self.interactions = forest, interactions
         self._of = check_owners(players, forest.features)
@@ -119,7 +129,7 @@ class TreeShares:
             raise InvalidInput("weight is given without a background; weights count its rows", argument="weight")
         self._asked_before = False
 
-    def credit(self, rows: Any) -> TreeCredit:
+    def credit(self, rows: object) -> TreeCredit:
         """Exact credit of every player in every output of these rows."""
         matrix, forest, count = self.forest.matrix(rows), self.forest, self._count
         credit = np.zeros((count, forest.outputs, len(matrix)))
@@ -160,9 +170,9 @@ class TreeShares:
 
 
 def _keep_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArray:
-    """The trees whose tables fit together into `KEPT` bytes, the smallest first."""
+    """The trees whose tables fit together into `KEPT_BYTES` bytes, the smallest first."""
     nodes = np.bincount(levels_of(forest, np.arange(forest.trees)).tree, minlength=forest.trees) * NODE_BYTES
-    trees = _within(np.arange(forest.trees), nodes, KEPT)
+    trees = _within(np.arange(forest.trees), nodes, KEPT_BYTES)
     if not len(trees):
         return trees
     paths = paths_of(forest, trees, of)
@@ -172,7 +182,7 @@ def _keep_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArr
         np.add.at(size, paths.tree[group.root], 8 * targets * forest.value.shape[1] * 2.0**group.bits)
     deep = np.bincount(paths.tree, paths.count > MOST_BITS, forest.trees) > 0
     size[deep] = np.inf
-    return _within(trees, size, KEPT)
+    return _within(trees, size, KEPT_BYTES)
 
 
 def _within(trees: IntArray, size: FloatArray | IntArray, most: float) -> IntArray:
@@ -213,7 +223,7 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
     table = 2.0 ** np.minimum(k, 60) * (0.3 * k * k + 6 * targets * values) + rows * (1 + targets * values)
     table[k > MOST_BITS] = np.inf
     if background is not None:
-        cheaper = BLOCK + table < rows * len(background.matrix) * (1.0 + pairs * k)
+        cheaper = TABLE_NANOSECONDS + table < rows * len(background.matrix) * (1.0 + pairs * k)
     else:  # a tree is walked as a whole
         walked = rows * (paths.most + 4.0) * 6 * values * (2 * paths.most if pairs else 1)
         tree = paths.tree[leaf]
@@ -225,14 +235,14 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
 
 def _check_steady(rule: Semivalue, most: int) -> None:
     size = float(np.abs(rule.rule(max(1, most))[1]).sum())
-    if size > STEADY:
+    if size > STEADY_WEIGHTS:
         raise InvalidInput(
             f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
             f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background'
         )
 
 
-def check_owners(players: Any, features: int) -> IntArray:
+def check_owners(players: object, features: int) -> IntArray:
     """The number of each column's player, (features,); by default every column plays for itself."""
     if players is None:
         return np.arange(features)
@@ -246,7 +256,7 @@ def check_owners(players: Any, features: int) -> IntArray:
     return of.astype(np.int64)
 
 
-def _background(forest: Forest, rows: Any, weight: Any) -> Background:
+def _background(forest: Forest, rows: object, weight: object) -> Background:
     matrix = forest.matrix(rows, "background")
     if not len(matrix):
         raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios", code="missing")
@@ -254,7 +264,7 @@ def _background(forest: Forest, rows: Any, weight: Any) -> Background:
     return Background(matrix, counts / counts.sum())
 
 
-def check_weight(weight: Any, rows: int) -> FloatArray:
+def check_weight(weight: object, rows: int) -> FloatArray:
     """How much each background row counts, (rows,)."""
     counts = real_numbers(weight, "weight")
     if counts.shape != (rows,) or not (counts >= 0).all() or not 0 < counts.sum() < np.inf:

@@ -6,12 +6,13 @@ looks a category up in a set; it says where a missing value goes. Nothing else a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks import real_numbers
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -20,6 +21,8 @@ from accredit.errors import InvalidInput
 ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
 FEW_NODES = 128  # of a tree, on average, up to which all of them are tried for a few rows
 FEW_ROWS = 8  # up to which all nodes are tried at once instead of column by column
+
+Numbers = Sequence[float] | npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True)
@@ -31,15 +34,15 @@ class Tree:
     array([1., 3.])
     """
 
-    feature: Any  # (nodes,) the column tested, −1 at a leaf
-    threshold: Any  # (nodes,)
-    left: Any  # (nodes,)
-    right: Any  # (nodes,)
-    value: Any  # (nodes,) or (nodes, values): what a leaf adds
-    cover: Any  # (nodes,) how much training weight came through
-    missing_left: Any = None  # (nodes,) a missing value goes left; None: right
-    zero_missing: Any = None  # (nodes,) zero counts as missing
-    sets: Any = None  # {node: boolean array over category codes that go left, its last entry for codes beyond}
+    feature: Numbers  # (nodes,) the column tested, −1 at a leaf
+    threshold: Numbers  # (nodes,)
+    left: Numbers  # (nodes,)
+    right: Numbers  # (nodes,)
+    value: Numbers | Sequence[Sequence[float]]  # (nodes,) or (nodes, values): what a leaf adds
+    cover: Numbers  # (nodes,) how much training weight came through
+    missing_left: Numbers | None = None  # (nodes,) a missing value goes left; None: right
+    zero_missing: Numbers | None = None  # (nodes,) zero counts as missing
+    sets: Mapping[int, BoolArray] | None = None  # of nodes: category codes that go left, and at the end all codes beyond
     output: int = 0  # the output that the first value adds to
 
 
@@ -78,7 +81,7 @@ class Forest:
         cls,
         trees: Sequence[Tree],
         features: int,
-        base: Any = 0.0,
+        base: npt.ArrayLike = 0.0,
         *,
         inclusive: bool = True,
         single: bool = False,
@@ -132,12 +135,12 @@ class Forest:
     def __repr__(self) -> str:
         return f"Forest({self.source}: {self.trees} trees, {len(self.feature)} nodes, {self.outputs} outputs)"
 
-    def scaled(self, factor: float, base: Any = None) -> Forest:
+    def scale(self, factor: float, base: npt.ArrayLike | None = None) -> Forest:
         """The same trees with every leaf and the base multiplied, or with another base."""
         new_base = self.base * factor if base is None else np.atleast_1d(np.asarray(base, dtype=np.float64))
         return replace(self, value=self.value * factor, base=new_base)
 
-    def matrix(self, rows: Any, name: str = "rows") -> FloatArray:
+    def matrix(self, rows: object, name: str = "rows") -> FloatArray:
         """Rows as the model compares them: (rows, features), rounded to single precision where the model does so."""
         array = real_numbers(rows, name, masked=True)  # a missing number goes the way that the tree has learned for it
         if array.ndim != 2 or array.shape[1] != self.features:
@@ -216,7 +219,7 @@ class Forest:
             at, depth = np.concatenate([self.left[at], self.right[at]]), depth + 1
         return np.flatnonzero(self.feature >= 0), depth
 
-    def margin(self, rows: Any) -> FloatArray:
+    def margin(self, rows: object) -> FloatArray:
         """The model's raw output: (rows, outputs)."""
         matrix = self.matrix(rows)
         total = np.repeat(self.base[None, :], len(matrix), axis=0)
@@ -235,7 +238,7 @@ class Forest:
         return [(first, np.flatnonzero(self.output == first)) for first in np.unique(self.output).tolist()]
 
 
-def _flags(given: list[Any], trees: Sequence[Tree]) -> BoolArray:
+def _flags(given: list[Numbers | None], trees: Sequence[Tree]) -> BoolArray:
     return np.concatenate(
         [np.zeros(len(t.feature), bool) if g is None else np.asarray(g, bool) for g, t in zip(given, trees, strict=True)]
     )

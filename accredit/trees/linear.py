@@ -3,7 +3,7 @@ r"""Linear models: the margin is $\alpha + \sum_i w_i x_i$, so column i earns $w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,12 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.models.rows import scikit_has_log_link
 
-CHECKED = 1000  # rows that are compared with the model's own output
+if TYPE_CHECKING:
+    import sklearn.base
+
+    from accredit.models.row_types import Table
+
+ROWS_CHECKED = 1000  # rows that are compared with the model's own output
 
 
 class NotLinear(InvalidInput):
@@ -33,17 +38,17 @@ class Linear:
     start: FloatArray  # (outputs,)
     outputs: tuple[str, ...]
     payoff: str  # what the outputs are: margin, value, or log of the value
-    model: Any
+    model: sklearn.base.BaseEstimator
 
     def margin(self, matrix: FloatArray) -> FloatArray:
         """(rows, columns) -> (rows, outputs)."""
         return matrix @ self.weights.T + self.start
 
-    def check(self, rows: Any, matrix: FloatArray) -> None:
+    def check(self, rows: Table, matrix: FloatArray) -> None:
         """Refuse when the model's own raw output of these rows is another."""
-        few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
-        own, said = self.margin(matrix[:CHECKED]), _own(self.model, few)
-        size = np.abs(matrix[:CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
+        few = rows.iloc[:ROWS_CHECKED] if hasattr(rows, "iloc") else rows[:ROWS_CHECKED]
+        own, said = self.margin(matrix[:ROWS_CHECKED]), _own(self.model, few)
+        size = np.abs(matrix[:ROWS_CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
         if own.shape != said.shape or (np.abs(own - said) > 1e-9 * size + 1e-12).any():
             raise NotLinear(
                 f"{type(self.model).__name__} has coefficients, but its raw output is not their weighted sum; explain it as a "
@@ -51,7 +56,7 @@ class Linear:
             )
 
 
-def linear_of(model: Any) -> Linear:
+def linear_of(model: object) -> Linear:
     """The weights of a fitted scikit-learn model that has `coef_` and `intercept_`; check them on rows with `check`.
 
     >>> from sklearn.linear_model import LinearRegression
@@ -73,7 +78,7 @@ def linear_of(model: Any) -> Linear:
     return Linear(weights, start, labels, "margin", model)
 
 
-def _own(model: Any, rows: Any) -> FloatArray:
+def _own(model: sklearn.base.BaseEstimator, rows: Table) -> FloatArray:
     """The model's own raw output: (rows, outputs)."""
     decide = model.decision_function if hasattr(model, "decision_function") else model.predict
     said = np.asarray(decide(rows), dtype=np.float64).reshape(len(rows), -1)

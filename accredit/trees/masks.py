@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +22,12 @@ from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import Background, spans
 from accredit.values.semivalue_rules import Semivalue
 
-CELLS = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
-ROWS = 128  # rows whose masks are made at once
+CELLS_AT_ONCE = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
+ROWS_PER_MASK = 128  # rows whose masks are made at once
 WORD = 64
 
-Masks = list[npt.NDArray[Any]]  # one array of unsigned words per 64 players
+Words = npt.NDArray[np.unsignedinteger]
+Masks = list[Words]  # one array per 64 players
 
 
 def mask_credit(
@@ -44,12 +44,12 @@ def mask_credit(
     """Add the credit (or pair interactions i < j) of these leaves with a background."""
     moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
     theirs = _fail(forest, paths, leaf, background.matrix)
-    for some in spans(len(matrix), ROWS):
+    for some in spans(len(matrix), ROWS_PER_MASK):
         own = _fail(forest, paths, leaf, matrix[some])
-        step = CELLS // (len(background.matrix) * (some.stop - some.start))
+        step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
         for wide, mine in _by_width(paths.count[leaf], step):
             path = paths.path[leaf[mine]].astype(np.int64)
-            cubes = Cubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
+            cubes = LeafCubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
             value = forest.value[paths.nodes[leaf[mine]]]
             output = forest.output[paths.tree[leaf[mine]]]
             if pairs:
@@ -62,10 +62,10 @@ def _fail(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> M
     """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
     left, place = decide(forest, paths, matrix), np.full(len(paths.nodes), -1)
     place[leaf] = np.arange(len(leaf))
-    return [_failed_word(paths, left, place, len(leaf), first) for first in range(0, paths.most, WORD)]
+    return [_fail_word(paths, left, place, len(leaf), first) for first in range(0, paths.most, WORD)]
 
 
-def _failed_word(paths: Paths, left: BoolArray, place: IntArray, leaves: int, first: int) -> npt.NDArray[Any]:
+def _fail_word(paths: Paths, left: BoolArray, place: IntArray, leaves: int, first: int) -> Words:
     """One word of 64 players; `place` says where each wanted leaf is put. Shallow levels get along with narrow words."""
     rows = left.shape[1]
     found = np.zeros((leaves, rows), dtype=_word(paths.most - first))
@@ -84,7 +84,7 @@ def _failed_word(paths: Paths, left: BoolArray, place: IntArray, leaves: int, fi
     return found
 
 
-def _word(players: int) -> Any:
+def _word(players: int) -> type[np.unsignedinteger]:
     """The narrowest unsigned word that has a bit for each of up to 64 players."""
     return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if 8 * size >= min(players, WORD))}").type
 
@@ -102,7 +102,7 @@ def _narrow(masks: Masks, leaf: IntArray, players: int) -> Masks:
     return [words[leaf].astype(_word(players)) for words in masks[: -(-players // WORD)]]
 
 
-class Cubes:
+class LeafCubes:
     """What some rows and all background rows leave of some leaves: one cube for each pair that fails no player twice.
 
     Masks are (leaves, rows) and (leaves, m).

@@ -9,7 +9,7 @@ mixture of the encodings.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from accredit.checks.numbers import as_array, real_numbers
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 
-FEW = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
-TRIALS = 256  # mixtures that are tried
+if TYPE_CHECKING:
+    from accredit.models.row_types import Table, TableFunction
+
+EXCHANGED_ROWS = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
+MIXTURES_TRIED = 256  # mixtures that are tried
 
 
 class NotSeparable(InvalidInput):
@@ -33,7 +36,7 @@ class NotSeparable(InvalidInput):
 
 
 @check_arguments
-def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
+def owners(encode: Callable[[Table], FloatArray], rows: Table) -> IntArray:
     """The input column that each encoded column belongs to: (encoded,). `rows` hold every value that will be mixed.
 
     >>> owners(lambda rows: np.stack([rows[:, 1], rows[:, 0] > 0, -rows[:, 1]], axis=1), np.array([[1, 2], [-3, 4], [5, 6]]))
@@ -51,7 +54,7 @@ def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
             f"encode returned shape {encoded.shape} for {len(rows)} rows; it must return one row each", code="type"
         )
     known = np.where(np.isnan(encoded), -np.inf, encoded)
-    picked = np.unique(np.concatenate([known.argmin(axis=0), known.argmax(axis=0), np.arange(min(FEW, len(known)))]))
+    picked = np.unique(np.concatenate([known.argmin(axis=0), known.argmax(axis=0), np.arange(min(EXCHANGED_ROWS, len(known)))]))
     some, before = _take(rows, picked), encoded[picked]
     columns = some.shape[1]
     changed = np.zeros((encoded.shape[1], columns), dtype=bool)
@@ -73,22 +76,20 @@ def owners(encode: Callable[[Any], FloatArray], rows: Any) -> IntArray:
     return own
 
 
-def still_own(
-    encode: Callable[[Any], FloatArray], rows: Any, encoded: FloatArray, own: IntArray, first: int | None = None
-) -> bool:
+def still_own(encode: TableFunction, rows: Table, encoded: FloatArray, own: IntArray, first: int | None = None) -> bool:
     """Is encoding a mixture of two rows the mixture of their encodings, if encoded columns belong to `own`? One of the two is
     among the `first` rows; None: both are any."""
     rng = np.random.default_rng(0)
     one, other = (
-        rng.integers(0, len(encoded) if first is None else first, TRIALS),
-        rng.integers(0, len(encoded), TRIALS),
+        rng.integers(0, len(encoded) if first is None else first, MIXTURES_TRIED),
+        rng.integers(0, len(encoded), MIXTURES_TRIED),
     )
-    kept = rng.random((TRIALS, rows.shape[1])) < 0.5
+    kept = rng.random((MIXTURES_TRIED, rows.shape[1])) < 0.5
     expected = np.where(kept[:, own], encoded[one], encoded[other])
     return bool(_same(encode(mixtures(rows, one, other, kept)), expected).all())
 
 
-def _try_mixtures(encode: Callable[[Any], FloatArray], rows: Any, encoded: FloatArray, own: IntArray) -> None:
+def _try_mixtures(encode: TableFunction, rows: Table, encoded: FloatArray, own: IntArray) -> None:
     """Refuse where encoding a mixture of two rows is not the mixture of their encodings."""
     if not still_own(encode, rows, encoded, own):
         raise NotSeparable(
@@ -97,7 +98,7 @@ def _try_mixtures(encode: Callable[[Any], FloatArray], rows: Any, encoded: Float
         )
 
 
-def mixtures(rows: Any, first: IntArray, second: IntArray, kept: BoolArray) -> Any:
+def mixtures(rows: Table, first: IntArray, second: IntArray, kept: BoolArray) -> Table:
     """Rows that take kept columns from one row and the others from a second: (m,), (m,), (m, columns) -> (m, columns)."""
     source = np.where(kept, first[:, None], second[:, None])
     if isinstance(rows, np.ndarray):
@@ -112,9 +113,9 @@ def _same(a: FloatArray, b: FloatArray) -> BoolArray:
     return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
 
 
-def _take(rows: Any, which: IntArray) -> Any:
+def _take(rows: Table, which: IntArray) -> Table:
     return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
 
 
-def _name(rows: Any, column: int) -> str:
+def _name(rows: Table, column: int) -> str:
     return str(rows.columns[column]) if hasattr(rows, "columns") else str(column)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
 from accredit.trees.paths import Levels, Paths, decide
 from accredit.values.semivalue_rules import Semivalue
 
-ROWS = 1024  # rows looked up at once
-CELLS = 1 << 17  # numbers of one step of the arithmetic, to stay in the cache
+ROWS_PER_LOOKUP = 1024  # rows looked up at once
+CELLS_PER_STEP = 1 << 17  # numbers of one step of the arithmetic, to stay in the cache
 GATHER = 1 << 19  # lookups at once
 
 
@@ -66,7 +65,7 @@ class Tables:
     def add(self, matrix: FloatArray, earned: FloatArray) -> None:
         """Add the credit (or pair interactions i < j) of these leaves to earned (players or players², outputs, rows)."""
         flat = earned.reshape(-1, earned.shape[-1])
-        for part in spans(len(matrix), ROWS):
+        for part in spans(len(matrix), ROWS_PER_LOOKUP):
             for lookup, entry in zip(self.lookups, self.blocks.entries(self.forest, matrix[part]), strict=True):
                 _look_up(lookup, entry, flat[:, part])
 
@@ -74,8 +73,17 @@ class Tables:
 class KeptTables(Tables):
     """Tables that serve many calls: their numbers lie beside one another, so that a few rows are looked up at once."""
 
-    def __init__(self, *made_of: Any) -> None:
-        super().__init__(*made_of)
+    def __init__(
+        self,
+        forest: Forest,
+        paths: Paths,
+        leaves: BoolArray,
+        background: Background | None,
+        rule: Semivalue,
+        pairs: bool,
+        players: int,
+    ) -> None:
+        super().__init__(forest, paths, leaves, background, rule, pairs, players)
         groups, tables = self.blocks.groups, [lookup.table for lookup in self.lookups]
         self.numbers = np.concatenate([table.ravel() for table in tables])
         ends = np.cumsum([table.size for table in tables])
@@ -147,7 +155,7 @@ def shares(forest: Forest, by: Levels) -> FloatArray:
 def _histograms(forest: Forest, blocks: Blocks, background: Background) -> list[FloatArray]:
     """Background weight at each entry of each block, one array (blocks, 2ᴷ) per group."""
     counts = [np.zeros(len(group.root) << group.bits) for group in blocks.groups]
-    for part in spans(len(background.matrix), ROWS):
+    for part in spans(len(background.matrix), ROWS_PER_LOOKUP):
         weight = background.weight[part]
         for group, count, entry in zip(blocks.groups, counts, blocks.entries(forest, background.matrix[part]), strict=True):
             place = entry + (np.arange(len(entry)) << group.bits)[:, None]
@@ -212,7 +220,7 @@ def _batches(blocks: Blocks, group: Group) -> Iterator[tuple[IntArray, IntArray]
     turn[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
     for players, now in np.unique(np.stack([k, turn], axis=1), axis=0).tolist():
         chosen = np.flatnonzero((k == players) & (turn == now))
-        for part in spans(len(chosen), CELLS // (max(1, (players + 1) // 2) << players)):
+        for part in spans(len(chosen), CELLS_PER_STEP // (max(1, (players + 1) // 2) << players)):
             yield group.leaf[chosen[part]], group.block[chosen[part]]
 
 

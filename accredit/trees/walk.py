@@ -20,8 +20,8 @@ from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import shares, spans
 from accredit.values.semivalue_rules import Semivalue
 
-CELLS = 1 << 20  # edges × rows × nodes of the rule at once
-NEVER = 1e-200  # in place of a share of zero, which could not be divided out again
+CELLS_PER_WALK = 1 << 20  # edges × rows × nodes of the rule at once
+LEAST_SHARE = 1e-200  # in place of a share of zero, which could not be divided out again
 
 
 def walk_credit(
@@ -37,7 +37,7 @@ def walk_credit(
     """Add the credit (or pair interactions i < j) of these leaves under cover ratios."""
     walk = Walk(forest, paths, leaves, rule)
     flat = earned.reshape(-1, earned.shape[-1])
-    for part in spans(len(matrix), CELLS // (len(paths.nodes) * len(walk.t))):
+    for part in spans(len(matrix), CELLS_PER_WALK // (len(paths.nodes) * len(walk.t))):
         passes = walk.passes(matrix[part])
         if not pairs:
             flat[:, part] += walk.credit(passes, players)
@@ -59,11 +59,11 @@ class Walk:
         parent = np.maximum(paths.parent, 0)
         self.tested = np.where(paths.parent < 0, -1, paths.player[parent])  # (nodes,) the player of the node's own edge
         share = shares(forest, paths)
-        self.share = np.maximum(share, NEVER)  # (nodes,) becomes r: all tests of the player up to here
+        self.share = np.maximum(share, LEAST_SHARE)  # (nodes,) becomes r: all tests of the player up to here
         for level in paths.levels[1:]:
             here = np.arange(level.start, level.stop)
             again = here[paths.before[level] >= 0]
-            self.share[again] = np.maximum(self.share[again] * self.share[paths.before[again]], NEVER)
+            self.share[again] = np.maximum(self.share[again] * self.share[paths.before[again]], LEAST_SHARE)
         self.factor, self.gain = self._by_state()
 
     def _by_state(self) -> tuple[FloatArray, FloatArray]:

@@ -47,7 +47,7 @@ def test_interactions_are_shown_and_written(typed, files):
 
 
 def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(typed, files, monkeypatch):
-    monkeypatch.setattr("accredit.rows.run.PART", 8)
+    monkeypatch.setattr("accredit.rows.run.ROWS_PER_PART", 8)
     words = ("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--out")
     assert typed(*words, "whole.jsonl")[0] == 0
     whole = Path("whole.jsonl").read_bytes()

@@ -32,8 +32,8 @@ def odd_sum(rows):
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(runs, "PART", 7)
-    monkeypatch.setattr(runs, "QUICK", 7)
+    monkeypatch.setattr(runs, "ROWS_PER_PART", 7)
+    monkeypatch.setattr(runs, "ROWS_PER_QUICK_PART", 7)
 
 
 @pytest.mark.slow
@@ -53,13 +53,24 @@ def test_a_file_holds_what_the_call_gives(tmp_path, small_parts, model, interact
 
 @pytest.mark.slow
 def test_intervals_come_back_from_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "PART", 1)
+    monkeypatch.setattr(runs, "ROWS_PER_PART", 1)
     rows = RNG.normal(size=(30, 14))
     settings = {"background": rows[20:], "budget": 300}
     whole = accredit.explain(rows[:2], odd_sum, **settings)
     written = accredit.explain(rows[:2], odd_sum, out=tmp_path / "rows.jsonl", **settings)
     assert whole.interval is not None and np.array_equal(written.interval, whole.interval)
     assert written == whole
+
+
+def test_rows_with_and_without_intervals_are_known_as_well_as_the_least_known(tmp_path):
+    """The second row is the background itself: nothing that is asked about it differs, so it has no interval."""
+    rows = RNG.normal(size=(2, 14))
+    asked = {"background": rows[1:], "budget": 300, "methods": "permutations"}
+    first, second, both = (accredit.explain(some, odd_sum, **asked) for some in (rows[:1], rows[1:], rows))
+    assert first.interval is not None and second.interval is None
+    assert both.interval is None and both.precision == second.precision
+    assert np.array_equal(both.credit, np.concatenate([first.credit, second.credit]))
+    assert accredit.explain(rows, odd_sum, out=tmp_path / "rows.jsonl", **asked) == both
 
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, small_parts):

@@ -15,7 +15,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core.coalitions import from_index
-from accredit.rows.array_game import mix
+from accredit.rows.frames import stack
+from accredit.rows.game import mix
 from accredit.trees import Ensemble, TreeCredit, ensemble_of, tree_credit
 from accredit.trees import credit as ways
 from accredit.values.semivalue_rules import semivalue_of
@@ -35,7 +36,7 @@ def values(players: int) -> tuple[Any, ...]:
 def table(read: Ensemble, row: Any, background: Any) -> np.ndarray:
     """v(S) of every coalition and output, by the model where it computes in double precision: (2ⁿ, outputs)."""
     n = row.shape[1]
-    every = mix(row, background, from_index(np.arange(1 << n), n))
+    every = mix(stack(background, row), len(background), len(background), from_index(np.arange(1 << n), n))
     trees = read.forest.margin(read.forest.matrix(read.encode(every)))
     said = read.raw(every)
     assert_allclose(trees, said, rtol=2e-6, atol=2e-6)

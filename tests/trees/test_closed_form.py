@@ -18,7 +18,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput
-from accredit.rows.array_game import mix
+from accredit.rows.frames import stack
+from accredit.rows.game import mix
 from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form, owners
 from accredit.values.semivalues import shapley_from_table
 from tests.trees.families import frame, numbers, three
@@ -63,7 +64,7 @@ def test_input_columns_of_a_pipeline_get_the_credit_of_all_coalitions(kind):
     got = closed_form(model, x[40:42], background, interactions=True)
     assert got.columns == ("a", "b", "c", "town", "size")
     for r in range(2):
-        every = mix(x[40 + r : 41 + r], background, from_index(np.arange(32), 5))
+        every = mix(stack(background, x[40 + r : 41 + r]), 7, 7, from_index(np.arange(32), 5))
         v = own_output(model, every).reshape(32, 7, -1).mean(axis=1)
         for output in range(v.shape[1]):
             assert_allclose(got.credit[r, :, output], shapley_from_table(v[:, output]), atol=1e-9)

@@ -89,7 +89,6 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "answers.AnswerGame": "built by answer_game",
     "games.ImageGame": "built by image_game",
     "games.StringGame": "built by string_game",
-    "rows.TabularGame": "built by tabular_game",
     "games.TextGame": "built by text_game",
     "games.PartsGames": "built by a model's game",
     "games.Cached*": "built by cached",

@@ -3,25 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.categories import Category, xgboost_categories
 from accredit.models.rows import LOG_LINK, lightgbm_objective, lightgbm_summed
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, probes, trust
 
+if TYPE_CHECKING:
+    import lightgbm
+    import pandas
+    import xgboost
+
+    from accredit.models.row_types import Table, TableFunction
+
 LAST_BIT = 2.0**-24  # half a unit in the last place of single precision, in which xgboost sums its leaves
 LOGIT_LINK = ("binary:logistic", "reg:logistic")
 ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
 
 
-def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own: Any = None) -> Ensemble:
+class XgboostLearner(TypedDict):
+    """What is read of the learner in the JSON of xgboost, beside its trees."""
+
+    learner_model_param: dict[str, str]
+
+
+class XgboostTree(TypedDict):
+    """One tree in the JSON of xgboost: a number per node, and the categories of the nodes that have some."""
+
+    tree_param: dict[str, str]
+    left_children: list[int]
+    right_children: list[int]
+    split_indices: list[int]
+    split_conditions: list[float]
+    sum_hessian: list[float]
+    default_left: list[bool]
+    categories: list[int]
+    categories_nodes: list[int]
+    categories_segments: list[int]
+    categories_sizes: list[int]
+
+
+def read_xgboost(
+    booster: xgboost.Booster,
+    source: str = "xgboost",
+    classes: Sequence[object] | None = None,
+    own: Callable[[Table], object] | None = None,
+) -> Ensemble:
     """The ensemble of an xgboost Booster; `own` is an estimator's raw output, which may stop early."""
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     grown = learner["gradient_booster"]
@@ -31,8 +66,8 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
         raise NotTrees(f"{source} uses the booster {grown.get('name')!r}, which has no trees", code="unsupported")
     features = int(learner["learner_model_param"]["num_feature"])
     trees = [_xgboost_tree(tree, output) for tree, output in zip(model["trees"], model["tree_info"], strict=True)]
-    for tree, weight in zip(trees, weights or [], strict=bool(weights)):
-        tree.value[:] *= weight
+    if weights:
+        trees = [replace(tree, value=np.asarray(tree.value) * weight) for tree, weight in zip(trees, weights, strict=True)]
     columns = tuple(learner.get("feature_names") or ()) or None
     kinds = learner.get("feature_types") or None
     predict = own or (lambda rows: booster.predict(rows, output_margin=True))
@@ -44,13 +79,13 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
         data = xgboost.DMatrix(matrix, feature_names=names, feature_types=kinds, missing=np.nan)
         return np.asarray(booster.predict(data, output_margin=True)).reshape(len(matrix), -1)
 
-    def raw(rows: Any) -> FloatArray:
+    def raw(rows: Table) -> FloatArray:
         return np.asarray(trust(lambda: predict(_xgboost_rows(rows, own, columns, kinds)), source)).reshape(len(rows), -1)
 
     codes = xgboost_categories(model.get("cats"), features)
     forest = Forest.of(trees, features, inclusive=False, single=True, source=source)
     width = probe(np.zeros((1, features))).shape[1]
-    encode = _encoder(columns, kinds, codes, source)
+    encode = _encoder(columns, codes, source)
     labels = _labels(classes, width)
     read = Ensemble(
         forest,
@@ -63,7 +98,7 @@ def read_xgboost(booster: Any, source: str = "xgboost", classes: Any = None, own
         tolerance=_single_precision(forest, width),
     )
     possible = [replace(read, forest=replace(forest, base=base)) for base in _xgboost_bases(learner, width)]
-    return (possible[0] if len(possible) == 1 else min(possible, key=_gap)).checked()
+    return (possible[0] if len(possible) == 1 else min(possible, key=_gap)).check()
 
 
 def _single_precision(forest: Forest, outputs: int) -> FloatArray:
@@ -80,7 +115,7 @@ def _gap(read: Ensemble) -> float:
     return float(np.abs(read.forest.margin(matrix) - read.probe(matrix)).max())
 
 
-def _xgboost_bases(learner: Any, outputs: int) -> list[FloatArray]:
+def _xgboost_bases(learner: XgboostLearner, outputs: int) -> list[FloatArray]:
     """The base score as xgboost adds it: under the link of the objective, or, of an unknown one, under each link that there
     is. Computed in single precision, as there: a chance close to 1 has lost most of its digits."""
     text, objective = learner["learner_model_param"]["base_score"], str(learner["objective"]["name"])
@@ -96,7 +131,7 @@ def _xgboost_bases(learner: Any, outputs: int) -> list[FloatArray]:
     return [b for b in bases if np.isfinite(b).all()] or [np.asarray(score, dtype=np.float64)]
 
 
-def _xgboost_tree(tree: Any, output: int) -> Tree:
+def _xgboost_tree(tree: XgboostTree, output: int) -> Tree:
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
         raise NotTrees("xgboost grew trees with several outputs each (multi_output_tree); fit with one_output_per_tree")
     left = np.array(tree["left_children"])
@@ -125,7 +160,9 @@ def _xgboost_tree(tree: Any, output: int) -> Tree:
     )
 
 
-def _xgboost_rows(rows: Any, own: Any, columns: tuple[str, ...] | None, kinds: Any) -> Any:
+def _xgboost_rows(
+    rows: Table, own: Callable[[Table], object] | None, columns: tuple[str, ...] | None, kinds: list[str] | None
+) -> Table | xgboost.DMatrix:
     """Rows as an estimator takes them, or as the data matrix that a native booster takes."""
     import xgboost
 
@@ -140,10 +177,10 @@ def _xgboost_rows(rows: Any, own: Any, columns: tuple[str, ...] | None, kinds: A
     return array
 
 
-def _encoder(columns: tuple[str, ...] | None, kinds: Any, codes: list[Category], source: str) -> Callable[[Any], FloatArray]:
+def _encoder(columns: tuple[str, ...] | None, codes: list[Category], source: str) -> TableFunction:
     """Rows as numbers: categories of a frame become the codes that the model gave them."""
 
-    def encode(rows: Any) -> FloatArray:
+    def encode(rows: Table) -> FloatArray:
         if not hasattr(rows, "iloc"):
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         if columns is not None:
@@ -153,7 +190,7 @@ def _encoder(columns: tuple[str, ...] | None, kinds: Any, codes: list[Category],
     return encode
 
 
-def _code(column: Any, categories: Category, source: str) -> FloatArray:
+def _code(column: pandas.Series, categories: Category, source: str) -> FloatArray:
     """One column of a frame as numbers, missing values as NaN."""
     import pandas
 
@@ -175,7 +212,7 @@ def _code(column: Any, categories: Category, source: str) -> FloatArray:
     return np.array([place.get(value, np.nan) for value in column.astype(object)], dtype=np.float64)
 
 
-def _labels(classes: Any, outputs: int) -> tuple[str, ...]:
+def _labels(classes: Sequence[object] | None, outputs: int) -> tuple[str, ...]:
     if classes is not None and len(classes) == outputs:
         return tuple(str(c) for c in classes)
     if classes is not None and len(classes) == 2 and outputs == 1:
@@ -183,7 +220,7 @@ def _labels(classes: Any, outputs: int) -> tuple[str, ...]:
     return ("value",) if outputs == 1 else tuple(str(i) for i in range(outputs))
 
 
-def read_lightgbm(booster: Any, source: str = "lightgbm", classes: Any = None) -> Ensemble:
+def read_lightgbm(booster: lightgbm.Booster, source: str = "lightgbm", classes: Sequence[object] | None = None) -> Ensemble:
     """The ensemble of a lightgbm Booster."""
     head, sections = _lightgbm_sections(booster.model_to_string())
     if any(s.get("is_linear", "0") != "0" for s in sections):
@@ -195,21 +232,21 @@ def read_lightgbm(booster: Any, source: str = "lightgbm", classes: Any = None) -
     named = columns if not all(n.startswith("Column_") for n in columns) else None
     forest = Forest.of(trees, features, np.zeros(outputs), tiny=ZERO, source=source)
 
-    def raw(rows: Any) -> FloatArray:
+    def raw(rows: Table) -> FloatArray:
         given = trust(lambda: booster.predict(rows, raw_score=True, num_threads=1), source)
         return np.asarray(given).reshape(len(rows), -1) / rounds
 
     labels = _labels(classes, outputs)
     encode = _lightgbm_encoder(booster, columns, source)
     payoff = "log of the value" if lightgbm_objective(booster) in LOG_LINK else "margin"
-    return Ensemble(forest, named or number(features), labels, payoff, encode, raw, raw).checked()
+    return Ensemble(forest, named or number(features), labels, payoff, encode, raw, raw).check()
 
 
-def _lightgbm_encoder(booster: Any, columns: tuple[str, ...], source: str) -> Callable[[Any], FloatArray]:
+def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], source: str) -> TableFunction:
     """Frames with categories in the codes of the training frame; a category that was not there is missing, as in lightgbm."""
     remembered = getattr(booster, "pandas_categorical", None) or []
 
-    def encode(rows: Any) -> FloatArray:
+    def encode(rows: Table) -> FloatArray:
         if not hasattr(rows, "iloc"):
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         import pandas
@@ -239,34 +276,37 @@ def _lightgbm_sections(text: str) -> tuple[dict[str, str], list[dict[str, str]]]
 def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
     """Inner nodes come first, then leaves; a child −1 − i is leaf i."""
 
-    def numbers(name: str, kind: Any = np.float64) -> Any:
-        return np.array(section.get(name, "").split(), dtype=kind)
+    def numbers(name: str) -> FloatArray:
+        return np.array(section.get(name, "").split(), dtype=np.float64)
+
+    def whole(name: str) -> IntArray:
+        return np.array(section.get(name, "").split(), dtype=np.int64)
 
     value = numbers("leaf_value") * scale
     leaves, inner = len(value), len(value) - 1
-    kind, threshold = numbers("decision_type", np.int64), numbers("threshold")
-    left, right = (np.where(c < 0, inner - 1 - c, c) for c in (numbers(n, np.int64) for n in ("left_child", "right_child")))
+    kind, threshold = whole("decision_type"), numbers("threshold")
+    left, right = (np.where(c < 0, inner - 1 - c, c) for c in (whole(n) for n in ("left_child", "right_child")))
     missing, by_set = kind >> 2 & 3, (kind & 1).astype(bool)
     default_left = np.where(missing == 0, threshold >= 0, kind & 2 > 0) & ~by_set
-    sets, bounds, words = {}, numbers("cat_boundaries", np.int64), numbers("cat_threshold", np.uint32)
+    sets, bounds, words = {}, whole("cat_boundaries"), np.array(section.get("cat_threshold", "").split(), dtype=np.uint32)
     for node in np.flatnonzero(by_set):
         index = int(threshold[node])
         bits = words[bounds[index] : bounds[index + 1]].view(np.uint8)
         sets[int(node)] = np.append(np.unpackbits(bits, bitorder="little").astype(bool), False)
     counts = numbers("leaf_count") if leaves > 1 else np.ones(1)
 
-    def padded(a: Any, fill: Any) -> Any:
+    def pad(a: npt.NDArray[np.generic], fill: float) -> npt.NDArray[np.generic]:
         return np.concatenate([a, np.full(leaves, fill)]) if inner else np.full(1, fill)
 
     return Tree(
-        padded(numbers("split_feature", np.int64), -1),
-        padded(threshold, 0.0),
-        padded(left, 0),
-        padded(right, 0),
+        pad(whole("split_feature"), -1),
+        pad(threshold, 0.0),
+        pad(left, 0),
+        pad(right, 0),
         np.concatenate([np.zeros(inner), value]),
         np.concatenate([numbers("internal_count"), counts]),
-        padded(default_left, False),
-        padded((missing == 1) & ~by_set, False),
+        pad(default_left, False),
+        pad((missing == 1) & ~by_set, False),
         sets,
         output,
     )

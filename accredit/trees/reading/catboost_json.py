@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from accredit.core import FloatArray
+from accredit.core import BoolArray, FloatArray
 from accredit.models.rows import catboost_has_log_link, catboost_score
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, trust
 
-Split = tuple[int, float, Any]  # the column, the threshold, and for a category the codes that go left
+if TYPE_CHECKING:
+    import catboost
+
+    from accredit.models.row_types import Table
+
+Written = dict[str, Any]  # an object of the JSON that catboost writes
+ColumnTest = tuple[int, float, BoolArray | None]  # the column, the threshold, and for a category the codes that go left
 
 
-def read_catboost(model: Any) -> Ensemble:
+def read_catboost(model: catboost.CatBoost) -> Ensemble:
     """The ensemble of a fitted catboost model."""
     source = f"catboost {type(model).__name__}"
     written = _json(model, None)
@@ -29,13 +36,13 @@ def read_catboost(model: Any) -> Ensemble:
     base = np.asarray(bias, dtype=np.float64)
     width = np.reshape(trees[0].value, (len(trees[0].feature), -1)).shape[1]
     forest = Forest.of(trees, len(columns), np.broadcast_to(base, width), single=True, source=source)
-    forest = forest.scaled(scale, forest.base)
+    forest = forest.scale(scale, forest.base)
 
-    def raw(rows: Any) -> FloatArray:
+    def raw(rows: Table) -> FloatArray:
         said = trust(lambda: catboost_score(model, rows, thread_count=1), source)
         return np.asarray(said, dtype=np.float64).reshape(len(rows), -1)
 
-    def encode(rows: Any) -> FloatArray:
+    def encode(rows: Table) -> FloatArray:
         if hasattr(rows, "iloc"):
             check_columns(rows, columns, source)
         return _encode(model, rows, info)
@@ -47,18 +54,19 @@ def read_catboost(model: Any) -> Ensemble:
     payoff = "margin" if classes else "log of the value" if catboost_has_log_link(model) else "value"
     if type(model).__name__ == "CatBoostRegressor" and model.get_params().get("loss_function") == "RMSEWithUncertainty":
         payoff = "margin"  # a mean and the logarithm of a deviation, of which the model predicts the variance
-    return Ensemble(forest, columns, labels, payoff, encode, raw, probe, takes_missing=False).checked()
+    return Ensemble(forest, columns, labels, payoff, encode, raw, probe, takes_missing=False).check()
 
 
-def _json(model: Any, pool: Any) -> Any:
+def _json(model: catboost.CatBoost, pool: catboost.Pool | None) -> Written:
     """The model as catboost writes it; a pool adds the hashes of the categories in it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         model.save_model(str(file), format="json", pool=pool)
-        return json.loads(file.read_text(encoding="utf-8"))
+        written: Written = json.loads(file.read_text(encoding="utf-8"))
+        return written
 
 
-def _split(split: Any, info: Any) -> Split:
+def _split(split: Written, info: Written) -> ColumnTest:
     kind = split["split_type"]
     if kind == "FloatFeature":
         column = info["float_features"][split["float_feature_index"]]["flat_feature_index"]
@@ -74,12 +82,12 @@ def _split(split: Any, info: Any) -> Split:
     )
 
 
-def _missing_left(column: int, info: Any) -> bool:
+def _missing_left(column: int, info: Written) -> bool:
     floats = {f["flat_feature_index"]: f["nan_value_treatment"] for f in info.get("float_features", [])}
     return floats.get(column) != "AsTrue"
 
 
-def _symmetric(tree: Any, info: Any) -> Tree:
+def _symmetric(tree: Written, info: Written) -> Tree:
     """All nodes of one level share one split. The first split is the lowest bit of a leaf's number, so with the last split at
     the root the leaves stand in their own order. The order changes no output, but cover ratios: catboost's begin there."""
     splits = [_split(s, info) for s in reversed(tree["splits"])]
@@ -93,23 +101,23 @@ def _symmetric(tree: Any, info: Any) -> Tree:
     for node in reversed(range(inner)):
         cover[node] = cover[2 * node + 1] + cover[2 * node + 2]
 
-    def padded(values: Any, fill: Any) -> Any:
+    def pad(values: npt.ArrayLike, fill: float) -> npt.NDArray[np.generic]:
         return np.concatenate([np.asarray(values), np.full(leaves, fill)])
 
     columns, thresholds = [splits[i][0] for i in level], [splits[i][1] for i in level]
     return Tree(
-        padded(np.array(columns, dtype=np.int64), -1),
-        padded(thresholds, 0.0),
-        padded(2 * at + 1, 0),
-        padded(2 * at + 2, 0),
+        pad(np.array(columns, dtype=np.int64), -1),
+        pad(thresholds, 0.0),
+        pad(2 * at + 1, 0),
+        pad(2 * at + 2, 0),
         np.concatenate([np.zeros((inner, value.shape[1])), value]),
         cover,
-        padded(np.array([_missing_left(c, info) for c in columns], dtype=bool), False),
+        pad(np.array([_missing_left(c, info) for c in columns], dtype=bool), False),
         sets={int(n): splits[i][2] for n, i in enumerate(level) if splits[i][2] is not None},
     )
 
 
-def _nest(root: Any, info: Any) -> Tree:
+def _nest(root: Written, info: Written) -> Tree:
     """A tree of nested nodes."""
     nodes, children = [root], []
     for node in nodes:  # grows while it is walked
@@ -122,9 +130,9 @@ def _nest(root: Any, info: Any) -> Tree:
     width = max(np.size(n["value"]) for n in nodes if "split" not in n)
     value = np.array([np.zeros(width) if "split" in n else np.ravel(n["value"]) for n in nodes])
     cover = np.array([0.0 if "split" in n else float(n.get("weight", 0)) for n in nodes])
-    for node in reversed(range(len(nodes))):
-        if "split" in nodes[node]:
-            cover[node] = cover[list(children[node])].sum()
+    for place in reversed(range(len(nodes))):
+        if "split" in nodes[place]:
+            cover[place] = cover[list(children[place])].sum()
     return Tree(
         [s[0] for s in splits],
         [s[1] for s in splits],
@@ -137,7 +145,7 @@ def _nest(root: Any, info: Any) -> Tree:
     )
 
 
-def _encode(model: Any, rows: Any, info: Any) -> FloatArray:
+def _encode(model: catboost.CatBoost, rows: Table, info: Written) -> FloatArray:
     """Rows as numbers: a category becomes its place among those the model tests, or one past the last."""
     table = rows if hasattr(rows, "iloc") else np.asarray(rows)
     features = info.get("categorical_features") or []

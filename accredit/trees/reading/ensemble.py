@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 import numpy as np
 
 from accredit.core import FloatArray
 from accredit.errors import AccreditError, InvalidInput
-from accredit.trees.credit import TreeCredit, tree_credit
+from accredit.trees.credit import TreeCredit, TreeOptions, tree_credit
 from accredit.trees.forest import Forest
 
-CHECKED = 1000  # rows that are compared with the model's own output
-PROBES = 256  # rows made from the model's own thresholds, to compare before any row is given
+if TYPE_CHECKING:
+    import pandas
+    import sklearn.base
+
+    from accredit.models.row_types import Table, TableFunction
+
+Said = TypeVar("Said")
+ROWS_CHECKED = 1000  # rows that are compared with the model's own output
+PROBE_ROWS = 256  # rows made from the model's own thresholds, to compare before any row is given
 
 
 class NotTrees(InvalidInput):
@@ -49,8 +56,8 @@ class Ensemble:
     columns: tuple[str, ...]  # the model's own columns, in the order of the forest's features
     outputs: tuple[str, ...]
     payoff: str
-    encode: Callable[[Any], FloatArray]  # rows as the model takes them -> (rows, features)
-    raw: Callable[[Any], FloatArray]  # the model's own output of such rows -> (rows, outputs)
+    encode: TableFunction  # rows as the model takes them -> (rows, features)
+    raw: TableFunction  # the model's own output of such rows -> (rows, outputs)
     probe: Callable[[FloatArray], FloatArray] | None = None  # the same from encoded rows; None: there is no way in
     takes_missing: bool = True
     tolerance: float | FloatArray = (
@@ -58,26 +65,26 @@ class Ensemble:
     )
     slow: bool = False  # the model takes much longer to answer than its trees, which may be asked instead once they are checked
 
-    def matrix(self, rows: Any) -> FloatArray:
+    def matrix(self, rows: Table) -> FloatArray:
         """Rows as numbers, checked: the trees give for them what the model gives (on the first rows)."""
         return self.read(rows)[0]
 
-    def read(self, rows: Any, said: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    def read(self, rows: Table, said: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Rows as numbers, and the raw output that the trees give for them, checked against the model's own on the first rows:
         `said` (rows, outputs), asked of the model where it is None."""
         matrix = self.forest.matrix(self.encode(rows))
         margin = self.forest.margin(matrix)
-        few = rows.iloc[:CHECKED] if hasattr(rows, "iloc") else rows[:CHECKED]
-        own = self.raw(few) if said is None else said[:CHECKED]
-        self._compare(matrix[:CHECKED], margin[:CHECKED], own, "the rows given")
+        few = rows.iloc[:ROWS_CHECKED] if hasattr(rows, "iloc") else rows[:ROWS_CHECKED]
+        own = self.raw(few) if said is None else said[:ROWS_CHECKED]
+        self._compare(matrix[:ROWS_CHECKED], margin[:ROWS_CHECKED], own, "the rows given")
         return matrix, margin
 
-    def credit(self, rows: Any, background: Any = None, **options: Any) -> TreeCredit:
+    def credit(self, rows: Table, background: Table | None = None, **options: Unpack[TreeOptions]) -> TreeCredit:
         """Exact credit of the model's columns; options as in `tree_credit`."""
         compared = None if background is None else self.matrix(background)
         return tree_credit(self.forest, self.matrix(rows), compared, **options)
 
-    def checked(self) -> Ensemble:
+    def check(self) -> Ensemble:
         """Itself, after a comparison on rows made from its own thresholds."""
         if self.probe is not None:
             matrix = probes(self.forest, self.takes_missing)
@@ -106,7 +113,7 @@ class Ensemble:
             )
 
 
-def probes(forest: Forest, missing: bool, count: int = PROBES, seed: int = 0) -> FloatArray:
+def probes(forest: Forest, missing: bool, count: int = PROBE_ROWS, seed: int = 0) -> FloatArray:
     """Rows that sit on, just beside and between the thresholds of every column, with category codes and missing values."""
     rng = np.random.default_rng(seed)
     matrix = np.zeros((count, forest.features))
@@ -126,10 +133,10 @@ def probes(forest: Forest, missing: bool, count: int = PROBES, seed: int = 0) ->
     return forest.matrix(matrix)
 
 
-def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> Callable[[Any], FloatArray]:
+def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> TableFunction:
     """Rows that are numbers already; a frame must have the model's columns in the model's order."""
 
-    def encode(rows: Any) -> FloatArray:
+    def encode(rows: Table) -> FloatArray:
         if hasattr(rows, "iloc") and columns is not None:
             check_columns(rows, columns, source)
         try:
@@ -140,7 +147,7 @@ def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> C
     return encode
 
 
-def check_columns(frame: Any, columns: tuple[str, ...], source: str) -> None:
+def check_columns(frame: pandas.DataFrame, columns: tuple[str, ...], source: str) -> None:
     """Refuse a frame whose columns are not the model's, in its order."""
     given = tuple(str(c) for c in frame.columns)
     if given == columns:
@@ -151,7 +158,7 @@ def check_columns(frame: Any, columns: tuple[str, ...], source: str) -> None:
     raise InvalidInput(f"{source} was fitted on the columns {list(columns[:8])}; the frame {what}: pass frame[columns]")
 
 
-def column_names(model: Any, features: int) -> tuple[str, ...] | None:
+def column_names(model: sklearn.base.BaseEstimator, features: int) -> tuple[str, ...] | None:
     """The column names that a scikit-learn model was fitted with, if any."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None or len(names) != features else tuple(str(n) for n in names)
@@ -162,7 +169,7 @@ def number(features: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(features))
 
 
-def trust(call: Callable[[], Any], source: str) -> Any:
+def trust(call: Callable[[], Said], source: str) -> Said:
     """What the library says, or its complaint as one of ours."""
     try:
         return call()

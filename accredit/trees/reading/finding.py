@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.files import check_is_file
@@ -14,8 +14,14 @@ from accredit.models.row_files import load_row_model
 from accredit.trees.forest import Forest
 from accredit.trees.reading.ensemble import Ensemble, NotTrees
 
+if TYPE_CHECKING:
+    import lightgbm
+    import xgboost
 
-def ensemble_of(model: Any) -> Ensemble:
+    from accredit.models.row_types import Table
+
+
+def ensemble_of(model: object) -> Ensemble:
     """The trees of a fitted model, checked against its own raw output on rows made from its thresholds.
 
     Reads scikit-learn trees, forests and boosting, and estimators and native boosters of xgboost, lightgbm and catboost.
@@ -33,14 +39,11 @@ def ensemble_of(model: Any) -> Ensemble:
     if library == "sklearn":
         from accredit.trees.reading.scikit import read_scikit
 
-        return read_scikit(model).checked()
+        return read_scikit(model).check()
     if library == "xgboost":
         return _xgboost(model, name)
     if library == "lightgbm":
-        from accredit.trees.reading.boosters import read_lightgbm
-
-        booster = model if name == "Booster" else model.booster_
-        return read_lightgbm(booster, f"lightgbm {name}", getattr(model, "classes_", None))
+        return _lightgbm(model, name)
     if library == "catboost":
         from accredit.trees.reading.catboost_json import read_catboost
 
@@ -48,7 +51,14 @@ def ensemble_of(model: Any) -> Ensemble:
     raise NotTrees(f"{name} is not a tree ensemble that can be read; scikit-learn, xgboost, lightgbm and catboost are")
 
 
-def _xgboost(model: Any, name: str) -> Ensemble:
+def _lightgbm(model: lightgbm.LGBMModel | lightgbm.Booster, name: str) -> Ensemble:
+    from accredit.trees.reading.boosters import read_lightgbm
+
+    booster = model if name == "Booster" else model.booster_
+    return read_lightgbm(booster, f"lightgbm {name}", getattr(model, "classes_", None))
+
+
+def _xgboost(model: xgboost.XGBModel | xgboost.Booster, name: str) -> Ensemble:
     from accredit.trees.reading.boosters import read_xgboost
 
     if name == "Booster":
@@ -57,13 +67,13 @@ def _xgboost(model: Any, name: str) -> Ensemble:
     if getattr(model, "early_stopping_rounds", None) is not None:
         booster = booster[: model.best_iteration + 1]
 
-    def own(rows: Any) -> Any:
+    def own(rows: Table) -> object:
         return model.predict(rows, output_margin=True)
 
     return read_xgboost(booster, f"xgboost {name}", getattr(model, "classes_", None), own)
 
 
-def forest_of(model: Any) -> Forest:
+def forest_of(model: object) -> Forest:
     """The trees of a fitted model as arrays.
 
     >>> import numpy as np

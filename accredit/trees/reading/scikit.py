@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 from accredit.models.rows import scikit_has_log_link
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, number, plain_rows, trust
+
+if TYPE_CHECKING:
+    import pandas
+    import sklearn.base
+    import sklearn.tree
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+
+    from accredit.models.row_types import Table
 
 SINGLE = ("DecisionTree", "ExtraTree")
 AVERAGED = ("RandomForest", "ExtraTrees")
 
 
-def read_scikit(model: Any) -> Ensemble:
+def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
     """The ensemble of a fitted scikit-learn estimator."""
     name = type(model).__name__
     family = name.removesuffix("Classifier").removesuffix("Regressor")
@@ -39,7 +47,7 @@ def read_scikit(model: Any) -> Ensemble:
     raise NotTrees(f"{name} is not a tree ensemble that can be read")
 
 
-def _arrays(tree: Any, value: FloatArray, output: int = 0) -> Tree:
+def _arrays(tree: sklearn.tree._tree.Tree, value: FloatArray, output: int = 0) -> Tree:
     return Tree(
         np.where(tree.children_left < 0, -1, tree.feature),
         tree.threshold,
@@ -52,7 +60,7 @@ def _arrays(tree: Any, value: FloatArray, output: int = 0) -> Tree:
     )
 
 
-def _average(model: Any, members: list[Any]) -> Ensemble:
+def _average(model: sklearn.base.BaseEstimator, members: list[sklearn.tree.BaseDecisionTree]) -> Ensemble:
     """One tree, or the mean of several: class shares or values."""
     source, classes = type(model).__name__, getattr(model, "classes_", None)
     if isinstance(classes, list):
@@ -63,7 +71,7 @@ def _average(model: Any, members: list[Any]) -> Ensemble:
         if classes is not None:
             value = value / value.sum(axis=1, keepdims=True)
         trees.append(_arrays(member.tree_, value / len(members)))
-    width = trees[0].value.shape[1]
+    width = np.shape(trees[0].value)[1]
     labels = tuple(map(str, classes)) if classes is not None else tuple(map(str, range(width)))
     forest = Forest.of(trees, model.n_features_in_, np.zeros(width), single=True, source=source)
     payoff, own = ("probability", "predict_proba") if classes is not None else ("value", "predict")
@@ -71,12 +79,17 @@ def _average(model: Any, members: list[Any]) -> Ensemble:
 
 
 def _of(
-    model: Any, forest: Forest, labels: tuple[str, ...], payoff: str, own: Callable[[Any], Any], probed: bool = True
+    model: sklearn.base.BaseEstimator,
+    forest: Forest,
+    labels: tuple[str, ...],
+    payoff: str,
+    own: Callable[[Table], object],
+    probed: bool = True,
 ) -> Ensemble:
     """The ensemble around a forest whose rows need no encoding."""
     columns = column_names(model, forest.features)
 
-    def raw(rows: Any) -> FloatArray:
+    def raw(rows: Table) -> FloatArray:
         named = rows if hasattr(rows, "iloc") or columns is None else _frame(rows, columns)
         given = np.asarray(trust(lambda: own(named), forest.source), dtype=np.float64)
         return given.reshape(len(rows), -1)
@@ -87,19 +100,19 @@ def _of(
     return Ensemble(forest, names, labels, payoff, encode, raw, raw if probed else None, takes_missing, slow=True)
 
 
-def _frame(rows: Any, columns: tuple[str, ...]) -> Any:
+def _frame(rows: Table, columns: tuple[str, ...]) -> pandas.DataFrame:
     import pandas
 
     return pandas.DataFrame(np.asarray(rows), columns=list(columns))
 
 
-def _allows_missing(model: Any) -> bool:
+def _allows_missing(model: sklearn.base.BaseEstimator) -> bool:
     from sklearn.utils import get_tags
 
     return bool(get_tags(model).input_tags.allow_nan)
 
 
-def _boost(model: Any) -> Ensemble:
+def _boost(model: sklearn.base.BaseEstimator) -> Ensemble:
     """Gradient boosting: learning rate times the trees of each stage, after a constant start."""
     source, stages = type(model).__name__, model.estimators_  # (stages, outputs)
     init = getattr(model, "init_", None)
@@ -116,7 +129,7 @@ def _boost(model: Any) -> Ensemble:
     return _with_base(_of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own))
 
 
-def _labels(model: Any, outputs: int) -> tuple[str, ...]:
+def _labels(model: sklearn.base.BaseEstimator, outputs: int) -> tuple[str, ...]:
     classes = getattr(model, "classes_", None)
     if classes is None:
         return ("value",)
@@ -130,7 +143,7 @@ def _with_base(read: Ensemble) -> Ensemble:
     return replace(read, forest=replace(read.forest, base=base))
 
 
-def _histogram(model: Any) -> Ensemble:
+def _histogram(model: sklearn.base.BaseEstimator) -> Ensemble:
     """Histogram boosting: its own arrays, with missing directions and sets of category codes."""
     source, classes = type(model).__name__, getattr(model, "classes_", None)
     logs = scikit_has_log_link(model)
@@ -141,13 +154,13 @@ def _histogram(model: Any) -> Ensemble:
     forest = Forest.of(trees, model.n_features_in_, base, source=source)
     plain = plain_rows(columns, model.n_features_in_, source)
 
-    def encode(rows: Any) -> FloatArray:
+    def encode(rows: Table) -> FloatArray:
         if model._preprocessor is None:
             return plain(rows)
         coded = trust(lambda: model._preprocess_X(rows, reset=False), source)
         return np.asarray(coded, dtype=np.float64)[:, np.argsort(place)]
 
-    def own(rows: Any) -> FloatArray:
+    def own(rows: Table) -> FloatArray:
         if classes is not None:
             return np.asarray(model.decision_function(rows))
         return np.log(model.predict(rows)) if logs else np.asarray(model.predict(rows))
@@ -157,7 +170,7 @@ def _histogram(model: Any) -> Ensemble:
     return Ensemble(forest, read.columns, read.outputs, payoff, encode, read.raw, read.probe)
 
 
-def _places(model: Any) -> Any:
+def _places(model: sklearn.base.BaseEstimator) -> IntArray:
     """The input column of each column that the trees see: the encoder puts categories first."""
     if model._preprocessor is None:
         return np.arange(model.n_features_in_)
@@ -165,7 +178,7 @@ def _places(model: Any) -> Any:
     return np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
 
 
-def _histogram_tree(predictor: Any, place: Any, output: int) -> Tree:
+def _histogram_tree(predictor: TreePredictor, place: IntArray, output: int) -> Tree:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     sets = {}

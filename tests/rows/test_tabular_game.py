@@ -19,7 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 import accredit
 from accredit.core import endpoints
 from accredit.errors import BadPayoff, InvalidInput
+from accredit.models.rows import as_row_model
 from accredit.rows import tabular_game
+from accredit.rows.game import RowGame, columns_as_players, row_game
 from accredit.values import shapley
 
 RNG = np.random.default_rng(1)
@@ -172,6 +174,24 @@ def test_the_row_is_not_cast_to_the_background():
 def test_outlier_detectors_are_asked_for_their_score():
     model = IsolationForest(n_estimators=5, random_state=0).fit(BACKGROUND)
     assert_allclose(endpoints(tabular_game(model, ROW, BACKGROUND[:5]))[1], model.decision_function(ROW[None])[0])
+
+
+@pytest.mark.parametrize("payoff", ["probability", "log-odds", "margin", "loss", "entropy"])
+def test_all_outputs_of_a_row_are_paid_as_each_alone(payoff):
+    """The games that `explain` solves and the game of one class, on a model whose outputs lie in memory class by class."""
+    model = GaussianNB().fit(BACKGROUND, np.digitize(BACKGROUND[:, 0], [-0.5, 0.5]))
+    asked, unit = as_row_model(model).paying(payoff)
+    both, size = np.concatenate([BACKGROUND[:12], ROW[None]]), 12
+    outputs = asked.labels(3)
+    columns = columns_as_players(("x0", "x1", "x2", "x3"), None)
+    games = row_game(asked, unit, outputs, both, size, np.full(size, 1 / size), columns)
+    coalitions = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=bool)
+    earned = games.payoff(coalitions)
+    assert earned.shape == (16, len(outputs)) and isinstance(games.game, RowGame)
+    for k in range(len(outputs)):
+        alone = tabular_game(model, ROW, BACKGROUND[:12], payoff=payoff, target=k)
+        assert type(alone) is RowGame
+        assert_allclose(alone.payoff(coalitions), earned[:, k], rtol=1e-12, atol=1e-12)
 
 
 def test_every_payoff_of_a_classifier_is_a_function_of_its_probabilities():
