@@ -334,7 +334,8 @@ def _answer_of(data: dict[str, Any], asked: RowQuestion, one: RowAnswer) -> RowA
         ends = square[None, ..., 1:] if numbers.shape[2] == 3 else None
         precision = Precision.from_plain(data["interactions"]["precision"])
         pairs = RowPairs(data["interactions"]["index"], square[None, ..., 0], precision, ends)
-    return RowAnswer(credit, one.base, one.method, Precision.from_plain(data["precision"]), one.claims, interval, pairs)
+    known = Precision.from_plain(data["precision"])
+    return RowAnswer(credit, one.base, one.method, known, one.claims, interval, pairs, one.left, one.instead)
 
 
 def _to_parquet(journal: Path, final: Path) -> None:

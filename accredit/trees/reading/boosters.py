@@ -33,6 +33,7 @@ class XgboostLearner(TypedDict):
     """What is read of the learner in the JSON of xgboost, beside its trees."""
 
     learner_model_param: dict[str, str]
+    objective: dict[str, str]
 
 
 class XgboostTree(TypedDict):

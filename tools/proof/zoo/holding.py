@@ -98,7 +98,7 @@ def _with_background(found: Finding, model: Any) -> None:
             found.closed = e.payoff
             return
         if payoff is None:
-            found.reason = next((str(note) for note in e.notes if "closed form" in str(note)), "")
+            found.reason = next((str(note) for note in e.notes if "one game per row" in str(note)), "")
             if not found.reason:
                 found.faults.append("no closed form, and not a word why")
 
