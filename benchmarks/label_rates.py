@@ -21,7 +21,7 @@ import numpy as np
 from accredit.checks.numbers import BoolArray, IntArray
 from accredit.core.threads import one_thread
 from accredit.labels import scores as label_scores
-from accredit.labels.find import COMBINED, WANTED, _read_list, _Scored
+from accredit.labels.find import COMBINED, WANTED, _make_list, _Scored
 from accredit.labels.out_of_fold import belief, likeliest_penalty, out_of_fold, pool, pool_shares
 from accredit.labels.planted_flips import find_share
 from accredit.labels.scores import View
@@ -73,12 +73,12 @@ def one(name: str, rate: float, seed: int) -> dict[str, float]:
     score = label_scores.margin(logs + pool(list(again.values()), shares), y)
     order = np.argsort(score, kind="stable")
     seen = _Scored({}, logs, logs.argmax(axis=1) == y)
-    about = _read_list(order, seen, y, COMBINED, [], WANTED)
-    listed = list(about["suspects"])
-    found = {"rate": about["rate"], "AUC": find_share(score, wrong), "listed": float(len(listed))}
+    about = _make_list(order, seen, y, COMBINED, [], WANTED)
+    listed = list(about.suspects)
+    found = {"rate": about.rate, "AUC": find_share(score, wrong), "listed": float(len(listed))}
     if listed:
-        true_share, (low, high) = float(wrong[listed].mean()), about["precision_interval"]
-        found |= {"stated": about["precision"], "true": true_share, "inside": float(low <= true_share <= high)}
+        true_share, (low, high) = float(wrong[listed].mean()), about.precision_interval
+        found |= {"stated": about.precision, "true": true_share, "inside": float(low <= true_share <= high)}
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray
 from accredit.learned.evalx import EvalX
-from accredit.learned.inputs import Inputs, Pixels, Tabular, Words
+from accredit.learned.inputs import Inputs, PixelGrid, Tabular, Words
 
 Array = Any
 Reader = Callable[[Array, FloatArray], FloatArray]
@@ -83,7 +83,7 @@ def words(classes: int, rows: int, seed: int, holes: float = 0.0) -> World:
 
 def pictures(classes: int, rows: int, seed: int, holes: float = 0.0) -> World:
     rng = np.random.default_rng(seed)
-    inputs = Pixels((8, 8), block=2)
+    inputs = PixelGrid((8, 8), block=2)
     weight = np.random.default_rng(98).normal(size=(64, classes)) * 1.2
     own = np.zeros((16, 64))
     for player in range(16):

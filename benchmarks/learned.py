@@ -51,7 +51,7 @@ from accredit.learned.columns import Columns
 from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrate, ranks
 from accredit.learned.fast import FastShapley, Values, fit_fast
 from accredit.learned.input_sets import Family, InputFamily, RowFamily
-from accredit.learned.valuers import Seen, raw_credit
+from accredit.learned.valuers import NetworkInputs, raw_credit
 from accredit.values.exact import shapley_from_table
 from benchmarks.record import command, into_page, record
 
@@ -119,8 +119,8 @@ class Part:
     def columns(self, at: IntArray) -> Columns | None:
         return self.pool.family.columns(self.at[at])
 
-    def seen(self, columns: Columns | None) -> Seen:
-        return self.pool.family.seen(columns)[self.at]
+    def network_inputs(self, columns: Columns | None) -> NetworkInputs:
+        return self.pool.family.network_inputs(columns)[self.at]
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:
         if budget is not None:
@@ -230,7 +230,7 @@ def judged(
     pool = Pool(family, learned)
     runs = [refit(pool, calibration, seed, budget, **settings) for seed in range(refits)]
     counted, fast = [run[0] for run in runs], runs[0][1]
-    by_player, seen = np.mean([one.held for one in counted], axis=0), family.seen(fast.columns)
+    by_player, seen = np.mean([one.held for one in counted], axis=0), family.network_inputs(fast.columns)
     reached, by_place = (np.mean([getattr(one, name) for one in counted], axis=0) for name in ("reached", "by_place"))
     known = [one.estimated for one in counted if one.estimated is not None]
     return {

@@ -59,7 +59,7 @@ def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 5, trainings: i
     masks = random_subsets(len(data), judges, 0.5, 777)  # no default was looked at on these
     truth = np.mean([game(100 + seed).retrain(masks)[1] for seed in range(seeds)], axis=0)
     train, tests = batch(data.x, data.y), batch(data.test_x, data.test_y)
-    trained = [game(seed).trained(np.ones(len(data), bool)) for seed in range(models)]
+    trained = [game(seed).teach(np.ones(len(data), bool)) for seed in range(models)]
     results: dict[str, Any] = {}
 
     def judged(name: str, scores: Callable[[list[Any]], FloatArray]) -> None:

@@ -372,7 +372,7 @@ def lds(subsets: int = 600, judges: int = 120, seeds: int = 2) -> dict[str, Any]
     outputs = game(0).retrain(masks)[1]
     half = judges // 2
     scores: dict[str, FloatArray] = {}
-    model = TorchObjective(data, game(0).trained(np.ones(len(data), bool)), 5e-4)
+    model = TorchObjective(data, game(0).teach(np.ones(len(data), bool)), 5e-4)
     tried = {}
     for damping in (0.0, 2e-3, 1e-2, 5e-2):
         matrix = influence(model, GaussNewton(), damping=damping).matrix

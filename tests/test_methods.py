@@ -203,7 +203,7 @@ def test_a_text_takes_every_name(name):
     explanation = explain("bad film", text_model("bert"), methods=[name], budget=40)
     assert not explanation.refused
     contest = TextContest((name,), budget=40)
-    contest.checked()
+    contest.check()
     assert contest.explain(name, Example(0, "bad film")).result.players == ("bad", "film")
 
 

@@ -46,7 +46,7 @@ from accredit.labels.scores import scale
 from accredit.learned import Tabular, batches
 from accredit.learned.columns import Columns
 from accredit.learned.training_checks import uneven_columns
-from accredit.learned.valuers import Asked, Seen, fit
+from accredit.learned.valuers import CoalitionTargets, NetworkInputs, fit
 from accredit.rows.backgrounds import _points
 from accredit.rows.frames import rows_of
 from accredit.rows.game import covariance
@@ -54,7 +54,7 @@ from accredit.training_data.features import features
 from accredit.training_data.suspects import RowFacts, harmful
 from accredit.training_data.tables import _standardise
 from accredit.valuation.datamodels import fit_datamodels
-from accredit.valuation.harmonics import LEAST, harmonic_facts, read
+from accredit.valuation.harmonics import SUBSETS_NEEDED, harmonic_facts, read
 from accredit.valuation.resolution import resolution
 from accredit.valuation.scores import accuracy
 from accredit.values import banzhaf, normalised_banzhaf
@@ -188,7 +188,7 @@ def test_ranks_of_what_is_equal_but_for_rounding_are_not_compared():
 
 
 def test_subsets_that_all_earn_the_same_are_not_read():
-    subsets = np.random.default_rng(0).random((4 * LEAST, 8)) < 0.5
+    subsets = np.random.default_rng(0).random((4 * SUBSETS_NEEDED, 8)) < 0.5
     same = np.where(subsets[:, 0], 0.3, THIRTY)
     assert harmonic_facts(subsets, same, 0.5) == {}
     with pytest.raises(InvalidInput, match="no variance to divide"):
@@ -360,8 +360,8 @@ def test_payoffs_that_differ_by_rounding_are_not_learned():
     rng = np.random.default_rng(0)
     shown = rng.random((20, 4, 3)) < 0.5
     rounding = 1e-8 * rng.normal(size=(20, 4, 2))
-    seen = Seen(rng.normal(size=(20, 3)).astype(np.float32), np.tile(np.arange(3), (20, 1)))
-    asked = Asked(shown, rounding, np.zeros((20, 2)), blur=1e-6)
+    seen = NetworkInputs(rng.normal(size=(20, 3)).astype(np.float32), np.tile(np.arange(3), (20, 1)))
+    asked = CoalitionTargets(shown, rounding, np.zeros((20, 2)), blur=1e-6)
     with pytest.raises(InvalidInput, match="earns the same"):
         fit(nn.Identity(), seen, asked, epochs=1, patience=1, batch=8, rate=0.1, seed=0)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from accredit.influence.trace import encoded, trace
+from accredit.influence.trace import encode_texts, trace
 
 SOUNDS = ("ba", "ko", "ri", "mu", "ze", "la", "to", "vi", "ne", "su", "pa", "dri", "gol", "fen", "hax", "wyl")
 
@@ -79,7 +79,7 @@ def trained(texts: list[str], steps: int, seed: int, width: int = 64, layers: in
         eos_token_id=0,
     )
     model = GPT2LMHeadModel(config)
-    data, _ = encoded(tokenizer, texts, 32)
+    data, _ = encode_texts(tokenizer, texts, 32)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
     for _ in range(steps):
         rows = torch.randint(len(texts), (32,))

@@ -1,7 +1,7 @@
 """The arena: many methods explain the same inputs, and each is measured on the same game and ranked."""
 
 from accredit.arena.answers import AnswerContest
-from accredit.arena.contest import Contest, Entry, Example, Explained, RowResult, metrics_named, run_row
+from accredit.arena.contest import Contest, Example, MethodRun, RowEntry, RowResult, metrics_named, run_row
 from accredit.arena.examples import read_examples, sample
 from accredit.arena.retraining import Retrained, remove_and_retrain
 from accredit.arena.row_files import RowFileContest
@@ -14,12 +14,12 @@ from accredit.arena.texts import TextContest
 __all__ = [
     "AnswerContest",
     "Contest",
-    "Entry",
     "Example",
-    "Explained",
     "FinishedRows",
+    "MethodRun",
     "Retrained",
     "RowContest",
+    "RowEntry",
     "RowFileContest",
     "RowResult",
     "Standing",

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
-from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, Explained
+from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, MethodRun
 from accredit.arena.texts import BUILTIN, among, count_passes, weights_digest
 from accredit.core import Game
 from accredit.core.threads import one_torch_thread
@@ -22,8 +22,12 @@ from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
 from accredit.models.builtin.facts import Facts, facts
 
-BUDGET = 64  # ablations, as in ContextCite
-ROWS = 1_000_003  # contexts of one seed, at most
+if TYPE_CHECKING:
+    from accredit.answers.model import AnsweringModel
+    from accredit.explanation.answers import AnswerSubject
+
+ABLATIONS = 64  # ablations, as in ContextCite
+CONTEXTS_PER_SEED = 1_000_003  # contexts of one seed, at most
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,10 @@ class AnswerContest:
     model: str = BUILTIN  # or a folder
     metrics: tuple[str, ...] = ANSWER_METRICS
     removal: str = "rebuild"
-    budget: int = BUDGET  # payoffs that each game method may ask
+    budget: int = ABLATIONS  # payoffs that each game method may ask
     seed: int = 0
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row."""
         find_all(self.methods, "answer")
         answering(self.model)
@@ -58,7 +62,7 @@ class AnswerContest:
             raise InvalidInput(f"removal is {self.removal!r}; write rebuild or attention", argument="removal", code="unknown")
         facts(self.kind, self.passages)
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         return {**vars(self), "model": weights_digest(answering(self.model).model), "accredit": __version__}
@@ -72,17 +76,17 @@ class AnswerContest:
         return [Example(row, "\n".join((*each.context, each.query)), each.answer) for row, each in enumerate(made)]
 
     def _facts(self, row: int) -> Facts:
-        return facts(self.kind, self.passages, ROWS * self.seed + row)
+        return facts(self.kind, self.passages, CONTEXTS_PER_SEED * self.seed + row)
 
     def _draw(self, row: int) -> int:
         """The seed of what is drawn to explain a row: another one for each, so that intervals over rows cover the draw."""
-        return ROWS * (self.seed + 1) + row
+        return CONTEXTS_PER_SEED * (self.seed + 1) + row
 
     def game(self, example: Example) -> Game:
         game: Game = self._subject(example).game.whole()
         return game
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         from accredit.explanation.stream import Done, answer
 
         subject, chosen = self._subject(example), find(method, "answer")
@@ -93,7 +97,7 @@ class AnswerContest:
         if not isinstance(event, Done):
             raise InvalidInput(event.why)
         asked = subject.game.passes if chosen.method.kind == "game" else passes[0]
-        return Explained(among(event.attribution, subject.players), asked)
+        return MethodRun(among(event.attribution, subject.players), asked)
 
     def metric(self, name: str, example: Example) -> Metric:
         metric = METRICS[name]
@@ -103,7 +107,7 @@ class AnswerContest:
             return Unfit(name, metric.better, metric.paper, f"{name} is about probabilities of classes, not of answers")
         return metric
 
-    def _subject(self, example: Example) -> Any:
+    def _subject(self, example: Example) -> AnswerSubject:
         from accredit.explanation.answers import answer_subject
 
         made = self._facts(example.row)
@@ -120,17 +124,17 @@ class AnswerContest:
         )
 
 
-def _as_contextcite(subject: Any, alpha: float) -> Explained:
+def _as_contextcite(subject: AnswerSubject, alpha: float) -> MethodRun:
     """The lasso of ContextCite: on the logit of the answer's probability, `alpha` for each token."""
     from accredit.values.ablations import Lasso
 
-    solver = Lasso(subject.budget, alpha * len(subject.game.outputs), seed=subject.seed)
-    return Explained(solver.solve(subject.game.whole("logit")), subject.game.passes)
+    solver = Lasso(subject.budget or ABLATIONS, alpha * len(subject.game.outputs), seed=subject.seed)
+    return MethodRun(solver.solve(subject.game.whole("logit")), subject.game.passes)
 
 
 @lru_cache(maxsize=1)
-def answering(model: str) -> Any:
+def answering(model: str) -> AnsweringModel:
     """The model of a contest, loaded once."""
     from accredit.explanation.loading import answering_model
 
-    return answering_model(None if model == BUILTIN else model)
+    return cast("AnsweringModel", answering_model(None if model == BUILTIN else model))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -64,7 +65,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Explained:
+class MethodRun:
     """What a method returned for one input, and how often it ran the model.
 
     >>> from accredit.arena import RowContest
@@ -92,7 +93,7 @@ class Contest(Protocol):
     @property
     def metrics(self) -> tuple[str, ...]: ...
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         """Everything the numbers depend on besides the input, as plain data: the key under which rows are kept."""
         ...
 
@@ -104,7 +105,7 @@ class Contest(Protocol):
         """The game on which explanations of this input are measured."""
         ...
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         """One method's explanation, for the players of `game(example)` in their order."""
         ...
 
@@ -114,7 +115,7 @@ class Contest(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class RowEntry:
     """One method on one row. `error` says why there is nothing else.
 
     >>> from accredit.arena import RowContest
@@ -149,11 +150,11 @@ class RowResult:
     row: int
     text: str
     players: int
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, RowEntry]
     seconds: float
     error: str = ""  # why the whole row failed, for example an empty text
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """As JSON types."""
         entries = {name: dict(vars(entry)) for name, entry in self.entries.items()}
         return {
@@ -168,7 +169,7 @@ class RowResult:
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> RowResult:
         """Inverse of `to_plain`."""
-        entries = {name: Entry(**entry) for name, entry in data["entries"].items()}
+        entries = {name: RowEntry(**entry) for name, entry in data["entries"].items()}
         return cls(data["row"], data["text"], data["players"], entries, data["seconds"], data["error"])
 
 
@@ -203,14 +204,14 @@ def run_row(contest: Contest, example: Example) -> RowResult:
 def _run_row(contest: Contest, example: Example) -> RowResult:
     began = time.perf_counter()
 
-    def refused(error: Exception) -> RowResult:
+    def refuse(error: Exception) -> RowResult:
         return RowResult(example.row, example.text, 0, {}, time.perf_counter() - began, _say_why(error))
 
     try:
         game = cached(contest.game(example))
     except Exception as error:  # a bad input spoils its own row, never the run
-        return refused(error)
-    found: dict[str, Explained] = {}
+        return refuse(error)
+    found: dict[str, MethodRun] = {}
     seconds: dict[str, float] = {}
     failed: dict[str, str] = {}
     for method in contest.methods:
@@ -224,12 +225,12 @@ def _run_row(contest: Contest, example: Example) -> RowResult:
     try:
         entries = _measure(game, found, seconds, metrics, example.row)
     except Exception as error:  # the game itself fails, for example with a payoff that is not finite
-        return refused(error)
-    entries |= {method: Entry(error=why, seconds=seconds[method]) for method, why in failed.items()}
+        return refuse(error)
+    entries |= {method: RowEntry(error=why, seconds=seconds[method]) for method, why in failed.items()}
     return RowResult(example.row, example.text, len(game.players), entries, time.perf_counter() - began)
 
 
-def _fitting(explained: Explained, game: Game) -> Explained:
+def _fitting(explained: MethodRun, game: Game) -> MethodRun:
     """An explanation that can be measured on this game."""
     if explained.result.players != game.players:
         raise InvalidInput(
@@ -239,8 +240,8 @@ def _fitting(explained: Explained, game: Game) -> Explained:
 
 
 def _measure(
-    game: Game, found: Mapping[str, Explained], seconds: Mapping[str, float], metrics: tuple[Metric, ...], seed: int
-) -> dict[str, Entry]:
+    game: Game, found: Mapping[str, MethodRun], seconds: Mapping[str, float], metrics: tuple[Metric, ...], seed: int
+) -> dict[str, RowEntry]:
     results: dict[str, Result] = {method: explained.result for method, explained in found.items()}
     results[RANDOM] = random_scores(game, seed)
     asked = {m.name: m for m in (*metrics, *CURVES)}
@@ -252,7 +253,7 @@ def _measure(
     for name, result in results.items():
         mine = scores[name]
         passes = found[name].passes if name in found else 0
-        entries[name] = Entry(
+        entries[name] = RowEntry(
             scores={m.name: mine[m.name].value for m in metrics},
             because={m.name: mine[m.name].because for m in metrics if mine[m.name].value is None},
             credit=result.credit.tolist() if isinstance(result, Attribution) else (),
@@ -263,7 +264,7 @@ def _measure(
             seconds=seconds.get(name, 0.0),
         )
     top = {m.name: scores[f"{ORACLE}: {m.name}"][m.name].value if m.name in best else None for m in metrics}
-    entries[ORACLE] = Entry(scores=top, curves=curves[ORACLE])
+    entries[ORACLE] = RowEntry(scores=top, curves=curves[ORACLE])
     return entries
 
 
@@ -299,7 +300,7 @@ def run_all(
     contest: Contest,
     examples: Sequence[Example],
     keep: Callable[[RowResult], None],
-    submit: Callable[..., Any] | None = None,
+    submit: Callable[..., Future[RowResult]] | None = None,
     on_row: Callable[[int], None] = lambda done: None,
 ) -> None:
     """Run every example and hand each result to `keep` as it is done; `submit` runs a row elsewhere and returns a future."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,11 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
 
-Fit = Callable[[FloatArray, Any, int], Callable[[FloatArray], npt.ArrayLike]]  # rows, labels, seed -> rows -> labels
+# rows, labels, seed -> rows -> labels
+Fit = Callable[[FloatArray, npt.NDArray[np.generic], int], Callable[[FloatArray], npt.ArrayLike]]
 Impute = Literal["mean", "noisy"]
 RANDOM = "random"  # always in the table
-RIDGE = 1e-3  # of the mean variance, where gaps are guessed from what is left
+VARIANCE_ADDED = 1e-3  # of the mean variance, where gaps are guessed from what is left
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class Retrained:
 @check_arguments
 def remove_and_retrain(
     fit: Fit,
-    train: tuple[npt.ArrayLike, Any],
-    test: tuple[npt.ArrayLike, Any],
+    train: tuple[npt.ArrayLike, npt.ArrayLike],
+    test: tuple[npt.ArrayLike, npt.ArrayLike],
     scores: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]],
     *,
     shares: Sequence[float] = (0.2, 0.4, 0.6, 0.8),
@@ -141,7 +142,7 @@ def _fill(rows: FloatArray, gone: BoolArray, train: FloatArray, impute: Impute, 
         return np.where(gone, centre, rows)
     rng, filled = np.random.default_rng(seed), rows.copy()
     covariance = np.atleast_2d(np.cov(train, rowvar=False))
-    ridge = RIDGE * max(float(np.trace(covariance)) / len(centre), 1e-12)
+    ridge = VARIANCE_ADDED * max(float(np.trace(covariance)) / len(centre), 1e-12)
     patterns, of = np.unique(gone, axis=0, return_inverse=True)
     for k, out in enumerate(patterns):
         mine = of.ravel() == k
@@ -153,7 +154,7 @@ def _fill(rows: FloatArray, gone: BoolArray, train: FloatArray, impute: Impute, 
     return filled
 
 
-def _rows(x: npt.ArrayLike, labels: Any, name: str) -> tuple[FloatArray, Any]:
+def _rows(x: npt.ArrayLike, labels: npt.ArrayLike, name: str) -> tuple[FloatArray, npt.NDArray[np.generic]]:
     rows, given = real_numbers(x, f"{name} rows"), np.asarray(labels)
     if rows.ndim != 2 or given.shape != (len(rows),) or not len(rows) or not np.isfinite(rows).all():
         raise InvalidInput(

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
-from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, MethodRun
 from accredit.checks.files import read_bytes
 from accredit.core import Attribution, Game
 from accredit.core.games import output
@@ -18,6 +18,11 @@ from accredit.evaluate.metric import Metric, Unfit
 from accredit.games import counted
 from accredit.methods import find
 from accredit.store.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    import pandas
+
+    from accredit.learned.input_sets import RowFamily
 
 COMPARED_ROWS = ("shapley", "banzhaf", "leave-one-out")  # where no methods are named
 TRAINED = ("fast-shapley", "selector")  # methods that are read from a folder
@@ -42,7 +47,7 @@ class RowFileContest:
     seed: int = 0
     trusted: tuple[str, ...] = ()
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row: unknown methods, files that cannot be read, explainers of another model."""
         for name in self.methods:
             if name.partition(":")[0] not in TRAINED:
@@ -57,7 +62,7 @@ class RowFileContest:
             for at, row in enumerate(frame.itertuples(index=False))
         ]
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         files = {
@@ -71,14 +76,14 @@ class RowFileContest:
     def game(self, example: Example) -> Game:
         return output(self._family().game(example.row), self._output(example))
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         name, _, folder = method.partition(":")
         if name == "fast-shapley":
-            return Explained(self._fast(folder, example), 2)
+            return MethodRun(self._fast(folder, example), 2)
         if name == "selector":
-            return Explained(self._select(folder, example), 0)
+            return MethodRun(self._select(folder, example), 0)
         game = counted(self.game(example))
-        return Explained(find(method, "game").solver(self.budget, self.seed).solve(game), game.payoffs)
+        return MethodRun(find(method, "game").solver(self.budget, self.seed).solve(game), game.payoffs)
 
     def metric(self, name: str, example: Example) -> Metric:
         asked = self._family().asked
@@ -93,12 +98,12 @@ class RowFileContest:
     def _unfit(self, name: str, because: str) -> Metric:
         return Unfit(name, METRICS[name].better, METRICS[name].paper, because)
 
-    def _frame(self) -> Any:
+    def _frame(self) -> pandas.DataFrame:
         from accredit.store.frames import read_frame
 
         return read_frame(self.data)
 
-    def _family(self) -> Any:
+    def _family(self) -> RowFamily:
         return _family(self.model, self.data, self.background, self.payoff, self.trusted, self.seed)
 
     def _output(self, example: Example) -> str:
@@ -131,7 +136,7 @@ class RowFileContest:
 
 
 @lru_cache(maxsize=2)
-def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> Any:
+def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> RowFamily:
     """The games of all rows, made once in every process."""
     from accredit.learned.input_sets import RowFamily
     from accredit.rows.run import open_model

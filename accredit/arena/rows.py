@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from accredit.arena.contest import METRICS, Example, Explained
+from accredit.arena.contest import METRICS, Example, MethodRun
 from accredit.core import Game
 from accredit.core.threads import one_torch_thread
 from accredit.errors import InvalidInput
 from accredit.evaluate.metric import Metric
 from accredit.games import cached, counted
 from accredit.methods import find
+
+if TYPE_CHECKING:
+    import pandas
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
 CLOSED_FORM = "closed form"  # Shapley values of a forest, which need no payoffs
 ROW_METHODS = (CLOSED_FORM, "shapley", "banzhaf", "lime", "leave-one-out")
@@ -27,7 +31,7 @@ class RowContest:
     Columns that do not play take the values of `background` training rows, for the methods and for the metrics alike.
 
     >>> contest = RowContest(background=6)
-    >>> contest.checked()
+    >>> contest.check()
     >>> example = contest.examples(1)[0]
     >>> contest.explain("closed form", example).passes, len(contest.game(example).players)
     (0, 10)
@@ -39,7 +43,7 @@ class RowContest:
     budget: int = 128  # payoffs that each game method may ask
     seed: int = 0
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row."""
         for method in self.methods:
             if method != CLOSED_FORM:
@@ -50,7 +54,7 @@ class RowContest:
                 f"background is {self.background}; the table has {len(rows)} training rows", argument="background"
             )
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         return {**vars(self), "table": "builtin", "accredit": __version__}
@@ -71,21 +75,21 @@ class RowContest:
         model, rows, training = _table()
         return tabular_game(model, rows[example.row : example.row + 1], training[: self.background])
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         if method == CLOSED_FORM:
             from accredit.explanation.explainer import explain_rows
 
             model, rows, training = _table()
             row = rows[example.row : example.row + 1]
-            return Explained(explain_rows(row, model, training[: self.background]).row(0), 0)
+            return MethodRun(explain_rows(row, model, training[: self.background]).row(0), 0)
         asked = counted(cached(self.game(example)))
-        return Explained(find(method, "game").solver(self.budget, self.seed).solve(asked), asked.payoffs)
+        return MethodRun(find(method, "game").solver(self.budget, self.seed).solve(asked), asked.payoffs)
 
     def metric(self, name: str, example: Example) -> Metric:
         return METRICS[name]
 
 
-def _table() -> tuple[Any, Any, Any]:
+def _table() -> tuple[HistGradientBoostingRegressor, pandas.DataFrame, pandas.DataFrame]:
     from accredit.models.builtin.table import builtin_table
 
     return builtin_table()

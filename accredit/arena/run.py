@@ -27,9 +27,9 @@ def read_finished(contest: Contest, examples: Sequence[Example], store: str | No
     """Every row's result, in order."""
     by_row = {example.row: example for example in examples}
     with FinishedRows(store or ":memory:", contest) as kept:
-        known = kept.found(examples)
+        known = kept.find(examples)
         missing = [example for example in examples if example.row not in known]
         with progress("arena", len(missing)) as bar, workers(executor if missing else "serial") as submit:
             run_all(contest, missing, lambda result: kept.keep(by_row[result.row], result), submit, bar.update)
-        done = kept.found(examples)
+        done = kept.find(examples)
     return [done[example.row] for example in examples]

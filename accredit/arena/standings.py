@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from accredit.evaluate.agreement import spearman_square
 from accredit.evaluate.bootstrap import bootstrap, resamples, sign_flips, tails
 
 UNITS_ONLY = frozenset({"infidelity"})  # shown, not ranked by: it does not apply to scores
-RESAMPLES = 2000
+STANDING_RESAMPLES = 2000
 FLIPS = 100_000  # random signs per test; before correction the smallest p-value is one over this
 
 
@@ -87,7 +86,7 @@ class Standings:
             f"method {method!r} is not in the table; there are {', '.join(s.method for s in self.standings)}", code="unknown"
         )
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything but wall time, as JSON types: the same rows give the same object to the last digit."""
         lines = []
         for s in self.standings:
@@ -209,7 +208,9 @@ def _standing(rows: Sequence[RowResult], name: str, scores: _Scores, level: floa
     for metric in scores.metrics:
         values = np.array([e.scores[metric] for e in worked if e.scores.get(metric) is not None], dtype=np.float64)
         if len(values):
-            measured[metric] = bootstrap(values, level=level, count=RESAMPLES, seed=seed, within=METRICS[metric].within)
+            measured[metric] = bootstrap(
+                values, level=level, count=STANDING_RESAMPLES, seed=seed, within=METRICS[metric].within
+            )
             measured_on[metric] = len(values)
         reasons = [e.because[metric] for e in worked if metric in e.because]
         if reasons:
@@ -236,7 +237,7 @@ def _share_interval(scores: _Scores, name: str, level: float, seed: int) -> Esti
     estimate = float(scores.share(name, np.arange(scores.rows)[None])[0])
     if not np.isfinite(estimate):
         return None
-    drawn = scores.share(name, resamples(scores.rows, RESAMPLES, seed))
+    drawn = scores.share(name, resamples(scores.rows, STANDING_RESAMPLES, seed))
     drawn = drawn[np.isfinite(drawn)]
     if alike(drawn, size=1.0):
         if name in (ORACLE, RANDOM):

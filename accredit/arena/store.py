@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from accredit.arena.contest import Contest, Example, RowResult
 from accredit.store.results_cache import Finished
 
-FORMAT = 1
+CONTEST_FORMAT = 1
 
 
 class FinishedRows:
@@ -23,12 +22,12 @@ class FinishedRows:
     >>> first, second = contest.examples(2)
     >>> with FinishedRows(":memory:", contest) as kept:
     ...     kept.keep(first, run_row(contest, first))
-    ...     list(kept.found([first, second]))
+    ...     list(kept.find([first, second]))
     [0]
     """
 
     def __init__(self, path: str | Path, contest: Contest) -> None:
-        settings = json.dumps([FORMAT, contest.settings()], sort_keys=True, ensure_ascii=True)
+        settings = json.dumps([CONTEST_FORMAT, contest.settings()], sort_keys=True, ensure_ascii=True)
         self._contest = sha256(settings.encode()).hexdigest()
         self._rows = Finished(path)
 
@@ -42,11 +41,11 @@ class FinishedRows:
         """Write one row; it survives the process from here on."""
         self._rows.keep(self._key(example), result.to_plain())
 
-    def found(self, examples: Sequence[Example]) -> dict[int, RowResult]:
+    def find(self, examples: Sequence[Example]) -> dict[int, RowResult]:
         """Results that are already there, by row number."""
         known = {example.row: self._rows.found(self._key(example)) for example in examples}
         return {row: RowResult.from_plain(plain) for row, plain in known.items() if plain is not None}
 
-    def _key(self, example: Example) -> dict[str, Any]:
+    def _key(self, example: Example) -> dict[str, object]:
         """The contest, one input, and its place, which seeds its random baseline."""
         return {"contest": self._contest, "row": example.row, "text": example.text, "target": example.target}

@@ -7,15 +7,22 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
-from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, Explained
+from accredit.arena.contest import DEFAULT_METRICS, METRICS, Example, MethodRun
 from accredit.core import Attribution, Game, Selection
 from accredit.core.threads import one_torch_thread
 from accredit.errors import InvalidInput
 from accredit.evaluate.erasure import PostHocAccuracy
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
+
+if TYPE_CHECKING:
+    import torch
+    from transformers.utils import ModelOutput
+
+    from accredit.explanation.subject import Subject
+    from accredit.models.text import TextModel
 
 BUILTIN = "builtin"
 
@@ -26,7 +33,7 @@ class TextContest:
 
     >>> from accredit.arena import sample
     >>> contest = TextContest(("leave-one-out", "saliency"))
-    >>> contest.checked()
+    >>> contest.check()
     >>> sample()[0].text, len(contest.game(sample()[0]).players)
     ('The bakery on the corner sells the best rye bread I have ever eaten.', 15)
     """
@@ -41,7 +48,7 @@ class TextContest:
     seed: int = 0
     judge: str | None = None  # removal by which explanations are measured, if another than the methods use
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what would fail on every row: unknown names, a model that cannot be loaded or does not classify."""
         find_all(self.methods, "text")
         model = load(self.model)
@@ -55,7 +62,7 @@ class TextContest:
             raise InvalidInput(f"model {self.model} does not classify texts ({model.task}); give a sequence classifier")
         check_payoff(self.payoff, model.law, model.classes)
 
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, object]:
         from accredit.core.version import __version__
 
         chosen = {name: value for name, value in vars(self).items() if name != "judge" or value is not None}
@@ -68,7 +75,7 @@ class TextContest:
         game: Game = self._subject(example, self.judge or self.removal).game
         return game
 
-    def explain(self, method: str, example: Example) -> Explained:
+    def explain(self, method: str, example: Example) -> MethodRun:
         return _explain(replace(self, judge=None), weights_digest(load(self.model).model), method, example)
 
     def metric(self, name: str, example: Example) -> Metric:
@@ -98,21 +105,24 @@ class TextContest:
             )
         return ""
 
-    def _subject(self, example: Example, removal: str | None) -> Any:
+    def _subject(self, example: Example, removal: str | None) -> Subject:
         from accredit.explanation.subject import text_subject
 
         model = load(self.model)
-        settings: dict[str, Any] = {
-            "players": self.players,
-            "payoff": self.payoff,
-            "budget": self.budget,
-            "seed": self.seed,
-        }
-        return text_subject(model, example.text, target=example.target, removal=removal, **settings)
+        return text_subject(
+            model,
+            example.text,
+            target=example.target,
+            removal=removal,
+            players=self.players,
+            payoff=self.payoff,
+            budget=self.budget,
+            seed=self.seed,
+        )
 
 
 @lru_cache(maxsize=8192)
-def _explain(contest: TextContest, weights: str, method: str, example: Example) -> Explained:
+def _explain(contest: TextContest, weights: str, method: str, example: Example) -> MethodRun:
     """One explanation, whoever judges it: contests that differ in their judge alone share it."""
     from accredit.explanation.stream import Done, answer
 
@@ -121,7 +131,7 @@ def _explain(contest: TextContest, weights: str, method: str, example: Example) 
         event = answer(subject, find(method, "text"))
     if not isinstance(event, Done):
         raise InvalidInput(event.why)
-    return Explained(among(event.attribution, subject.players), passes[0])
+    return MethodRun(among(event.attribution, subject.players), passes[0])
 
 
 def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribution | Selection:
@@ -132,15 +142,15 @@ def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribut
 
 
 @lru_cache(maxsize=1)
-def load(model: str) -> Any:
+def load(model: str) -> TextModel:
     """The model of a contest, loaded once."""
     from accredit.explanation.loading import load_model
 
-    return load_model("", None if model == BUILTIN else model)
+    return cast("TextModel", load_model("", None if model == BUILTIN else model))  # others are refused before a row is run
 
 
 @lru_cache(maxsize=4)
-def weights_digest(model: Any) -> str:
+def weights_digest(model: torch.nn.Module) -> str:
     """A digest of a model's weights: a model trained again is another model."""
     digest = sha256()
     for name, weights in sorted(model.state_dict().items()):
@@ -150,11 +160,11 @@ def weights_digest(model: Any) -> str:
 
 
 @contextmanager
-def count_passes(model: Any) -> Iterator[list[int]]:
+def count_passes(model: torch.nn.Module) -> Iterator[list[int]]:
     """Counts the rows that go through a model's forward pass."""
     count = [0]
 
-    def forward(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def forward(module: torch.nn.Module, args: object, kwargs: object, output: ModelOutput) -> None:
         count[0] += int(output.logits.shape[0])
 
     hook = model.register_forward_hook(forward, with_kwargs=True)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.checks.lazy import lazy
 
 if TYPE_CHECKING:
@@ -22,4 +22,4 @@ __getattr__ = lazy(
     extra="text",
 )
 
-__all__ = ["Finding", "Findings", "audit_attention", "audit_saved", "audit_texts", "leakage_report"]
+__all__ = ["AuditFinding", "Findings", "audit_attention", "audit_saved", "audit_texts", "leakage_report"]

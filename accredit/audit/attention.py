@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accredit.audit.finding import Finding, judge_finding
+from accredit.audit.finding import AuditFinding, judge_finding
 from accredit.core import BoolArray, FloatArray
 from accredit.core.rounding import SINGLE, blur
 from accredit.core.statistics import tied
@@ -25,7 +25,7 @@ from accredit.errors import InvalidInput
 from accredit.evaluate.agreement import kendall
 
 Answer = Callable[[Tensor], Tensor]
-SAME = 0.05  # |Δŷ| up to which two predictions count as the same (Jain & Wallace)
+SAME_PREDICTION = 0.05  # |Δŷ| up to which two predictions count as the same (Jain & Wallace)
 HALF_ORDERED = 0.5  # τ: three of four pairs of tokens in the same order
 FAR = float(np.log(2)) / 2  # half of the largest Jensen–Shannon divergence
 GRADIENT, LEAVE_ONE_OUT = "gradients", "leave-one-out"
@@ -108,7 +108,7 @@ def adversary(
     candidates: int = 5,
     steps: int = 500,
     rate: float = 0.01,
-    allowed: float = SAME,
+    allowed: float = SAME_PREDICTION,
     seed: int = 0,
 ) -> Adversarial:
     r"""Search for attention far from the model's own that gives the same answer (Jain & Wallace, 2019, §4.2.2).
@@ -156,7 +156,7 @@ def adversary(
 # Findings
 
 
-def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, float] | None = None) -> Finding:
+def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, float] | None = None) -> AuditFinding:
     """Rank correlation of attention with another importance, one τ per row; rows without two tokens are left out."""
     measured = tau[~np.isnan(tau)]
     if len(measured) == 0:
@@ -179,25 +179,26 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
     )
 
 
-def permutation_finding(medians: FloatArray) -> Finding:
+def permutation_finding(medians: FloatArray) -> AuditFinding:
     """Whether the answer depends on where attention goes."""
     return judge_finding(
         PERMUTATION,
         medians,
         0.0,
-        asks=f"median change of the answer when attention is shuffled among the tokens; below {SAME} it is the same answer",
+        asks="median change of the answer when attention is shuffled among the tokens; "
+        f"below {SAME_PREDICTION} it is the same answer",
         readings={
             "passes": "the answer depends on where attention goes",
             "flagged": "shuffled attention gives the same answer: where it goes does not matter",
             "unclear": "shuffling moves some answers and not others, or there are too few of them",
         },
         blind="flat attention, and an answer that is very sure, cannot move much; the model never met shuffled attention",
-        margin=SAME,
+        margin=SAME_PREDICTION,
         wanted=True,
     )
 
 
-def adversary_finding(divergence: FloatArray, found: BoolArray) -> Finding:
+def adversary_finding(divergence: FloatArray, found: BoolArray) -> AuditFinding:
     """Whether other attention would have given the same answer, from what `adversary` found in every row."""
     return judge_finding(
         ADVERSARY,

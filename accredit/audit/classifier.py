@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,33 +23,38 @@ from accredit.audit.attention import (
     rank_agreement,
     rank_finding,
 )
-from accredit.audit.counterchecks import COUNTERCHECKS, Retraining, counterchecks
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.counterchecks import COUNTERCHECKS, CounterTraining, counterchecks
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.audit.leakage import leakage_report
 from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import inert_mask
+from accredit.audit.readers import Reader
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
+from accredit.learned.inputs import Array
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
+
+if TYPE_CHECKING:
+    from accredit.learned.inputs import Numbers  # unseen by `check_arguments`: `AttentionData.of` says more
 
 JAIN_WALLACE = (GRADIENT, LEAVE_ONE_OUT, PERMUTATION, ADVERSARY)
 LEAKS = (PROBE, INERT, SCRAMBLE, TRANSPLANT)
 TESTS = (*JAIN_WALLACE, *COUNTERCHECKS, *LEAKS)
-MOST_ROWS = 200  # rows on which attention is permuted and attacked; more change little and cost much
+ROWS_ATTACKED = 200  # rows on which attention is permuted and attacked; more change little and cost much
 
 
 @check_arguments
 def audit_attention(
     model: AttentionClassifier,
-    tokens: Any,
-    query: Any,
-    labels: Any = None,
-    present: Any = None,
+    tokens: Numbers,
+    query: Numbers,
+    labels: Numbers | None = None,
+    present: Numbers | None = None,
     *,
     inert: npt.ArrayLike | None = None,
     tests: Sequence[str] = TESTS,
-    retraining: Retraining = Retraining(),
+    retraining: CounterTraining = CounterTraining(),
     steps: int = 500,
     permutations: int = 100,
     seed: int = 0,
@@ -112,9 +117,9 @@ def _jain_wallace(
     steps: int,
     seed: int,
     not_run: dict[str, str],
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """The findings; a test that these rows cannot answer is put into `not_run` instead."""
-    chosen = torch.from_numpy(np.random.default_rng(seed).permutation(len(everything))[:MOST_ROWS])
+    chosen = torch.from_numpy(np.random.default_rng(seed).permutation(len(everything))[:ROWS_ATTACKED])
     data = everything.take(chosen)
     with torch.no_grad():
         attention = model.select(*data.given)
@@ -182,11 +187,11 @@ def _rows(data: AttentionData) -> npt.NDArray[np.int64]:
     return np.arange(len(data))
 
 
-def _reader(model: AttentionClassifier, data: AttentionData) -> Callable[[Any, FloatArray], FloatArray]:
+def _reader(model: AttentionClassifier, data: AttentionData) -> Reader:
     """The answering part as a reader of (row numbers, masks)."""
 
     @torch.no_grad()
-    def read(rows: Any, masks: FloatArray) -> FloatArray:
+    def read(rows: Array, masks: FloatArray) -> FloatArray:
         taken = data.take(torch.from_numpy(np.asarray(rows)))
         logits = model.answer(taken.tokens, torch.from_numpy(masks).float(), taken.present)
         return np.asarray(logits.double().softmax(dim=1).numpy())

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.audit.attention import FAR, SAME, jensen_shannon, total_variation
-from accredit.audit.finding import Finding, judge_finding
+from accredit.audit.attention import FAR, SAME_PREDICTION, jensen_shannon, total_variation
+from accredit.audit.finding import AuditFinding, judge_finding
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.learned.epochs import batches, downhill, finite, train
@@ -31,12 +31,12 @@ _AGAIN = "needs the classifier trained again, with its training data; not done f
 RETRAINED: Mapping[str, str] = dict.fromkeys(COUNTERCHECKS, _AGAIN)  # what an audit of a finished model cannot do
 USEFUL = 0.02  # accuracy that attention must be worth
 BEYOND_SEEDS = 0.1  # nats by which an adversary must differ more than another seed does
-WIDTH = 128  # of the diagnostic network
+DIAGNOSTIC_WIDTH = 128  # of the diagnostic network
 PLAIN = Plain(epochs=15)
 
 
 @dataclass(frozen=True)
-class Retraining:
+class CounterTraining:
     """How the models of the counter-checks are trained."""
 
     cure: Cure = PLAIN
@@ -52,8 +52,8 @@ class Retraining:
 
 
 def counterchecks(
-    model: AttentionClassifier, data: AttentionData, training: Retraining = Retraining(), seed: int = 0
-) -> list[Finding]:
+    model: AttentionClassifier, data: AttentionData, training: CounterTraining = CounterTraining(), seed: int = 0
+) -> list[AuditFinding]:
     """All four checks of a classifier on rows with labels; half of them train, the other half is scored."""
     if int(data.labels.min()) < 0:
         raise InvalidInput("the counter-checks train models again and need labels; give labels for all rows")
@@ -69,7 +69,7 @@ def counterchecks(
     ]
 
 
-def _train(model: AttentionClassifier, data: AttentionData, training: Retraining, seed: int) -> AttentionClassifier:
+def _train(model: AttentionClassifier, data: AttentionData, training: CounterTraining, seed: int) -> AttentionClassifier:
     """A model of the same shape from another start."""
     fresh = AttentionClassifier(model.shape, seed=seed + 1)
     cure = training.cure
@@ -94,9 +94,9 @@ def uniform_attention(
     again: AttentionClassifier,
     learn: AttentionData,
     test: AttentionData,
-    training: Retraining,
+    training: CounterTraining,
     seed: int,
-) -> Finding:
+) -> AuditFinding:
     """Accuracy of a model with attention, against one whose attention is frozen flat, trained on the same rows."""
     flat = AttentionClassifier(replace(model.shape, attention="uniform"))
     without = _train(flat, learn, training, seed)
@@ -116,7 +116,7 @@ def uniform_attention(
     )
 
 
-def variance_over_seeds(apart: FloatArray) -> Finding:
+def variance_over_seeds(apart: FloatArray) -> AuditFinding:
     """How far attention moves between models that differ in their seed only."""
     return judge_finding(
         SEEDS,
@@ -144,7 +144,7 @@ class Diagnostic(nn.Module):
 
     def __init__(self, width: int, classes: int) -> None:
         super().__init__()
-        self.token, self.head = nn.Linear(width, WIDTH), nn.Linear(WIDTH, classes)
+        self.token, self.head = nn.Linear(width, DIAGNOSTIC_WIDTH), nn.Linear(DIAGNOSTIC_WIDTH, classes)
 
     def forward(self, tokens: Tensor, attention: Tensor) -> Tensor:
         logits: Tensor = self.head((attention[:, :, None] * torch.tanh(self.token(tokens))).sum(dim=1))
@@ -152,8 +152,8 @@ class Diagnostic(nn.Module):
 
 
 def diagnostic_network(
-    model: AttentionClassifier, learn: AttentionData, test: AttentionData, training: Retraining, seed: int
-) -> Finding:
+    model: AttentionClassifier, learn: AttentionData, test: AttentionData, training: CounterTraining, seed: int
+) -> AuditFinding:
     """Accuracy of a simple network that is handed the model's attention, against one that is handed flat attention."""
     own = _guide(_attention(model, learn), _attention(model, test), learn, test, training, seed)
     flat = _guide(_flat(learn), _flat(test), learn, test, training, seed)
@@ -174,7 +174,7 @@ def diagnostic_network(
 
 
 def _guide(
-    attention: Tensor, on_test: Tensor, learn: AttentionData, test: AttentionData, training: Retraining, seed: int
+    attention: Tensor, on_test: Tensor, learn: AttentionData, test: AttentionData, training: CounterTraining, seed: int
 ) -> FloatArray:
     """1 where a diagnostic network that was trained with this attention is right, else 0."""
     with torch.random.fork_rng(devices=[]):
@@ -194,9 +194,9 @@ def model_adversary(
     learn: AttentionData,
     test: AttentionData,
     apart: FloatArray,
-    training: Retraining,
+    training: CounterTraining,
     seed: int,
-) -> Finding:
+) -> AuditFinding:
     r"""One model that gives the same answers with other attention: trained on $\mathrm{TVD}(\hat y_a, \hat y_b) - \lambda\,
     \mathrm{KL}(\alpha_a \Vert \alpha_b)$ for several λ. The farthest of those with a mean TVD of at most 0.05 counts; chance
     is what another seed does (`apart`). `details` hold the whole curve, TVD and divergence by λ.
@@ -208,7 +208,7 @@ def model_adversary(
         moved = float(total_variation(_answers(other, test), wanted).mean())
         away = _apart(_attention(other, test), own)
         curve |= {f"λ={strength:g}: TVD": moved, f"λ={strength:g}: divergence": float(away.mean())}
-        if moved <= SAME and away.mean() > far.mean():
+        if moved <= SAME_PREDICTION and away.mean() > far.mean():
             far = away
     return judge_finding(
         MODEL_ADVERSARY,
@@ -228,7 +228,7 @@ def model_adversary(
 
 
 def _disguise(
-    model: AttentionClassifier, learn: AttentionData, strength: float, training: Retraining, seed: int
+    model: AttentionClassifier, learn: AttentionData, strength: float, training: CounterTraining, seed: int
 ) -> AttentionClassifier:
     """A model trained to answer like `model` and to attend elsewhere."""
     answers, attention = _answers(model, learn), _attention(model, learn)
@@ -244,7 +244,7 @@ def _disguise(
     return other
 
 
-def _descend(network: nn.Module, rows: int, training: Retraining, seed: int, loss: Callable[[Tensor], Tensor]) -> None:
+def _descend(network: nn.Module, rows: int, training: CounterTraining, seed: int, loss: Callable[[Tensor], Tensor]) -> None:
     """Epochs of RMSprop over shuffled rows."""
     rng, optimiser = np.random.default_rng(seed), rmsprop(list(network.parameters()), rate=training.rate)
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accredit.audit.finding import Finding, interval_of, judge_finding
-from accredit.audit.names import MARGIN, METER
+from accredit.audit.finding import AuditFinding, interval_of, judge_finding
+from accredit.audit.names import EXCESS_MARGIN, METER
 from accredit.audit.probes import halves
 from accredit.audit.readers import Reader, ask, patience_for, surprise
 from accredit.audit.value_swaps import others
@@ -30,7 +30,7 @@ def encode_meter(
     score: IntArray | None = None,
     width: int | None = None,
     seed: int = 0,
-) -> Finding:
+) -> AuditFinding:
     r"""What the choice adds to the shown values, in nats: CE of EVAL-X on $x_S$ − CE of a reader trained on $(x_S, S)$.
 
     An estimate of $E[\log P(Y \mid X_S, M{=}S) - \log P(Y \mid X_S)]$ (after Puli et al., 2024). A reader trained on just
@@ -59,10 +59,10 @@ def encode_meter(
         },
         blind="a better reader may find a code that this one misses; it also accuses honest explainers whose choice depends on "
         "the class, so it is a hint and decides nothing",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         unit="nats",
     )
-    if found.verdict == "flagged" and not interval_of(gains[0]).above(MARGIN):  # less than chance is not evidence
+    if found.verdict == "flagged" and not interval_of(gains[0]).above(EXCESS_MARGIN):  # less than chance is not evidence
         return replace(found, verdict="unclear", reading="the choice adds less than the margin; only chance is lower still")
     return found
 

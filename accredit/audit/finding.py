@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,11 @@ from accredit.core.statistics import alike
 from accredit.errors import InvalidInput
 
 Verdict = Literal["flagged", "passes", "unclear"]
+Leakage = Literal["leaks", "does not leak", "cannot tell"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One check. `value` is measured, `chance` is what an honest explainer, or no explanation at all, would get.
 
     `excess` is value − chance with its 95 % interval over rows (`interval_of`). A check that looks for something bad is
@@ -57,11 +58,27 @@ class Finding:
         low, high = (self.chance + end for end in self.excess.ends)
         return Estimate(self.value, low, high, self.excess.precision, self.excess.level)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything as JSON types."""
         kept = {name: value for name, value in vars(self).items() if name not in ("excess", "details")}
         interval = {"estimate": self.excess.value, "low": self.excess.low, "high": self.excess.high}
         return dict(plain({**kept, "excess": interval, "details": dict(self.details)}, self.name))
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The verdict of a leakage report, in one sentence."""
+
+    answer: Leakage
+    because: str
+    evidence: tuple[str, ...] = ()  # names of the detectors that it rests on
+    rows: int | None = None  # about how many rows would decide, where these cannot tell
+
+    def __str__(self) -> str:
+        return f"{self.answer}: {self.because}"
+
+    def to_plain(self) -> dict[str, object]:
+        return {"answer": self.answer, "because": self.because, "evidence": list(self.evidence), "rows": self.rows}
 
 
 @dataclass(frozen=True)
@@ -74,15 +91,15 @@ class Findings:
     """
 
     subject: str
-    found: tuple[Finding, ...]
+    found: tuple[AuditFinding, ...]
     not_run: Mapping[str, str] = field(default_factory=dict)  # name of a check -> why
     notes: tuple[str, ...] = ()
-    conclusion: Any = None  # the verdict of a leakage report (audit/verdict.py); other audits have none
+    conclusion: Conclusion | None = None  # the verdict of a leakage report; other audits have none
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[AuditFinding]:
         return iter(self.found)
 
-    def __getitem__(self, name: str) -> Finding:
+    def __getitem__(self, name: str) -> AuditFinding:
         for finding in self.found:
             if finding.name == name:
                 return finding
@@ -98,7 +115,7 @@ class Findings:
         """Names of the checks that were flagged."""
         return tuple(finding.name for finding in self.found if finding.verdict == "flagged")
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything as JSON types."""
         return {
             "kind": "audit",
@@ -123,7 +140,7 @@ def judge_finding(
     unit: Literal["share", "nats", "τ", "distance"] = "share",
     details: Mapping[str, float] | None = None,
     excess: Estimate | None = None,
-) -> Finding:
+) -> AuditFinding:
     """A finding from one number per row, and what chance gives in each row (or in all of them).
 
     `excess` is given where numbers belong to pairs of rows (`interval_of_pairs`), so that they do not count as so many rows.
@@ -138,7 +155,7 @@ def judge_finding(
         raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}", argument=name)
     excess = interval_of(measured - expected) if excess is None else excess
     verdict = verdict_of(excess, margin, wanted)
-    return Finding(
+    return AuditFinding(
         name,
         asks,
         float(measured.mean()),
@@ -196,10 +213,10 @@ def interval_of_pairs(excess: FloatArray, first: IntArray, second: IntArray, row
     return Estimate(mean, mean - reach, mean + reach, Precision.interval("Student t over rows"), defaults.LEVEL)
 
 
-def named(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+def find_checks(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
     """Checks by name, whatever the case and with hyphens for spaces; all of them when none is named.
 
-    >>> named(["eval-x-gap", "Value scramble"], ["value scramble", "EVAL-X gap"])
+    >>> find_checks(["eval-x-gap", "Value scramble"], ["value scramble", "EVAL-X gap"])
     ('value scramble', 'EVAL-X gap')
     """
 

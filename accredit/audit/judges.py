@@ -21,8 +21,8 @@ from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks
 
 WEIGHED = 0.25  # share of a judge's rows that weigh EVAL-X against the black box; EVAL-X does not learn from them
-DRAWS = 4  # masks of those rows: two of four as large as what is shown, one of half of the players, one of all
-RIDGE = 1e-2  # pulls the weights to EVAL-X alone, in nats per row
+MASKS_PER_ROW = 4  # masks of those rows: two of four as large as what is shown, one of half of the players, one of all
+PULL_TO_EVALX = 1e-2  # pulls the weights to EVAL-X alone, in nats per row
 
 
 @final
@@ -45,7 +45,7 @@ class Beside:
         def closure() -> Tensor:
             optimiser.zero_grad()
             away = sum(((part - begun) ** 2).sum() for part, begun in zip(free, start, strict=True))
-            loss = nn.functional.cross_entropy(self._say(terms, hidden, *free), goal) + RIDGE * away
+            loss = nn.functional.cross_entropy(self._say(terms, hidden, *free), goal) + PULL_TO_EVALX * away
             torch.autograd.backward(loss)
             return torch.as_tensor(loss)
 
@@ -86,7 +86,7 @@ def train_judge(
     alone = evalx(inputs, x[weighed:], labels[weighed:], classes, k, width, seed)
     if black_box is None:
         return alone
-    again, who = np.tile(np.arange(weighed), DRAWS), np.random.default_rng(seed)
+    again, who = np.tile(np.arange(weighed), MASKS_PER_ROW), np.random.default_rng(seed)
     present = inputs.present(x[again])
     masks = random_masks(shown[who.integers(len(shown), size=len(again))], present, seed)
     masks[1::4] = (who.random(masks[1::4].shape) < 0.5) & present[1::4]

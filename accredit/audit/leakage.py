@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from accredit.audit.encoding_meter import encode_meter
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.audit.judges import Beside, train_judge
 from accredit.audit.judges import evalx as trained_evalx
 from accredit.audit.names import (
@@ -50,22 +50,25 @@ from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks
 from accredit.values.solver import progress as progress_bar
 
-MOST_ROWS = 20_000  # scored
+if TYPE_CHECKING:
+    from accredit.learned.inputs import Numbers  # unseen by `check_arguments`: `_check` says more
+
+ROWS_SCORED = 20_000  # scored
 
 
 @check_arguments
 def leakage_report(
     inputs: Inputs | None,
-    x: Any,
-    masks: Any,
-    labels: Any,
+    x: Numbers,
+    masks: Numbers,
+    labels: Numbers,
     black_box: BlackBox | None = None,
     surrogate: Reader | None = None,
     evalx: EvalX | Reader | None = None,
-    inert: Any = None,
+    inert: Numbers | None = None,
     *,
-    scores: Any = None,
-    training: Any = None,
+    scores: Numbers | None = None,
+    training: tuple[Numbers, Numbers] | None = None,
     tests: tuple[str, ...] = NAMES,
     width: int | None = None,
     seed: int = 0,
@@ -96,7 +99,7 @@ def leakage_report(
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}", code="unknown")
     fit, score = halves(len(rows), seed)
-    score = score[:MOST_ROWS]
+    score = score[:ROWS_SCORED]
     if surrogate is not None:
         ask(surrogate, rows[score[:9]], chosen[score[:9]], answer)  # what every detector would refuse
     with progress_bar("audit", 2 * len(tests) if progress else 0) as bar:
@@ -108,10 +111,10 @@ def leakage_report(
         drawn = random_masks(chosen, present, seed)
         spread = (np.random.default_rng(seed).random(chosen.shape) < 0.5).astype(np.float64)  # half of the players
 
-        def on(masks: FloatArray) -> dict[str, Callable[[], Finding]]:
+        def on(masks: FloatArray) -> dict[str, Callable[[], AuditFinding]]:
             """The detectors that have everything they need."""
             shown, hidden, named = rows[score], masks[score], answer[score]
-            ready: dict[str, Callable[[], Finding]] = {
+            ready: dict[str, Callable[[], AuditFinding]] = {
                 PROBE: lambda: mask_only_probe(masks, answer, fit=fit, score=score, seed=seed)
             }
             if surrogate is not None and model is not None:
@@ -164,7 +167,7 @@ def leakage_report(
     return Findings(subject, tuple(found), not_run, notes, conclude(found, not_run, len(rows)))
 
 
-def _as_sure_as_the_judge(found: list[Finding]) -> list[Finding]:
+def _as_sure_as_the_judge(found: list[AuditFinding]) -> list[AuditFinding]:
     """The sureness gap asks the judge of the EVAL-X gap: where that cannot tell what is right, this cannot tell how sure."""
     if not any(finding.name == EVALX and finding.verdict == "unclear" for finding in found):
         return found
@@ -215,7 +218,7 @@ def _judge(
     return judge, of_half, (f"the judge was trained on {whence}{heard}",)
 
 
-def _teach(inputs: Inputs | None, training: Any, answer: IntArray) -> tuple[Array, IntArray]:
+def _teach(inputs: Inputs | None, training: tuple[Numbers, Numbers], answer: IntArray) -> tuple[Array, IntArray]:
     """The rows that train a judge, and their answers."""
     if not isinstance(training, tuple | list) or len(training) != 2 or inputs is None:
         raise InvalidInput(
@@ -239,11 +242,11 @@ def _tell(
 
     Scores may honestly be a function of what is shown, as the values themselves are: what those tell is not the scores' doing.
     """
-    told = [ask(reader, x, masks, labels) for reader in readers if reader is not None]
+    told: list[Array] = [ask(reader, x, masks, labels) for reader in readers if reader is not None]
     kept = None if inputs is None else inputs.keep(x, masks > 0)
     if kept is not None and np.issubdtype(kept.dtype, np.floating):
         told.append(kept.reshape(len(kept), -1))
-    return np.concatenate(told, axis=1) if told else None
+    return np.concatenate(told, axis=1).astype(np.float64, copy=False) if told else None
 
 
 def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
@@ -258,7 +261,7 @@ def _scores(scores: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 def _check(
     inputs: Inputs | None, x: npt.ArrayLike, masks: npt.ArrayLike, labels: npt.ArrayLike
 ) -> tuple[Array, FloatArray, IntArray]:
-    rows: Any = np.asarray(x) if inputs is None else inputs.check(x)
+    rows: Array = np.asarray(x) if inputs is None else inputs.check(x)
     chosen = real_numbers(masks, "masks")
     if chosen.ndim != 2 or len(chosen) != len(rows) or (inputs is not None and chosen.shape[1] != inputs.n):
         wanted = f"({len(rows)}, {inputs.n if inputs is not None else 'players'})"

@@ -16,7 +16,7 @@ TRANSPLANT = "mask transplant"
 RANDOM = "random selector"
 NAMES = (PROBE, SURROGATE, EVALX, SURENESS, METER, SCORES, INERT, SCRAMBLE, TRANSPLANT, RANDOM)
 READ = "share that the black box reads through random holes"  # in the details of the surrogate gap
-MARGIN = 0.05  # of a share, or nats: excess that is not worth an alarm
+EXCESS_MARGIN = 0.05  # of a share, or nats: excess that is not worth an alarm
 NEEDS: Mapping[str, str] = {
     SURROGATE: "needs the explainer's own surrogate and the black box",
     EVALX: "needs the explainer's own surrogate and EVAL-X",

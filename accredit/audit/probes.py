@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from accredit.audit.finding import Finding, judge_finding, right
-from accredit.audit.names import INERT, MARGIN, PROBE, SCORES
+from accredit.audit.finding import AuditFinding, judge_finding, right
+from accredit.audit.names import EXCESS_MARGIN, INERT, PROBE, SCORES
 from accredit.checks import needs, real_numbers
 from accredit.checks.numbers import truths
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -23,7 +23,7 @@ class NothingToJudge(InvalidInput):
 
 def mask_only_probe(
     masks: FloatArray, labels: IntArray, *, fit: IntArray | None = None, score: IntArray | None = None, seed: int = 0
-) -> Finding:
+) -> AuditFinding:
     """How well ŷ can be predicted from the mask alone, by boosted trees fitted on other rows; chance is the commonest answer.
 
     Masks (N, n) are rounded first, to 0.05 or half of an even share 1/n: trees read finer differences, which few networks
@@ -53,7 +53,7 @@ def mask_only_probe(
         },
         blind="overstates on images, where a mask of inked pixels is a partial picture; misses codes that need the values, "
         "and codes in fine digits of soft masks, which are rounded",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details={"bits at least": max(0.0, entropy + float(bits.mean())), "bits of the answer": entropy},
     )
 
@@ -84,7 +84,7 @@ def score_code(
     fit: IntArray | None = None,
     score: IntArray | None = None,
     seed: int = 0,
-) -> Finding:
+) -> AuditFinding:
     """What the order and size of the shown players' scores say about ŷ, beyond which players are shown and what they say.
 
     Boosted trees read the mask (N, n) and `told` (N, numbers): what is shown, and what readers answer to it, a judge and the
@@ -121,7 +121,7 @@ def score_code(
             "unclear": "the scores may say a little; more rows would show",
         },
         blind="scores of honest explainers depend on what they hide, too; codes finer than trees can split",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
     )
 
 
@@ -145,7 +145,7 @@ def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:
     return order[: rows // 2], order[rows // 2 :]
 
 
-def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | None = None) -> Finding:
+def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | None = None) -> AuditFinding:
     """Share of the mask that goes to players that cannot inform (constant tokens, border pixels); chance: their share.
 
     `inert` is boolean, (n,) or (N, n).
@@ -175,7 +175,7 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
             "unclear": "no clear preference for players that cannot inform",
         },
         blind="erratic from seed to seed: a code may use informative players as well; a low share proves nothing",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from accredit.audit.finding import Finding, interval_of, judge_finding, right
-from accredit.audit.names import EVALX, MARGIN, RANDOM, READ, SURENESS, SURROGATE
+from accredit.audit.finding import AuditFinding, interval_of, judge_finding, right
+from accredit.audit.names import EVALX, EXCESS_MARGIN, RANDOM, READ, SURENESS, SURROGATE
 from accredit.audit.readers import TOSS, Reader, ask, surprise
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.inputs import Array
@@ -25,7 +25,7 @@ def surrogate_gap(
     black_box: Reader,
     evalx: Reader | None = None,
     drawn: Sequence[FloatArray] = (),
-) -> Finding:
+) -> AuditFinding:
     """Accuracy of the explainer's own surrogate on x_S, against the black box on the same x_S (post-hoc accuracy).
 
     A black box that reads holes badly falls behind without any code. How badly is measured where there is none, on random masks
@@ -57,7 +57,7 @@ def surrogate_gap(
             "unclear": "the gap is within what these rows can tell",
         },
         blind="a black box that is fooled by the same holes narrows the gap",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details=details,
     )
     found = _beyond_the_commonest(found, ours, float(common))
@@ -70,7 +70,7 @@ def surrogate_gap(
     return found
 
 
-def _beyond_the_commonest(found: Finding, ours: FloatArray, common: float) -> Finding:
+def _beyond_the_commonest(found: AuditFinding, ours: FloatArray, common: float) -> AuditFinding:
     """Where the surrogate is not surely better than always naming the commonest answer, a gap shows a bad outsider, no code."""
     if found.verdict != "flagged" or interval_of(ours - common).above(0.0):
         return found
@@ -85,7 +85,7 @@ def _share_read(reader: FloatArray, *others: FloatArray, common: float) -> float
     """The share of what the best of all gets beyond the commonest answer that `reader` surely gets; None: of nothing."""
     best = max((reader, *others), key=lambda found: float(found.mean()))
     beyond = float(best.mean()) - common
-    if beyond <= 2 * MARGIN:  # too little to tell good readers from bad ones
+    if beyond <= 2 * EXCESS_MARGIN:  # too little to tell good readers from bad ones
         return None
     behind = interval_of(reader - best).ends[0] if best is not reader else 0.0
     return float(np.clip(1 + behind / beyond, 0.0, 1.0))
@@ -101,7 +101,7 @@ def evalx_gap(
     half: Callable[[], Reader | None] | None = None,
     black_box: Reader | None = None,
     drawn: Sequence[FloatArray] = (),
-) -> Finding:
+) -> AuditFinding:
     """Accuracy of the explainer's own surrogate on x_S, against EVAL-X, which never met the explainer (Jethani et al.).
 
     A judge that misreads inputs widens the gap without any code. So a gap counts only beyond what the judge misses where
@@ -113,10 +113,10 @@ def evalx_gap(
     everything = np.ones(masks.shape) if present is None else present.astype(np.float64)
     common = float(np.bincount(labels).max() / len(labels))
 
-    def found_by(reader: Reader, shown: FloatArray) -> FloatArray:
+    def judge(reader: Reader, shown: FloatArray) -> FloatArray:
         return right(ask(reader, x, shown, labels), labels, TOSS)
 
-    ours, theirs, best = found_by(surrogate, masks), found_by(evalx, masks), found_by(evalx, everything)
+    ours, theirs, best = judge(surrogate, masks), judge(evalx, masks), judge(evalx, everything)
     found = judge_finding(
         EVALX,
         ours,
@@ -128,32 +128,32 @@ def evalx_gap(
             "unclear": "the gap is within what these rows can tell",
         },
         blind="EVAL-X may be weaker on masks unlike its own, which widens the gap; it need not rank honest above encoding",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details={"EVAL-X on whole inputs": float(best.mean())},
     )
     found = _beyond_the_commonest(found, ours, common)
     if found.verdict != "flagged":
         return found
     gained = max(0.0, float(ours.mean()) - min(common, float(theirs.mean())))
-    shares = [_share_read(found_by(evalx, mask), found_by(surrogate, mask), common=common) for mask in (*drawn, everything)]
+    shares = [_share_read(judge(evalx, mask), judge(surrogate, mask), common=common) for mask in (*drawn, everything)]
     better = (1 - min((share for share in shares if share is not None), default=1.0)) * gained
-    whole = found_by(black_box, everything) if black_box is not None else np.ones(len(labels))
+    whole = judge(black_box, everything) if black_box is not None else np.ones(len(labels))
     missed = (1 - (_share_read(best, whole, common=common) or 0.0)) * gained
     found = replace(found, details={**found.details, "gap without any code": max(better, missed)})
-    if found.excess.ends[0] - better <= MARGIN:
+    if found.excess.ends[0] - better <= EXCESS_MARGIN:
         return replace(found, verdict="unclear", reading="the surrogate reads inputs without any code better than EVAL-X, too")
-    if found.excess.ends[0] - missed > MARGIN:
+    if found.excess.ends[0] - missed > EXCESS_MARGIN:
         return found
-    smaller = half() if half is not None and best.mean() > common + MARGIN else None
+    smaller = half() if half is not None and best.mean() > common + EXCESS_MARGIN else None
     if smaller is not None:
-        step = interval_of(theirs - found_by(smaller, masks))
+        step = interval_of(theirs - judge(smaller, masks))
         found = replace(found, details={**found.details, "gain from twice the rows": step.value})
-        if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > MARGIN:
+        if found.excess.ends[0] - DOUBLINGS * max(step.ends[1], 0.0) > EXCESS_MARGIN:
             return found
     return replace(found, verdict="unclear", reading="EVAL-X misreads whole inputs as much; give it training rows")
 
 
-def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader) -> Finding:
+def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, evalx: Reader) -> AuditFinding:
     """How much surer of the right answers the explainer's own surrogate is than EVAL-X, on what is shown, in nats.
 
     A code may add no right answer and still be used: a value that is right in three of four rows is right in all of those in
@@ -171,14 +171,14 @@ def sureness_gap(x: Array, masks: FloatArray, labels: IntArray, surrogate: Reade
             "unclear": "the surrogate may be a little surer; more rows would show",
         },
         blind="a surrogate that uses no code; a sharp reader is surer without any",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         unit="nats",
     )
 
 
 def random_selector(
     x: Array, masks: FloatArray, labels: IntArray, judge: Reader, present: BoolArray | None = None, *, seed: int = 0
-) -> Finding:
+) -> AuditFinding:
     """Accuracy of an outside judge on what is shown, against the same number of players shown at random."""
     drawn = random_masks(masks, present, seed)
     return judge_finding(
@@ -192,6 +192,6 @@ def random_selector(
             "unclear": "not clearly better than a random choice",
         },
         blind="says whether the choice is useful, not whether it is honest: cherry-picked values are useful too",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         wanted=True,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ class Thirds:
         """A black box of numbers as one of three classes."""
         return lambda x: self._sure(black_box(x))
 
-    def reader(self, reader: Callable[[Array, FloatArray], Any]) -> Reader:
+    def reader(self, reader: Callable[[Array, FloatArray], npt.ArrayLike]) -> Reader:
         """A reader that answers with numbers as one of three classes."""
         return lambda x, mask: self._sure(reader(x, mask))
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from accredit.audit.finding import Findings, named
+from accredit.audit.finding import Findings, find_checks
 from accredit.checks import optional_whole
 from accredit.checks.arguments import check_arguments
 from accredit.checks.arrays import read_arrays as arrays_in
@@ -90,7 +88,7 @@ def _explainer(
     from accredit.learned.evalx import EvalX
     from accredit.learned.saving import load
 
-    wanted = named(tests, NAMES)
+    wanted = find_checks(tests, NAMES)
     explainer = load(place)
     x = explainer.inputs.check(_array(arrays, "x"))
     number = not isinstance(explainer, CXPlain) and explainer.classes == 1
@@ -165,7 +163,7 @@ def _attention(place: Path, arrays: dict[str, Array], tests: Sequence[str] | Non
     from accredit.audit.classifier import TESTS, audit_attention
     from accredit.shortcuts.models import load_attention_classifier
 
-    wanted = named(tests, TESTS)
+    wanted = find_checks(tests, TESTS)
     model = load_attention_classifier(place)
     return audit_attention(
         model,
@@ -225,7 +223,7 @@ def _table(path: Path, target: str) -> dict[str, Array]:
     return {"x": np.delete(x, at, axis=1), "labels": x[:, at].astype(np.int64)}
 
 
-def _array(arrays: dict[str, Array], name: str) -> npt.NDArray[Any]:
+def _array(arrays: dict[str, Array], name: str) -> Array:
     if name not in arrays:
         raise InvalidInput(
             f"the file has no array {name!r}, only {', '.join(arrays) or 'nothing'}; it needs {ARRAYS}", code="missing"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from accredit.audit.attention import (
     GRADIENT,
     LEAVE_ONE_OUT,
     PERMUTATION,
+    Adversarial,
     NothingToRank,
     adversary,
     adversary_finding,
@@ -34,7 +35,7 @@ from accredit.audit.attention import (
     rank_finding,
 )
 from accredit.audit.counterchecks import RETRAINED
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
 from accredit.errors import AccreditError, InvalidInput
@@ -84,7 +85,7 @@ def audit_texts(
         raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test")
     if model.law == "none":
         raise InvalidInput(f"{model.name} gives one number, not probabilities; attention is audited for classifiers")
-    measured: list[dict[str, Any]] = []
+    measured: list[_Measures] = []
     skipped: list[str] = []
     with progress("audit", len(texts) if bar else 0) as line:
         for number, text in enumerate(texts):
@@ -104,13 +105,23 @@ def audit_texts(
     return Findings(f"attention of {model.name}", tuple(found), not_run, tuple(notes))
 
 
-def _measure(model: TextModel, text: str, tests: set[str], permutations: int, steps: int, seed: int) -> dict[str, Any]:
+@dataclass
+class _Measures:
+    """All numbers of one text."""
+
+    agreement: dict[str, dict[str, float]] = field(default_factory=dict)  # test -> layer or rollout -> Kendall's τ
+    permuted: float | None = None
+    attacked: Adversarial | None = None
+    refusal: str = ""  # why attention could not be imposed
+
+
+def _measure(model: TextModel, text: str, tests: set[str], permutations: int, steps: int, seed: int) -> _Measures:
     """All numbers of one text."""
     encoded = model.encode(text)
     words = ~encoded.special
     if words.sum() < 2:
         raise InvalidInput(f"text {text!r:.40} has one token, so there is nothing to rank; give more words")
-    out: dict[str, Any] = {}
+    out = _Measures()
     if tests & {GRADIENT, LEAVE_ONE_OUT}:
         scores = attention_scores(model, encoded)
         for name, importance in (
@@ -119,42 +130,42 @@ def _measure(model: TextModel, text: str, tests: set[str], permutations: int, st
         ):
             if importance is not None:
                 other = importance(model, encoded)
-                out[name] = {key: rank_agreement(v[None], other[None], words[None])[0] for key, v in scores.items()}
+                out.agreement[name] = {key: rank_agreement(v[None], other[None], words[None])[0] for key, v in scores.items()}
     if tests & {PERMUTATION, ADVERSARY}:
         try:
             with last_layer(model, encoded) as (answer, attention):
                 there = torch.ones(1, attention.shape[-1], dtype=torch.bool)
                 if PERMUTATION in tests:
-                    out[PERMUTATION] = permute(answer, attention, there, permutations, seed)[0]
+                    out.permuted = permute(answer, attention, there, permutations, seed)[0]
                 if ADVERSARY in tests:
-                    out[ADVERSARY] = adversary(answer, attention, there, steps=steps, seed=seed)
+                    out.attacked = adversary(answer, attention, there, steps=steps, seed=seed)
         except CannotImpose as error:
-            out["cannot impose"] = str(error)
+            out.refusal = str(error)
     return out
 
 
-def _findings(measured: list[dict[str, Any]], tests: Sequence[str]) -> tuple[list[Finding], dict[str, str]]:
-    found: list[Finding] = []
+def _findings(measured: list[_Measures], tests: Sequence[str]) -> tuple[list[AuditFinding], dict[str, str]]:
+    found: list[AuditFinding] = []
     not_run = dict(RETRAINED)
     for name, against in ((GRADIENT, "gradients"), (LEAVE_ONE_OUT, "leave-one-out")):
         if name not in tests:
             continue
-        layers = [key for key in measured[0][name] if key != "rollout"]
-        tau = {key: np.array([row[name][key] for row in measured]) for key in measured[0][name]}
+        layers = [key for key in measured[0].agreement[name] if key != "rollout"]
+        tau = {key: np.array([row.agreement[name][key] for row in measured]) for key in measured[0].agreement[name]}
         by_layer = {key: float(np.nanmean(tau[key])) for key in layers if not np.isnan(tau[key]).all()}
         for key, label in ((layers[-1], name), ("rollout", f"{name} (rollout)")):
             try:
                 found.append(rank_finding(label, against, tau[key], by_layer if label == name else None))
             except NothingToRank as error:
                 not_run[label] = str(error)
-    imposed = [row for row in measured if "cannot impose" not in row]
-    reasons = [row["cannot impose"] for row in measured if "cannot impose" in row]
+    imposed = [row for row in measured if not row.refusal]
+    reasons = [row.refusal for row in measured if row.refusal]
     if not imposed:
         not_run = {name: reasons[0] for name in (PERMUTATION, ADVERSARY) if name in tests} | not_run
     if imposed and PERMUTATION in tests:
-        found.append(permutation_finding(np.array([row[PERMUTATION] for row in imposed])))
+        found.append(permutation_finding(np.array([row.permuted for row in imposed])))
     if imposed and ADVERSARY in tests:
-        results = [row[ADVERSARY] for row in imposed]
+        results = [row.attacked for row in imposed]
         divergence, exists = (np.concatenate([getattr(r, name) for r in results]) for name in ("divergence", "found"))
         found.append(adversary_finding(divergence, exists))
     return found, not_run
@@ -246,7 +257,7 @@ def _copies(row: Tensor | None, rows: int) -> Tensor | None:
     return None if row is None else row.expand(rows, -1)
 
 
-def _check_kernel(model: TextModel, batch: TokenBatch, found: Tensor, seen: list[Any]) -> None:
+def _check_kernel(model: TextModel, batch: TokenBatch, found: Tensor, seen: Sequence[object]) -> None:
     """Our kernel must compute what the model's own does; some architectures add terms of their own, or do not ask for it."""
     with model.held(), attention_kernel(model.model, "eager"), torch.inference_mode():
         expected = model.outputs(batch)
@@ -264,17 +275,17 @@ def _remember(model: nn.Module, last: nn.Module) -> Iterator[Callable[[int], Non
     remembered and all layers run.
     """
     below = _layers_below(model, last)
-    memory: dict[tuple[int, int], Any] = {}
+    memory: dict[tuple[int, int], object] = {}
     rows = 0
 
     def count(number: int) -> None:
         nonlocal rows
         rows = number
 
-    def remembering(index: int, layer: nn.Module) -> Callable[..., Any]:
+    def remembering(index: int, layer: nn.Module) -> Callable[..., object]:
         forward = layer.forward
 
-        def recall(*given: Any, **named: Any) -> Any:
+        def recall(*given: object, **named: object) -> object:
             if (index, rows) not in memory:
                 memory[index, rows] = forward(*given, **named)
             return memory[index, rows]
@@ -328,7 +339,7 @@ def _kernel(
     attention_mask: Tensor | None,
     scaling: float | None = None,
     dropout: float = 0.0,
-    **_: Any,
+    **_: object,
 ) -> tuple[Tensor, Tensor]:
     """Softmax attention as the eager kernel computes it; keys and values that several query heads share are repeated."""
     shared = query.shape[1] // key.shape[1]

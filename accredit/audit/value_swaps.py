@@ -8,21 +8,21 @@ from contextlib import suppress
 
 import numpy as np
 
-from accredit.audit.finding import Finding, interval_of_pairs, judge_finding
-from accredit.audit.names import MARGIN, SCRAMBLE, TRANSPLANT
+from accredit.audit.finding import AuditFinding, interval_of_pairs, judge_finding
+from accredit.audit.names import EXCESS_MARGIN, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import NothingToJudge
 from accredit.audit.readers import Reader, ask
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array
 
-PAIRS = 2000  # of rows in a swap, at least if there are as many
+PAIRS_SWAPPED = 2000  # of rows in a swap, at least if there are as many
 MOST_SWAPS = 16
 
 
 def value_scramble(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
-) -> Finding:
+) -> AuditFinding:
     """Keep the mask, take another row's values: does the surrogate still give the old answer? Chance: how common it is.
 
     A mask may be a partial picture of the input: then the old answer is also read by `outsiders`, who know no code. What the
@@ -32,8 +32,8 @@ def value_scramble(
     masked = np.tile(np.arange(rows), swaps(rows))
     valued = np.concatenate([others(rows, rng) for _ in range(swaps(rows))])
     mixed = x[valued], masks[masked], labels[masked]
-    kept, chance = _kept(surrogate, *mixed)
-    theirs = [np.subtract(*_kept(reader, *mixed)) for reader in _able(outsiders, x, masks, labels)]
+    kept, chance = _judge(surrogate, *mixed)
+    theirs = [np.subtract(*_judge(reader, *mixed)) for reader in _able(outsiders, x, masks, labels)]
     most = max(theirs, key=lambda beyond: float(beyond.mean()), default=np.zeros(1))
     details = {"kept by an outsider, beyond chance": float(most.mean())} if theirs else {}
     expected = chance + most if most.mean() > 0 else chance
@@ -49,13 +49,13 @@ def value_scramble(
             "unclear": "a few answers may come from the mask; more rows would show",
         },
         blind="blind to codes that need the values; without outsiders it accuses masks that are a partial picture",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details=details,
         excess=interval_of_pairs(kept - expected, masked, valued, rows),
     )
 
 
-def _kept(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+def _judge(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     """Whether a reader gives each label, and how common the answer is that it gives: (N,) both."""
     said = ask(reader, x, masks, labels).argmax(axis=1)
     share = np.bincount(labels, minlength=int(said.max()) + 1) / len(labels)
@@ -64,7 +64,7 @@ def _kept(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> tupl
 
 def mask_transplant(
     x: Array, masks: FloatArray, labels: IntArray, surrogate: Reader, outsiders: Sequence[Reader] = (), *, seed: int = 0
-) -> Finding:
+) -> AuditFinding:
     """Put on a row the mask of a row with another answer: which of the two does the surrogate follow? Chance is one half.
 
     Rows that get neither answer are left out. Where the mask is a partial picture, `outsiders` follow it as well: chance is
@@ -98,7 +98,7 @@ def mask_transplant(
             "unclear": "mask and values pull about equally",
         },
         blind="a code that yields to strong values stays below one half and is not seen",
-        margin=MARGIN,
+        margin=EXCESS_MARGIN,
         details=details | ({"followed by an outsider": float(most.mean())} if theirs else {}),
         excess=interval_of_pairs(followed[counted] - expected, valued[counted], donor[counted], rows),
     )
@@ -126,7 +126,7 @@ def swaps(rows: int) -> int:
     >>> swaps(20), swaps(300), swaps(5000)
     (16, 7, 2)
     """
-    return min(MOST_SWAPS, max(2, math.ceil(PAIRS / rows)))
+    return min(MOST_SWAPS, max(2, math.ceil(PAIRS_SWAPPED / rows)))
 
 
 def others(rows: int, rng: np.random.Generator) -> IntArray:

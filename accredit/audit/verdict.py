@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
 
-from accredit.audit.finding import Finding
+from accredit.audit.finding import AuditFinding, Conclusion
 from accredit.audit.names import EVALX, METER, NAMES, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
 
-Answer = Literal["leaks", "does not leak", "cannot tell"]
 DECIDING = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
 OWN = (
     SURROGATE,
@@ -28,28 +25,12 @@ OWN = (
 )  # they ask the explainer's own surrogate; without one, scores convict nobody
 NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
 ABLE = 0.9  # share of what the best reader finds through random holes, from which a black box counts as a judge
-MOST = 1_000_000  # rows beyond which a question is not worth asking
+ROWS_WORTH_ASKING = 1_000_000  # rows beyond which a question is not worth asking
 SURELY = 2.8  # standard errors off the margin (1.96 + 0.84): four intervals in five then lie off it
 BLURRED = 0.5  # standard errors by which the middle is taken to be nearer to the margin than it was seen
 
 
-@dataclass(frozen=True)
-class Conclusion:
-    """The verdict of a report, in one sentence."""
-
-    answer: Answer
-    because: str
-    evidence: tuple[str, ...] = ()  # names of the detectors that it rests on
-    rows: int | None = None  # about how many rows would decide, where these cannot tell
-
-    def __str__(self) -> str:
-        return f"{self.answer}: {self.because}"
-
-    def to_plain(self) -> dict[str, Any]:
-        return {"answer": self.answer, "because": self.because, "evidence": list(self.evidence), "rows": self.rows}
-
-
-def conclude(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -> Conclusion:
+def conclude(found: Sequence[AuditFinding], not_run: Mapping[str, str], total: int) -> Conclusion:
     """The verdict from what the detectors found on `total` rows."""
     by_name = {finding.name: finding for finding in found}
     convicts = DECIDING if any(name in by_name for name in OWN) else ()
@@ -83,13 +64,13 @@ def conclude(found: Sequence[Finding], not_run: Mapping[str, str], total: int) -
     return Conclusion("does not leak", f"{', '.join(passed)} find no code on {total:,} rows; none of them is a proof", passed)
 
 
-def _reads_as_much(gap: Finding | None) -> bool:
+def _reads_as_much(gap: AuditFinding | None) -> bool:
     """Whether the black box, which reads random holes as well as anybody, gets as much out of what is shown as the surrogate:
     then a judge that may be weaker has nothing to add."""
     return gap is not None and gap.verdict == "passes" and gap.details.get(READ, 0.0) >= ABLE
 
 
-def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
+def rows_to_decide(unclear: Sequence[AuditFinding], total: int) -> int | None:
     """About how many rows would move every interval off its margin, four times in five, its middle taken a little nearer to the
     margin than seen; None beyond a million, where the middle is too near to say, and where an interval is off its margin
     already, so that something else is missing."""
@@ -102,22 +83,22 @@ def rows_to_decide(unclear: Sequence[Finding], total: int) -> int | None:
         gap = abs(finding.excess.value - finding.margin) - BLURRED * error
         most = max(most, (SURELY * error / gap) ** 2 if gap > 0 else math.inf)
     rows = most * total
-    return None if not rows <= MOST else int(math.ceil(rows / 100) * 100)
+    return None if not rows <= ROWS_WORTH_ASKING else int(math.ceil(rows / 100) * 100)
 
 
-def _is_decided(finding: Finding) -> bool:
+def _is_decided(finding: AuditFinding) -> bool:
     """Whether its interval is off its margin, although it is unclear: the judge is too weak, or nobody reads holes."""
     low, high = finding.excess.ends
     return not low <= finding.margin <= high
 
 
-def _not_by_rows(unclear: Sequence[Finding]) -> str:
+def _not_by_rows(unclear: Sequence[AuditFinding]) -> str:
     """What is missing where a number of rows cannot be said."""
     missing = [f"{finding.name}: {finding.reading}" for finding in unclear if _is_decided(finding)]
     return "; ".join(missing) or "more rows of this kind would hardly decide"
 
 
-def _evidence(finding: Finding) -> str:
+def _evidence(finding: AuditFinding) -> str:
     share = finding.unit == "share"
     value, chance = ((f"{number:.0%}" if share else f"{number:.2f}") for number in (finding.value, finding.chance))
     return f"{finding.name} {value} against {chance}"

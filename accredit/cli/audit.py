@@ -119,12 +119,12 @@ def _texts(
         import torch  # noqa: F401  the tests ask a network
     from accredit.arena.texts import load
     from accredit.audit import audit_texts
-    from accredit.audit.finding import named
+    from accredit.audit.finding import find_checks
     from accredit.audit.transformer import TESTS
     from accredit.cli.explain import kind_of
     from accredit.explanation.text_files import read_texts
 
-    wanted = named(tests, TESTS)
+    wanted = find_checks(tests, TESTS)
     kind = kind_of(subject)
     if kind == "image":
         raise InvalidInput(f"{subject!r} is an image; attention is audited on text classifiers")

@@ -139,7 +139,7 @@ def compare(
             judge=judge,
         )
         subject = Path(data_file).name if data_file else f"{len(examples)} built-in sentences"
-    contest.checked()
+    contest.check()
     table = hold(contest, examples, store, executor)
     if as_json:
         click.echo(json.dumps(table.to_plain(), ensure_ascii=False))
@@ -170,13 +170,13 @@ def _on_answers(
     budget: int | None,
     seed: int,
 ) -> AnswerContest:
-    from accredit.arena.answers import BUDGET, AnswerContest
+    from accredit.arena.answers import ABLATIONS, AnswerContest
     from accredit.arena.contest import ANSWER_METRICS, metrics_named
     from accredit.methods import COMPARED_ANSWERS
 
     named = tuple(m.name for m in metrics_named(_read_list(metrics) or ANSWER_METRICS))
     return AnswerContest(
-        methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or BUDGET, seed
+        methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or ABLATIONS, seed
     )
 
 

@@ -190,20 +190,24 @@ def _settings(
     """What a recipe is given beside its inputs."""
     from dataclasses import replace
 
-    from accredit.learned.recipes import defaults, published
+    from accredit.learned.recipes import defaults, paper_settings
 
     said = {name: value for name, value in (("epochs", epochs), ("device", device)) if value is not None}
     if method == "cxplain":
         _refuse({"--encoder": encoder or None, "--device": device}, "is for selectors with a surrogate, not for cxplain")
         return said | ({"preset": preset} if preset else {})
     settings: dict[str, Any] = {"preset": preset} if preset else {}
-    training = (published(method, task.inputs) if preset else defaults(task.inputs, k))["training"]
+    training = (paper_settings(method, task.inputs) if preset else defaults(task.inputs, k))["training"]
     if encoder:
         if task.network is None:
             raise InvalidInput("--encoder is for texts and pictures of a Hugging Face model; leave it out for rows")
         settings["encoder"] = task.network
         training = replace(training, optimiser="adam", rate=2e-4)  # larger steps break what an encoder has learned
-    return settings | ({"training": replace(training, **said)} if said or encoder else {})
+    if epochs is not None:
+        training = replace(training, epochs=epochs)
+    if device is not None:
+        training = replace(training, device=device)
+    return settings | ({"training": training} if said or encoder else {})
 
 
 def _fit_selector(method: str, task: Any, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool) -> None:
@@ -287,7 +291,7 @@ def audit(
     from accredit.views.audit import audit_page, audit_text
 
     selector, task = _open(folder, subject, model, trusted, column, limit)
-    cut = Thirds.of(task.asked()) if task.regresses else None
+    cut = Thirds.of(task.answers()) if task.regresses else None
     if isinstance(selector, CXPlain):
         masks, surrogate, method = selector.select(task.x).astype(np.float64), None, "cxplain"
     else:
@@ -320,7 +324,7 @@ def audit(
 
 def answer(task: Any, cut: Any) -> Any:
     """What the model answers to the inputs of a task: class numbers, or thirds of a regression's numbers."""
-    said = task.asked()
+    said = task.answers()
     return said.argmax(axis=1) if cut is None else cut.labels(said)
 
 

@@ -13,7 +13,7 @@ from accredit.influence.functions import Influences, influence
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.kfac import mean_influence, network_influence
 from accredit.influence.network import Network, network
-from accredit.influence.objectives import Objective, Ridge, Softmax, TorchObjective
+from accredit.influence.objectives import Objective, RidgeObjective, Softmax, TorchObjective
 from accredit.influence.trace import Trace, trace
 from accredit.influence.tracin import tracin
 
@@ -26,7 +26,7 @@ __all__ = [
     "Network",
     "Neumann",
     "Objective",
-    "Ridge",
+    "RidgeObjective",
     "Softmax",
     "TorchObjective",
     "Trace",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def neumann_terms(low: float, high: float, relative: float) -> int:
 class Curvature(Protocol):
     """How to solve (∇²J + damping·I) U = V for many right-hand sides."""
 
-    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
+    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, object]]:
         """U (P, k), and figures to check it by."""
         ...
 
@@ -80,7 +80,7 @@ class ExactHessian:
     influence/ExactHessian()
     """
 
-    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
+    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, object]]:
         return _factor(objective.hessian_products, objective.parameters, right, damping, "Hessian")
 
 
@@ -96,7 +96,7 @@ class GaussNewton:
     True
     """
 
-    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
+    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, object]]:
         return _factor(objective.gauss_newton_products, objective.parameters, right, damping, "Gauss–Newton matrix")
 
 
@@ -121,7 +121,7 @@ class ConjugateGradients:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
+    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, object]]:
         products = _damp(objective.gauss_newton_products if self.gauss_newton else objective.hessian_products, damping)
         most = self.steps or 10 * objective.parameters
         size = np.linalg.norm(right, axis=0)
@@ -176,7 +176,7 @@ class Neumann:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, Any]]:
+    def solve(self, objective: Objective, right: FloatArray, damping: float) -> tuple[FloatArray, dict[str, object]]:
         products = _damp(objective.gauss_newton_products if self.gauss_newton else objective.hessian_products, damping)
         scale = self.scale if self.scale is not None else 1.05 * largest_eigenvalue(products, objective.parameters)
         size = np.linalg.norm(right, axis=0)
@@ -223,9 +223,10 @@ def spectrum(objective: Objective) -> tuple[float, float]:
 
     With more than λ_max as scale, `neumann_terms(λ_min/scale, λ_max/scale, 0.01)` terms bring the series within one per cent.
 
-    >>> from accredit.influence import Ridge
+    >>> from accredit.influence import RidgeObjective
     >>> from accredit.valuation import split
-    >>> low, high = spectrum(Ridge(split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True), weight_decay=0.1))
+    >>> data = split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True)
+    >>> low, high = spectrum(RidgeObjective(data, weight_decay=0.1))
     >>> bool(0 < low < high)
     True
     """
@@ -250,7 +251,7 @@ def _damp(products: Products, damping: float) -> Products:
 
 def _factor(
     products: Products, parameters: int, right: FloatArray, damping: float, name: str
-) -> tuple[FloatArray, dict[str, Any]]:
+) -> tuple[FloatArray, dict[str, object]]:
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     if parameters > MATRIX_LIMIT:

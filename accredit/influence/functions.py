@@ -18,18 +18,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import real_number
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.core.procedure import check_procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.curvature import Curvature, ExactHessian
 from accredit.influence.objectives import Objective
 
-STATIONARY = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
+STATIONARY_SHARE = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Influences:
     targets: tuple[str, ...]
     matrix: FloatArray  # (N, M)
     method: Procedure  # a text names one
-    certificate: dict[str, Any] = field(default_factory=dict)
+    certificate: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", check_procedure(self.method))
@@ -107,28 +108,32 @@ def influence(
     solved, certificate = curvature.solve(objective, np.ascontiguousarray(fewer.T), damping)
     products = more @ solved  # (more, fewer)
     matrix = (products if len(test) <= len(train) else products.T) / len(train)
-    facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged} | settled | certificate
+    facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged, **settled} | certificate
     data = objective.data
     return Influences(data.names, data.targets, matrix, Procedure.by("influence", curvature), facts)
 
 
-def stationarity(gradient: float, typical: float) -> dict[str, Any]:
+Stationarity = TypedDict("Stationarity", {"gradient norm": float, "gradient norm of a row": float, "stationary": bool})
+
+
+def stationarity(gradient: float, typical: float) -> Stationarity:
     """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero."""
     if not math.isfinite(gradient) or not math.isfinite(typical):
         raise NotConverged("the gradients are not finite: give the model in float32, and check its loss", code="not-finite")
     return {
         "gradient norm": gradient,
         "gradient norm of a row": typical,
-        "stationary": gradient <= STATIONARY * typical,
+        "stationary": gradient <= STATIONARY_SHARE * typical,
     }
 
 
-def moving(certificate: Mapping[str, Any]) -> str:
+def moving(certificate: Mapping[str, object]) -> str:
     """What to say where θ is not nearly a minimum; empty where it is, or where nothing is known."""
     if certificate.get("stationary", True):
         return ""
-    share = certificate["gradient norm"] / (certificate["gradient norm of a row"] or 1.0)
+    norm, typical = (real_number(certificate[name], name) for name in ("gradient norm", "gradient norm of a row"))
+    share = norm / (typical or 1.0)
     return (
-        f"the model is not at a minimum: ‖∇J‖ is {share:.2g} of a typical row's gradient, where {STATIONARY:g} would be small; "
-        "the scores are about a model that was still moving. Train on, or follow its checkpoints (tracin)"
+        f"the model is not at a minimum: ‖∇J‖ is {share:.2g} of a typical row's gradient, where {STATIONARY_SHARE:g} would be "
+        "small; the scores are about a model that was still moving. Train on, or follow its checkpoints (tracin)"
     )

@@ -16,7 +16,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
@@ -24,20 +24,35 @@ from accredit.checks import check_text, whole_number
 from accredit.checks.files import put, read_json_object
 from accredit.core import FloatArray, Procedure
 from accredit.errors import InvalidInput
-from accredit.influence.functions import Influences, stationarity
+from accredit.influence.functions import Influences, Stationarity, stationarity
 from accredit.influence.losses import Batch, check_rows
-from accredit.influence.network import Network, facts_of, weights_of
+from accredit.influence.network import Network, NetworkFacts, facts_of, weights_of
 from accredit.influence.projection import projection
 
 if TYPE_CHECKING:
     import torch
 
-SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
-BLOCK, BLOCK_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
+PROJECTED_SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
+BLOCK_ROWS, FILE_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
 DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
-FORMAT = 2
+STORE_FORMAT = 2
 MEAN = "mean of "  # before the name of a layer: its mean gradient
 AGAIN = "give the training rows again: GradientStore.build, or accredit trace … --train FILE"
+
+
+class StoreFacts(TypedDict):
+    """What `store.json` says of a store."""
+
+    format: int
+    rows: int
+    names: list[str] | None
+    side: int
+    seed: int
+    widths: dict[str, int]  # layer -> numbers for each row
+    block: int  # rows of one file
+    model: str
+    data: str
+    facts: NetworkFacts
 
 
 class GradientStore:
@@ -58,15 +73,16 @@ class GradientStore:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         try:
-            self.about: dict[str, Any] = read_json_object(self.folder / "store.json")
+            self.about = cast(StoreFacts, read_json_object(self.folder / "store.json"))
         except InvalidInput as error:
             raise InvalidInput(
                 f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
                 "FILE --store FOLDER, or GradientStore.build"
             ) from None
-        if self.about.get("format") != FORMAT:
+        if self.about.get("format") != STORE_FORMAT:
             raise InvalidInput(
-                f"{self.folder} has format {self.about.get('format')!r}, this version reads {FORMAT}; delete it, and {AGAIN}"
+                f"{self.folder} has format {self.about.get('format')!r}, this version reads {STORE_FORMAT}; delete it, and "
+                f"{AGAIN}"
             )
 
     def __len__(self) -> int:
@@ -84,7 +100,7 @@ class GradientStore:
         train: Batch,
         *,
         names: Sequence[str] | None = None,
-        side: int = SIDE,
+        side: int = PROJECTED_SIDE,
         seed: int = 0,
         watch: Callable[[int], None] | None = None,
     ) -> GradientStore:
@@ -94,18 +110,18 @@ class GradientStore:
         """
         check_text(str(folder), "folder")  # safetensors opens no other
         rows = check_rows(train, "train")
-        whole_number(side, "side", example=SIDE)
+        whole_number(side, "side", example=PROJECTED_SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
             raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each", code="shape")
-        about = {
-            "format": FORMAT,
+        about: StoreFacts = {
+            "format": STORE_FORMAT,
             "rows": rows,
             "names": None if names is None else list(names),
             "side": side,
             "seed": seed,
             "widths": widths,
-            "block": max(1, min(BLOCK, BLOCK_BYTES // (4 * sum(widths.values())))),
+            "block": max(1, min(BLOCK_ROWS, FILE_BYTES // (4 * sum(widths.values())))),
             "model": model_digest(net),
             "data": data_digest(train),
             "facts": facts_of(net),
@@ -115,7 +131,8 @@ class GradientStore:
         path.mkdir(parents=True, exist_ok=True)
         if (path / "store.json").exists():
             store = cls(path)
-            if changed := [key for key in about if store.about.get(key) != json.loads(json.dumps(about[key]))]:
+            there, wanted = dict(store.about), json.loads(json.dumps(about))
+            if changed := [key for key, value in wanted.items() if there.get(key) != value]:
                 raise InvalidInput(f"{path} holds a store with other {', '.join(changed)}; name another folder")
         else:
             put(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
@@ -152,7 +169,7 @@ class GradientStore:
                     means[MEAN + name] += kept.double().sum(dim=0) / len(self)
             put(self._moments_file, save(moments | means))
 
-    def stationarity(self) -> dict[str, Any]:
+    def stationarity(self) -> Stationarity:
         """‖∇J‖ beside the norm of a typical row's gradient, both estimated from what is stored: a projection keeps norms on
         average. Weight decay is not part of it."""
         held = self._tensors(self._moments_file)
@@ -160,7 +177,7 @@ class GradientStore:
         typical = sum(float(v.trace()) for name, v in held.items() if not name.startswith(MEAN))
         return stationarity(gradient**0.5, typical**0.5)
 
-    def _moments(self) -> dict[str, Any]:
+    def _moments(self) -> dict[str, torch.Tensor]:
         return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith(MEAN)}
 
     def search(
@@ -236,7 +253,7 @@ class GradientStore:
     def _read(self, block: int) -> dict[str, torch.Tensor]:
         return self._tensors(self._file(block))
 
-    def _tensors(self, file: Path) -> dict[str, Any]:
+    def _tensors(self, file: Path) -> dict[str, torch.Tensor]:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
@@ -249,7 +266,7 @@ class GradientStore:
 def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int]) -> None:
     """Refuse, before anything is written or held, what does not fit."""
     numbers, squares = sum(widths.values()), sum(width**2 for width in widths.values())
-    held = 4 * min(rows * numbers, BLOCK_BYTES // 4) + 8 * squares
+    held = 4 * min(rows * numbers, FILE_BYTES // 4) + 8 * squares
     if held > net.memory:
         raise InvalidInput(
             f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory "

@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from accredit.core import FloatArray, Procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.functions import Influences, stationarity
-from accredit.influence.layers import Seen
+from accredit.influence.layers import LayerRecord
 from accredit.influence.losses import Batch, check_rows
 from accredit.influence.network import Network, facts_of, weights_of
 
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 JOINT = 4_000  # parameters up to which the whole Gauss–Newton matrix is formed
 JOINT_DAMPING = 1.0  # of its mean eigenvalue: the best of five factors on two digit networks
 LAYER_DAMPING = 0.1  # of a layer's mean eigenvalue: the usual factor, and the best of five on the same networks
-DRAWS = 10  # of labels for every row, where they are too many to list
+LABEL_DRAWS = 10  # of labels for every row, where they are too many to list
 
 Coordinates = dict[str, "torch.Tensor"]  # block -> (rows, parameters of the block)
 
 
-class Fitted(Protocol):
+class FittedCurvature(Protocol):
     """A curvature that was fitted to training rows, and the coordinates in which it is solved."""
 
     @property
-    def facts(self) -> dict[str, Any]: ...
+    def facts(self) -> dict[str, object]: ...
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
+    def coordinates(self, seen: Mapping[str, LayerRecord]) -> Iterator[tuple[str, torch.Tensor]]:
         """Gradients of the rows of a batch, one block after the other, so that only one of them is in memory."""
         ...
 
-    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+    def turn(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         """One matrix (outputs, inputs) for each layer, in the same coordinates, as a single row."""
         ...
 
-    def solved(self, right: Coordinates) -> Coordinates:
+    def solve(self, right: Coordinates) -> Coordinates:
         """(H + weight decay + damping)⁻¹ times each row."""
         ...
 
@@ -65,11 +65,11 @@ class Block:
     q_out: torch.Tensor  # (outputs, outputs)
     eigenvalues: torch.Tensor  # (outputs, inputs)
 
-    def rotated(self, seen: Seen) -> torch.Tensor:
+    def rotate(self, seen: LayerRecord) -> torch.Tensor:
         """Row gradients in this basis: (rows, outputs, inputs)."""
         return self._turn(seen).gradients()
 
-    def squares(self, seen: Seen) -> torch.Tensor:
+    def squares(self, seen: LayerRecord) -> torch.Tensor:
         """Squared row gradients in this basis, summed over rows: (outputs, inputs). Where a row passes the layer once, its
         gradient is an outer product, and so is its square: no gradient is formed."""
         turned = self._turn(seen)
@@ -77,8 +77,8 @@ class Block:
             return (turned.g[:, 0] ** 2).T @ (turned.a[:, 0] ** 2)
         return (turned.gradients() ** 2).sum(dim=0)
 
-    def _turn(self, seen: Seen) -> Seen:
-        return Seen(seen.a @ self.q_in, seen.g @ self.q_out)
+    def _turn(self, seen: LayerRecord) -> LayerRecord:
+        return LayerRecord(seen.a @ self.q_in, seen.g @ self.q_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +87,15 @@ class Kronecker:
 
     blocks: dict[str, Block]
     added: dict[str, float]  # weight decay and damping
-    facts: dict[str, Any]
+    facts: dict[str, object]
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
-        return ((name, self.blocks[name].rotated(s).flatten(1)) for name, s in seen.items())
+    def coordinates(self, seen: Mapping[str, LayerRecord]) -> Iterator[tuple[str, torch.Tensor]]:
+        return ((name, self.blocks[name].rotate(s).flatten(1)) for name, s in seen.items())
 
-    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+    def turn(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         return {n: (b.q_out.T @ matrices[n] @ b.q_in).reshape(1, -1) for n, b in self.blocks.items()}
 
-    def solved(self, right: Coordinates) -> Coordinates:
+    def solve(self, right: Coordinates) -> Coordinates:
         return {name: v / (self.blocks[name].eigenvalues.flatten() + self.added[name]) for name, v in right.items()}
 
 
@@ -105,19 +105,19 @@ class Joint:
 
     factor: torch.Tensor  # (P, P), lower triangular, float64
     layers: tuple[str, ...]
-    facts: dict[str, Any]
+    facts: dict[str, object]
 
-    def coordinates(self, seen: Mapping[str, Seen]) -> Iterator[tuple[str, torch.Tensor]]:
+    def coordinates(self, seen: Mapping[str, LayerRecord]) -> Iterator[tuple[str, torch.Tensor]]:
         import torch
 
         yield "all", torch.cat([seen[name].gradients().flatten(1) for name in self.layers], dim=1)
 
-    def turned(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
+    def turn(self, matrices: Mapping[str, torch.Tensor]) -> Coordinates:
         import torch
 
         return {"all": torch.cat([matrices[name].reshape(1, -1) for name in self.layers], dim=1)}
 
-    def solved(self, right: Coordinates) -> Coordinates:
+    def solve(self, right: Coordinates) -> Coordinates:
         import torch
 
         v = right["all"]
@@ -162,7 +162,7 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
     total = torch.zeros((net.parameters, net.parameters), dtype=torch.float64, device=net.device)
     shape = Joint(total, tuple(layer.name for layer in net.layers), {})
     rows = check_rows(train)
-    for seen in net.fisher(train, seed, DRAWS):
+    for seen in net.fisher(train, seed, LABEL_DRAWS):
         g = dict(shape.coordinates(seen))["all"]
         total += (g.T @ g).double() / rows
     added = JOINT_DAMPING * float(total.trace()) / net.parameters if damping is None else damping
@@ -174,7 +174,7 @@ def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 
     return Joint(factor, shape.layers, facts)
 
 
-def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> Fitted:
+def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> FittedCurvature:
     """The whole matrix where it is small enough, else EK-FAC; or the one that is asked for."""
     if damping is not None and not 0 <= damping < math.inf:
         raise InvalidInput(
@@ -232,7 +232,7 @@ def network_influence(
     curved = fit(net, train, curvature, damping, seed)
     right = _solve_queries(net, curved, queries, asked if on_mean else None)
     matrix = np.zeros((count, len(usual)))
-    mean = curved.turned({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
+    mean = curved.turn({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
     squares = 0.0
     for rows, _, seen in net.passes(train):
         for name, g in curved.coordinates(seen):
@@ -245,21 +245,21 @@ def network_influence(
         matrix -= matrix.mean(axis=0)
     norm = math.sqrt(sum(float((m.double() ** 2).sum()) for m in mean.values()))
     facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares)) | {"averaged": averaged, "seed": seed}
-    return Influences(players, asked_for, matrix / count, Procedure("influence", facts["curvature"]), facts)
+    return Influences(players, asked_for, matrix / count, Procedure("influence", str(facts["curvature"])), facts)
 
 
-def _solve_queries(net: Network, curved: Fitted, queries: Batch, count: int | None) -> Coordinates:
+def _solve_queries(net: Network, curved: FittedCurvature, queries: Batch, count: int | None) -> Coordinates:
     """H⁻¹ times the gradient of every query, or of the mean of `count` of them: name -> (parameters, queries)."""
     import torch
 
     if count is None:
-        parts = [curved.solved(dict(curved.coordinates(seen))) for _, _, seen in net.passes(queries)]
+        parts = [curved.solve(dict(curved.coordinates(seen))) for _, _, seen in net.passes(queries)]
         return {name: torch.cat([part[name] for part in parts]).T for name in parts[0]}
     mean: Coordinates = {}
     for _, _, seen in net.passes(queries):
         for name, g in curved.coordinates(seen):
             mean[name] = mean.get(name, 0) + g.sum(dim=0, keepdim=True) / count
-    return {name: solved.T for name, solved in curved.solved(mean).items()}
+    return {name: solved.T for name, solved in curved.solve(mean).items()}
 
 
 def mean_influence(several: Sequence[Influences]) -> Influences:

@@ -6,11 +6,11 @@ weights is Σ_t g_t a_tᵀ over the places t (tokens, pixels) at which the layer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from accredit.errors import InvalidInput
 from accredit.influence.losses import Batch, Loss, answers_of
@@ -24,7 +24,7 @@ class Layer:
     """A layer whose weights are asked about, and its sizes."""
 
     name: str
-    module: Any
+    module: torch.nn.Module
     kind: str  # linear, conv, embedding
     inputs: int  # of the weight matrix, a column for the bias included
     outputs: int
@@ -33,9 +33,16 @@ class Layer:
     def parameters(self) -> int:
         return self.inputs * self.outputs
 
+    @property
+    def weight(self) -> torch.Tensor:
+        """As the module holds it."""
+        import torch
+
+        return torch.as_tensor(self.module.weight)
+
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class LayerRecord:
     """What one layer saw and was told in one batch; `ids` instead of `a` for an embedding."""
 
     a: torch.Tensor  # (rows, places, inputs), or whole numbers (rows, places)
@@ -49,7 +56,7 @@ class Seen:
 
 
 def track_layers(
-    model: Any, layers: Sequence[str] | None = None, *, embeddings: bool = False, widest: int | None = None
+    model: torch.nn.Module, layers: Sequence[str] | None = None, *, embeddings: bool = False, widest: int | None = None
 ) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
     """The layers to look at, and the trained parameters that are left out, by name.
 
@@ -74,7 +81,7 @@ def track_layers(
         found = [layer for layer in found if any(fnmatch(layer.name, pattern) for pattern in layers)]
     if widest is not None:
         found = [layer for layer in found if max(layer.inputs, layer.outputs) <= widest]
-    kept = tuple({id(layer.module.weight): layer for layer in reversed(found)}.values())[::-1]  # tied weights once
+    kept = tuple({id(layer.weight): layer for layer in reversed(found)}.values())[::-1]  # tied weights once
     covered = {id(value) for layer in kept for value in layer.module.parameters()}
     left = tuple(n for n, v in model.named_parameters() if v.requires_grad and id(v) not in covered)
     if not kept:
@@ -84,13 +91,14 @@ def track_layers(
     return kept, left
 
 
-def _layer(name: str, module: Any) -> Layer | None:
+def _layer(name: str, module: torch.nn.Module) -> Layer | None:
     import torch
 
     weight = getattr(module, "weight", None)
     if weight is None or not weight.requires_grad:
         return None
-    bias = int(getattr(module, "bias", None) is not None and module.bias.requires_grad)
+    constant = getattr(module, "bias", None)
+    bias = int(constant is not None and constant.requires_grad)
     if isinstance(module, torch.nn.Linear):
         return Layer(name, module, "linear", module.in_features + bias, module.out_features)
     if type(module).__name__ == "Conv1D" and weight.dim() == 2:  # GPT-2's linear layer, its weight transposed
@@ -115,8 +123,8 @@ def watch(layers: Sequence[Layer], rows: int) -> Iterator[dict[str, list[tuple[t
     """
     calls: dict[str, list[tuple[torch.Tensor, torch.Tensor]]] = {layer.name: [] for layer in layers}
 
-    def hook(name: str) -> Any:
-        def record(_module: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> torch.Tensor:
+    def hook(name: str) -> Callable[[torch.nn.Module, tuple[torch.Tensor, ...], torch.Tensor], torch.Tensor]:
+        def record(_module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
             seen = inputs[0].detach()
             if len(output) == 1 < rows:
                 seen, output = (value.expand(rows, *value.shape[1:]) for value in (seen, output))
@@ -134,8 +142,8 @@ def watch(layers: Sequence[Layer], rows: int) -> Iterator[dict[str, list[tuple[t
 
 
 def row_gradients(
-    model: Any, layers: Sequence[Layer], loss: Loss, batch: Batch, draw: torch.Generator | None = None
-) -> tuple[torch.Tensor, dict[str, Seen]]:
+    model: torch.nn.Module, layers: Sequence[Layer], loss: Loss, batch: Batch, draw: torch.Generator | None = None
+) -> tuple[torch.Tensor, dict[str, LayerRecord]]:
     """The loss of every row (rows,), and what each layer saw and was told of it.
 
     With `draw` the labels are drawn from the model's own beliefs. Only gradients at the layers' outputs are formed.
@@ -144,7 +152,7 @@ def row_gradients(
 
     with watch(layers, len(batch["labels"])) as calls, torch.enable_grad():
         answers = answers_of(model, batch)
-        labels = batch["labels"] if draw is None else loss.drawn(answers, batch["labels"], draw)
+        labels = batch["labels"] if draw is None else loss.draw(answers, batch["labels"], draw)
         losses = loss.rows(answers, labels)
     if losses.shape != (len(batch["labels"]),):
         raise InvalidInput(
@@ -153,7 +161,9 @@ def row_gradients(
     return losses.detach(), _tell(layers, calls, losses, again=False)
 
 
-def expected_gradients(model: Any, layers: Sequence[Layer], loss: Loss, batch: Batch) -> Iterator[dict[str, Seen]] | None:
+def expected_gradients(
+    model: torch.nn.Module, layers: Sequence[Layer], loss: Loss, batch: Batch
+) -> Iterator[dict[str, LayerRecord]] | None:
     """Gradients of every label there can be, times the root of its weight: their squares add up to the Fisher matrix.
 
     None where the labels are too many to list.
@@ -172,35 +182,35 @@ def _tell(
     calls: dict[str, list[tuple[torch.Tensor, torch.Tensor]]],
     losses: torch.Tensor,
     again: bool,
-) -> dict[str, Seen]:
+) -> dict[str, LayerRecord]:
     """Gradients of the losses at every layer's outputs, beside its inputs; a layer that is used twice has more places."""
     import torch
 
     used = [(layer, call) for layer in layers for call in calls[layer.name]]
     told = torch.autograd.grad(losses.sum(), [out for _, (_, out) in used], allow_unused=True, retain_graph=again)
-    seen: dict[str, Seen] = {}
+    seen: dict[str, LayerRecord] = {}
     for (layer, (inputs, _)), g in zip(used, told, strict=True):
         if g is not None:
             now = _look_at(layer, inputs, g)
             before = seen.get(layer.name)
             both = None if before is None else ((before.a, now.a), (before.g, now.g))
-            seen[layer.name] = now if both is None else Seen(*(torch.cat(pair, 1) for pair in both))
+            seen[layer.name] = now if both is None else LayerRecord(*(torch.cat(pair, 1) for pair in both))
     return seen
 
 
-def _look_at(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> Seen:
+def _look_at(layer: Layer, inputs: torch.Tensor, g: torch.Tensor) -> LayerRecord:
     """Inputs as (rows, places, inputs) with a column of ones for the bias, gradients as (rows, places, outputs)."""
     import torch
 
     rows = len(g)
     if layer.kind == "embedding":
-        return Seen(inputs.reshape(rows, -1), g.reshape(rows, -1, layer.outputs))
-    if layer.kind == "conv":
-        m = layer.module
+        return LayerRecord(inputs.reshape(rows, -1), g.reshape(rows, -1, layer.outputs))
+    m = layer.module
+    if isinstance(m, torch.nn.Conv2d) and not isinstance(m.padding, str):
         a = torch.nn.functional.unfold(inputs, m.kernel_size, m.dilation, m.padding, m.stride).transpose(1, 2)
         g = g.flatten(2).transpose(1, 2)
     else:
         a, g = inputs.reshape(rows, -1, inputs.shape[-1]), g.reshape(rows, -1, layer.outputs)
     if a.shape[-1] < layer.inputs:
         a = torch.cat([a, a.new_ones((*a.shape[:2], 1))], dim=2)
-    return Seen(a, g)
+    return LayerRecord(a, g)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from accredit.errors import InvalidInput
 
@@ -28,7 +28,7 @@ class Loss(Protocol):
         """The loss of every row: (rows,)."""
         ...
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """Labels drawn from what the model itself believes, shaped like `labels`: what the Fisher matrix averages over."""
         ...
 
@@ -46,7 +46,7 @@ class Classification:
 
         return torch.nn.functional.cross_entropy(answers, labels, reduction="none")
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         return _draw_classes(answers, generator)
 
     def outcomes(self, answers: torch.Tensor, labels: torch.Tensor) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
@@ -59,7 +59,7 @@ class Classification:
 
 
 @dataclass(frozen=True)
-class Regression:
+class RegressionLoss:
     """Squared error, summed over the numbers of a row; the model behind it is a Gaussian of variance ½."""
 
     def rows(self, answers: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -67,7 +67,7 @@ class Regression:
 
         return torch.as_tensor(((answers.reshape(labels.shape) - labels) ** 2).reshape(len(labels), -1).sum(dim=1))
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         import torch
 
         noise = torch.randn(labels.shape, generator=generator, dtype=torch.float32)
@@ -103,7 +103,7 @@ class NextTokens:
         ).sum(dim=1)
         return torch.as_tensor(losses / (wanted != IGNORED).sum(dim=1).clamp(min=1) if self.mean else losses)
 
-    def drawn(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def draw(self, answers: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         drawn = labels.clone()
         drawn[:, 1:] = _draw_classes(answers[:, :-1], generator)
         drawn[labels == IGNORED] = IGNORED
@@ -115,13 +115,13 @@ class NextTokens:
 
 LOSSES: dict[str, Loss] = {
     "classification": Classification(),
-    "regression": Regression(),
+    "regression": RegressionLoss(),
     "language": NextTokens(),
 }
 OF_ARCHITECTURE = {"ForSequenceClassification": "classification", "ForCausalLM": "language", "LMHeadModel": "language"}
 
 
-def loss_named(loss: str | Loss | None, model: Any) -> Loss:
+def loss_named(loss: str | Loss | None, model: object) -> Loss:
     """A loss by name, or by the architecture of a Hugging Face model where no name is given.
 
     >>> loss_named("language", None)
@@ -138,12 +138,12 @@ def loss_named(loss: str | Loss | None, model: Any) -> Loss:
     if loss not in LOSSES:
         raise InvalidInput(
             f"the loss of {type(model).__name__} is {'not known' if loss is None else f'called {loss!r}'}; "
-            f"write loss= one of {', '.join(LOSSES)}, or give an object with rows() and drawn()",
+            f"write loss= one of {', '.join(LOSSES)}, or give an object with rows() and draw()",
         )
     return LOSSES[loss]
 
 
-def answers_of(model: Any, batch: Batch) -> torch.Tensor:
+def answers_of(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
     """What the model says to a batch: its logits."""
     named = {name: value for name, value in batch.items() if name not in ("labels", "x")}
     said = model(batch["x"], **named) if "x" in batch else model(**named)
@@ -163,7 +163,7 @@ def check_rows(data: Batch, name: str = "data") -> int:
     return sizes["labels"]
 
 
-def pick(data: Batch, rows: slice | Sequence[int], device: Any) -> dict[str, torch.Tensor]:
+def pick(data: Batch, rows: slice | Sequence[int], device: torch.device) -> dict[str, torch.Tensor]:
     """Some rows of a data set, on the model's device; padding that no row of them needs is cut off."""
     part = {name: value[rows] for name, value in data.items()}
     if "attention_mask" in part and part["attention_mask"].dim() == 2:

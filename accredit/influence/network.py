@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from accredit.checks import needs
 from accredit.errors import InvalidInput, NotConverged
-from accredit.influence.layers import Layer, Seen, expected_gradients, row_gradients, track_layers
+from accredit.influence.layers import Layer, LayerRecord, expected_gradients, row_gradients, track_layers
 from accredit.influence.losses import Batch, Loss, check_rows, loss_named, pick
 from accredit.models.precision import check_precision
 
 if TYPE_CHECKING:
     import torch
 
-MEMORY = 2e9  # bytes
-WIDEST = 8192  # inputs or outputs of a layer, whose square is an eigenproblem
+MEMORY_BYTES = 2e9  # bytes
+WIDEST_LAYER = 8192  # inputs or outputs of a layer, whose square is an eigenproblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +34,13 @@ class Network:
     (['0', '2'], 26)
     """
 
-    model: Any
+    model: torch.nn.Module
     loss: Loss
     layers: tuple[Layer, ...]
     left_out: tuple[str, ...]  # trained parameters that are not looked at
     weight_decay: float = 0.0
     batch_size: int = 32
-    memory: float = MEMORY
+    memory: float = MEMORY_BYTES
     watch: Callable[[int], None] | None = None  # called with the number of rows of every batch that was passed
 
     @property
@@ -48,8 +48,8 @@ class Network:
         return sum(layer.parameters for layer in self.layers)
 
     @property
-    def device(self) -> Any:
-        return self.layers[0].module.weight.device
+    def device(self) -> torch.device:
+        return self.layers[0].weight.device
 
     def check_memory(self, queries: int) -> None:
         """Refuse what would not fit: queries and one batch of row gradients, twice over while they are multiplied."""
@@ -64,7 +64,7 @@ class Network:
                 "or keep a GradientStore"
             )
 
-    def passes(self, data: Batch, draw: int | None = None) -> Iterator[tuple[slice, torch.Tensor, dict[str, Seen]]]:
+    def passes(self, data: Batch, draw: int | None = None) -> Iterator[tuple[slice, torch.Tensor, dict[str, LayerRecord]]]:
         """Every batch once: which rows, their losses, and what the layers saw; `draw` seeds labels from the model itself."""
         import torch
 
@@ -82,7 +82,7 @@ class Network:
                 if self.watch:
                     self.watch(len(losses))
 
-    def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, Seen]]:
+    def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, LayerRecord]]:
         """Gradients whose squares add up to the Fisher matrix of all rows: of every label there can be, or of drawn ones."""
         with evaluating(self.model):
             for start in range(0, check_rows(data), self.batch_size):
@@ -97,11 +97,11 @@ class Network:
                 return
         for draw in range(draws):
             for _, _, seen in self.passes(data, draw=seed + draw):
-                yield {name: Seen(s.a, s.g / draws**0.5) for name, s in seen.items()}
+                yield {name: LayerRecord(s.a, s.g / draws**0.5) for name, s in seen.items()}
 
 
 @contextmanager
-def evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: torch.nn.Module) -> Iterator[None]:
     """In evaluation mode for the time of the block: no dropout, no moving averages."""
     was = model.training
     model.eval()
@@ -112,13 +112,13 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def network(
-    model: Any,
+    model: torch.nn.Module,
     *,
     loss: str | Loss | None = None,
     layers: Sequence[str] | None = None,
     weight_decay: float = 0.0,
     batch_size: int = 32,
-    memory: float = MEMORY,
+    memory: float = MEMORY_BYTES,
     embeddings: bool = False,
 ) -> Network:
     """Bundle a torch module, or a Hugging Face model, for questions about its training rows.
@@ -133,12 +133,17 @@ def network(
         raise InvalidInput(
             f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1", argument="weight_decay"
         )
-    kept, left = track_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST)
+    kept, left = track_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST_LAYER)
     check_precision(model.parameters())
     return Network(model, loss_named(loss, model), kept, left, float(weight_decay), batch_size, memory)
 
 
-def facts_of(net: Network) -> dict[str, Any]:
+NetworkFacts = TypedDict(
+    "NetworkFacts", {"weight decay": float, "parameters": int, "layers": list[str], "left out": list[str], "loss": str}
+)
+
+
+def facts_of(net: Network) -> NetworkFacts:
     """What was looked at and what was not."""
     return {
         "weight decay": net.weight_decay,
@@ -153,8 +158,12 @@ def weights_of(layer: Layer) -> torch.Tensor:
     """The weights of a layer as one matrix (outputs, inputs), the bias as its last column."""
     import torch
 
-    weight = layer.module.weight.detach()
+    weight = layer.weight.detach()
     if layer.kind == "embedding" or type(layer.module).__name__ == "Conv1D":
         weight = weight.T
     flat = weight.flatten(1)
-    return flat if flat.shape[1] == layer.inputs else torch.cat([flat, layer.module.bias.detach()[:, None]], dim=1)
+    return (
+        flat
+        if flat.shape[1] == layer.inputs
+        else torch.cat([flat, torch.as_tensor(layer.module.bias).detach()[:, None]], dim=1)
+    )

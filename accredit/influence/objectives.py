@@ -9,7 +9,7 @@ Hessian of J; the matrix itself is formed only on request.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,10 +23,10 @@ from accredit.valuation.torch_training import row_losses
 if TYPE_CHECKING:
     import torch
 
-STEPS = 100  # of Newton, at most
-STATIONARY = 1e-10  # the largest gradient entry at a minimum
+NEWTON_STEPS = 100  # of Newton, at most
+LARGEST_GRADIENT = 1e-10  # the largest gradient entry at a minimum
 FEW_PARAMETERS = 500  # up to which a Newton step forms the Hessian
-CHUNK = 1 << 23  # numbers held by one chunk of directions
+NUMBERS_PER_CHUNK = 1 << 23  # numbers held by one chunk of directions
 
 
 @runtime_checkable
@@ -34,7 +34,8 @@ class Objective(Protocol):
     """A trained model, seen through the derivatives of what it was trained on.
 
     >>> from accredit.valuation import split
-    >>> isinstance(Ridge(split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True), weight_decay=0.1), Objective)
+    >>> data = split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True)
+    >>> isinstance(RidgeObjective(data, weight_decay=0.1), Objective)
     True
     """
 
@@ -86,7 +87,7 @@ class Softmax:
         self, data: Split, weight_decay: float, *, rows: FloatArray | None = None, start: FloatArray | None = None
     ) -> None:
         if data.classes is None:
-            raise InvalidInput("logistic regression needs classes; this split holds numbers: use Ridge")
+            raise InvalidInput("logistic regression needs classes; this split holds numbers: use RidgeObjective")
         if not weight_decay > 0:
             raise InvalidInput(
                 f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique",
@@ -139,7 +140,7 @@ class Softmax:
         """Xᵀ diag(share)·(diag(p_n) − p_n p_nᵀ)·X D + α D for probabilities (N, C), some columns of D at a time."""
         p = p[:, :, None]
         products = np.empty_like(directions)
-        columns = max(1, CHUNK // p.size)
+        columns = max(1, NUMBERS_PER_CHUNK // p.size)
         for start in range(0, directions.shape[1], columns):
             part = directions[:, start : start + columns]
             moved = (self._x @ part.reshape(self._x.shape[1], -1)).reshape(*p.shape[:2], -1)  # (N, C, k)
@@ -149,18 +150,18 @@ class Softmax:
 
     def _minimise(self, theta: FloatArray) -> FloatArray:
         """Newton's method with halved steps; refuses to return anything but the minimum."""
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             gradient = self._gradient(theta)
-            if np.abs(gradient).max() < STATIONARY:
+            if np.abs(gradient).max() < LARGEST_GRADIENT:
                 return theta
             step = self._newton_step(theta, gradient)
             scale, value = 1.0, self._value(theta)
             while self._value(theta - scale * step) > value - 1e-4 * scale * (gradient * step).sum() and scale > 1e-8:
                 scale /= 2
             theta = theta - scale * step
-        if np.abs(self._gradient(theta)).max() < 1e3 * STATIONARY:
+        if np.abs(self._gradient(theta)).max() < 1e3 * LARGEST_GRADIENT:
             return theta
-        raise NotConverged(f"Newton's method did not reach a minimum in {STEPS} steps; scale the features first")
+        raise NotConverged(f"Newton's method did not reach a minimum in {NEWTON_STEPS} steps; scale the features first")
 
     def _newton_step(self, theta: FloatArray, gradient: FloatArray) -> FloatArray:
         """H⁻¹∇J, exactly, or for many parameters by conjugate gradients, more exactly the nearer the minimum."""
@@ -192,7 +193,7 @@ class Softmax:
         return float(losses @ self._share + self.weight_decay / 2 * (theta**2).sum())
 
 
-class Ridge:
+class RidgeObjective:
     """Ridge regression, ℓ = (xᵀθ − y)², in closed form; a constant column is appended and decays like the rest.
 
     The loss is the squared error, as everywhere here: J = (1/N)Σ(xᵢᵀθ − yᵢ)² + weight_decay/2·‖θ‖² is what `TorchObjective`
@@ -201,7 +202,7 @@ class Ridge:
     >>> from accredit.influence import influence
     >>> from accredit.valuation import split
     >>> data = split([[1.0], [2.0], [3.0]], [1.0, 2.0, 9.0], [[2.0]], [2.0], regression=True)
-    >>> influence(Ridge(data, weight_decay=0.1)).attribution().ranked().players[-1]  # the row that lies off hurts most
+    >>> influence(RidgeObjective(data, weight_decay=0.1)).attribution().ranked().players[-1]  # the row that lies off hurts most
     'row 2'
     """
 
@@ -295,9 +296,8 @@ class TorchObjective:
         import torch
 
         def product(direction: torch.Tensor) -> torch.Tensor:
-            pushed: Any = torch.func.jvp(lambda t: self._answers(t, self._x), (self._theta,), (direction,))
-            answers, moved = pushed
-            back: Any = torch.func.vjp(lambda t: self._answers(t, self._x), self._theta)[1]
+            answers, moved = torch.func.jvp(lambda t: self._answers(t, self._x), (self._theta,), (direction,))[:2]
+            back = torch.func.vjp(lambda t: self._answers(t, self._x), self._theta)[1]
             gradient = torch.func.grad(lambda a: row_losses(a, self._y).mean())
             return torch.as_tensor(back(torch.func.jvp(gradient, (answers,), (moved,))[1])[0])
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accredit.influence.layers import Layer, Seen
+from accredit.influence.layers import Layer, LayerRecord
 from accredit.influence.network import Network
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Projection:
 
     sides: Mapping[str, tuple[torch.Tensor | None, torch.Tensor | None]]  # (inputs, k), (outputs, k); None: as it is
 
-    def apply(self, layers: Sequence[Layer], seen: Mapping[str, Seen]) -> dict[str, torch.Tensor]:
+    def apply(self, layers: Sequence[Layer], seen: Mapping[str, LayerRecord]) -> dict[str, torch.Tensor]:
         """The projected gradient of every row, layer by layer: name -> (rows, k of the layer)."""
         import torch
 
@@ -31,7 +31,7 @@ class Projection:
                 a = torch.nn.functional.one_hot(s.a, layer.inputs).to(s.g) if a_side is None else a_side[s.a]
             else:
                 a = s.a if a_side is None else s.a @ a_side
-            found[layer.name] = Seen(a, s.g if g_side is None else s.g @ g_side).gradients().flatten(1)
+            found[layer.name] = LayerRecord(a, s.g if g_side is None else s.g @ g_side).gradients().flatten(1)
         return found
 
 
@@ -39,11 +39,11 @@ def projection(net: Network, side: int, seed: int) -> Projection:
     """Gaussian sides, drawn on the CPU from the seed and the layer's name, so that they need not be stored."""
     import torch
 
-    def drawn(layer: Layer, size: int, which: str) -> torch.Tensor | None:
+    def draw(layer: Layer, size: int, which: str) -> torch.Tensor | None:
         if size <= side:
             return None
         digest = hashlib.sha256(f"{seed}/{layer.name}/{which}".encode()).digest()
         generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
         return torch.as_tensor(torch.randn(size, side, generator=generator) / side**0.5).to(net.device)
 
-    return Projection({one.name: (drawn(one, one.inputs, "in"), drawn(one, one.outputs, "out")) for one in net.layers})
+    return Projection({one.name: (draw(one, one.inputs, "in"), draw(one, one.outputs, "out")) for one in net.layers})

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
@@ -18,19 +18,60 @@ from accredit.checks.json_data import plain
 from accredit.checks.numbers import shown
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
-from accredit.influence.functions import moving
-from accredit.influence.gradient_store import SIDE, GradientStore
+from accredit.influence.functions import Stationarity, moving
+from accredit.influence.gradient_store import PROJECTED_SIDE, GradientStore
 from accredit.influence.losses import IGNORED, NextTokens
-from accredit.influence.network import MEMORY, network
+from accredit.influence.network import MEMORY_BYTES, NetworkFacts, network
 
 if TYPE_CHECKING:
     import torch
+    import transformers
 
 SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
 UNSAID = 0.001  # probability of the answer, below which the model cannot be said to say it
-BEGINNING = 400  # characters of a text that are kept beside its gradient
-KIND, FORMAT = "trace", 1  # of the JSON
-LONGEST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
+CHARACTERS_KEPT = 400  # characters of a text that are kept beside its gradient
+KIND, TRACE_FORMAT = "trace", 1  # of the JSON
+TOKENS_AT_MOST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
+
+
+QuestionFacts = TypedDict(
+    "QuestionFacts",
+    {
+        "scale": str,
+        "texts cut": int,
+        "longest": int,
+        "numbers kept for each text": int,
+        "saturated": bool,
+        "first token not judged": bool,
+    },
+)
+
+
+class TraceFacts(QuestionFacts, Stationarity, NetworkFacts):
+    """What is known about a trace beside its scores."""
+
+
+class WrittenText(TypedDict):
+    """One training text in the JSON of a trace."""
+
+    row: int  # from 1 on
+    score: float
+    text: str
+    by_token: list[float]
+
+
+class WrittenTrace(TypedDict):
+    """The JSON of a trace, as `Trace.to_json` writes it."""
+
+    kind: str
+    format: int
+    prompt: str
+    answer: str
+    tokens: list[str]
+    probability: float
+    texts: list[WrittenText]
+    warnings: list[str]
+    facts: TraceFacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +92,7 @@ class Trace:
     scores: FloatArray  # (N,), positive: the text made the answer likelier
     by_token: FloatArray  # (N, tokens of the answer)
     probability: float  # that the model gives to the answer
-    facts: dict[str, Any]
+    facts: TraceFacts
 
     @property
     def order(self) -> list[int]:
@@ -98,7 +139,7 @@ class Trace:
         ]
         data = {
             "kind": KIND,
-            "format": FORMAT,
+            "format": TRACE_FORMAT,
             "prompt": self.prompt,
             "answer": self.answer,
             "tokens": self.tokens,
@@ -110,31 +151,32 @@ class Trace:
         return json.dumps(plain(data, KIND), ensure_ascii=False)
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Trace:
+    def from_plain(cls, data: Mapping[str, object]) -> Trace:
         """What `to_json` wrote."""
-        if data.get("kind") != KIND or data.get("format") != FORMAT:
+        if data.get("kind") != KIND or data.get("format") != TRACE_FORMAT:
             raise InvalidInput(
-                f"expected a {KIND} of format {FORMAT}, got {shown(data.get('kind'))} of format {shown(data.get('format'))}; "
-                "write one with accredit trace … --json > trace.json"
+                f"expected a {KIND} of format {TRACE_FORMAT}, got {shown(data.get('kind'))} of format "
+                f"{shown(data.get('format'))}; write one with accredit trace … --json > trace.json"
             )
         try:
-            rows = sorted(data["texts"], key=lambda row: row["row"])
+            written = cast(WrittenTrace, data)
+            rows = sorted(written["texts"], key=lambda row: row["row"])
             if [row["row"] for row in rows] != list(range(1, len(rows) + 1)) or not rows:
                 raise ValueError("its texts are not numbered from 1 on")
-            tokens, facts = tuple(map(str, data["tokens"])), dict(data["facts"])
+            tokens, facts = tuple(map(str, written["tokens"])), cast(TraceFacts, dict(written["facts"]))
             scores = np.array([row["score"] for row in rows], dtype=np.float64)
             by_token = np.array([row["by_token"] for row in rows], dtype=np.float64).reshape(len(rows), len(tokens))
             found = cls(
                 tuple(str(row["text"]) for row in rows),
-                str(data["prompt"]),
-                str(data["answer"]),
+                str(written["prompt"]),
+                str(written["answer"]),
                 tokens,
                 scores,
                 by_token,
-                float(data["probability"]),
+                float(written["probability"]),
                 facts,
             )
-            if list(found.warnings) != list(data["warnings"]):
+            if list(found.warnings) != list(written["warnings"]):
                 raise ValueError("its warnings do not follow from its facts")
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInput(
@@ -144,8 +186,8 @@ class Trace:
 
 
 def trace(
-    model: Any,
-    tokenizer: Any,
+    model: transformers.PreTrainedModel,
+    tokenizer: transformers.PreTrainedTokenizerBase,
     train_texts: Sequence[str] | None,
     prompt: str,
     answer: str,
@@ -153,10 +195,10 @@ def trace(
     folder: str | Path | None = None,
     layers: Sequence[str] | None = None,
     longest: int | None = None,
-    side: int = SIDE,
+    side: int = PROJECTED_SIDE,
     relative: bool = True,
     batch_size: int = 16,
-    memory: float = MEMORY,
+    memory: float = MEMORY_BYTES,
     seed: int = 0,
     watch: Callable[[int], None] | None = None,
 ) -> Trace:
@@ -179,13 +221,13 @@ def trace(
     if train_texts is not None and not len(train_texts):
         raise InvalidInput("train_texts is empty; give one text at least", argument="train_texts", code="empty")
     longest = longest or _longest(model)
-    query, pieces, first = asked(tokenizer, prompt, answer, longest)
+    query, pieces, first = encode_question(tokenizer, prompt, answer, longest)
     net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(str(folder)) as place:
         if train_texts is None:
-            store, texts, cut = _kept(folder)
+            store, texts, cut = _open_store(folder)
         else:
-            data, cut = encoded(tokenizer, train_texts, longest)
+            data, cut = encode_texts(tokenizer, train_texts, longest)
             store, texts = GradientStore.build(place, net, data, side=side, seed=seed, watch=watch), tuple(train_texts)
             _keep(store, texts, cut)
         by_token = store.search(net, query).matrix  # (N, tokens)
@@ -194,7 +236,7 @@ def trace(
     losses = np.concatenate([losses.cpu().numpy() for _, losses, _ in net.passes(query)])
     by_token = by_token / own[:, None]
     probability = float(np.exp(-losses.sum()))
-    facts = {
+    facts: TraceFacts = {
         "scale": "relative to each text's influence on itself" if relative else "plain",
         "texts cut": cut,
         "longest": longest,
@@ -210,12 +252,12 @@ def trace(
 def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
     """Note beside the gradients how the texts begin, so that a later question needs the store alone."""
     file = store.folder / "texts.json"
-    noted = json.dumps({"cut": cut, "texts": [text[:BEGINNING] for text in texts]}, ensure_ascii=False).encode()
+    noted = json.dumps({"cut": cut, "texts": [text[:CHARACTERS_KEPT] for text in texts]}, ensure_ascii=False).encode()
     if not file.exists() or file.read_bytes() != noted:  # a store that nobody may write to is only read
         put(file, noted)
 
 
-def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
+def _open_store(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
     """A filled store, how its texts begin, and how many of them were cut."""
     if folder is None:
         raise InvalidInput("there are neither training texts nor a store; give train_texts=[…], or folder=…")
@@ -234,7 +276,9 @@ def _kept(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], in
     return store, texts, cut
 
 
-def encoded(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[dict[str, torch.Tensor], int]:
+def encode_texts(
+    tokenizer: transformers.PreTrainedTokenizerBase, texts: Sequence[str], longest: int
+) -> tuple[dict[str, torch.Tensor], int]:
     """Texts as a batch for `NextTokens`, padded at the end, and how many were cut to `longest` tokens."""
     for row, text in enumerate(texts):
         if not isinstance(text, str) or not text.strip():
@@ -248,7 +292,9 @@ def encoded(tokenizer: Any, texts: Sequence[str], longest: int) -> tuple[dict[st
     return pad([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
 
 
-def asked(tokenizer: Any, prompt: str, answer: str, longest: int) -> tuple[dict[str, torch.Tensor], tuple[str, ...], bool]:
+def encode_question(
+    tokenizer: transformers.PreTrainedTokenizerBase, prompt: str, answer: str, longest: int
+) -> tuple[dict[str, torch.Tensor], tuple[str, ...], bool]:
     """One row for each token of the answer, in which only that token is judged; the tokens; is the first among them?"""
     import torch
 
@@ -276,7 +322,7 @@ def asked(tokenizer: Any, prompt: str, answer: str, longest: int) -> tuple[dict[
     return batch | {"labels": labels}, tuple(tokenizer.decode([whole[p]]) for p in places), first >= 1
 
 
-def answer_places(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], int, int]:
+def answer_places(tokenizer: transformers.PreTrainedTokenizerBase, prompt: str, answer: str) -> tuple[list[int], int, int]:
     """Prompt and answer as token numbers, and where the answer begins and ends.
 
     The prompt is encoded with the answer, so that the answer's tokens are those the model would say there.
@@ -302,6 +348,6 @@ def pad(ids: Sequence[Sequence[int]], fill: int = 0) -> dict[str, torch.Tensor]:
     return {"input_ids": tokens, "attention_mask": mask, "labels": tokens.masked_fill(mask == 0, IGNORED)}
 
 
-def _longest(model: Any) -> int:
+def _longest(model: object) -> int:
     config = getattr(model, "config", None)
-    return int(getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or LONGEST)
+    return int(getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or TOKENS_AT_MOST)

@@ -7,8 +7,8 @@ is the part of the query's fall in loss that steps on row i brought about, were 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from accredit.influence.functions import Influences
 from accredit.influence.losses import Batch, check_rows
 from accredit.influence.network import Network, facts_of
 
+if TYPE_CHECKING:
+    import torch
+
 
 def tracin(
     net: Network,
-    checkpoints: Iterable[Any],
+    checkpoints: Iterable[Mapping[str, torch.Tensor]],
     train: Batch,
     queries: Batch,
     *,
@@ -61,7 +64,7 @@ def tracin(
         raise InvalidInput(f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each")
     if not np.isfinite(matrix).all():
         raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32", code="not-finite")
-    facts = {"checkpoints": used, "rates": None if rates is None else list(rates)} | facts_of(net)
+    facts = {"checkpoints": used, "rates": None if rates is None else list(rates), **facts_of(net)}
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     labels = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
     return Influences(players, labels, matrix, Procedure("TracIn", settings={"checkpoints": used}), facts)
@@ -73,7 +76,7 @@ def _rate(rates: Sequence[float], used: int) -> float:
     return float(rates[used - 1])
 
 
-def _flat(net: Network, queries: Batch) -> dict[str, Any]:
+def _flat(net: Network, queries: Batch) -> dict[str, torch.Tensor]:
     """Query gradients, layer by layer: name -> (parameters, queries)."""
     import torch
 

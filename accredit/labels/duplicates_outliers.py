@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
-from accredit.labels.scores import NEIGHBOURS, View, dense
+from accredit.labels.scores import NEAREST_ROWS, View, dense
 
-SAME = 0.02  # of the typical distance to the nearest row, up to which two rows are near-duplicates
+NEAR_DUPLICATE = 0.02  # of the typical distance to the nearest row, up to which two rows are near-duplicates
 ALONE = 5.0  # robust standard deviations above the middle, from which a row is an outlier
 
 
@@ -41,7 +40,7 @@ def nearest(view: View) -> Nearest:
     from sklearn.neighbors import NearestNeighbors
 
     points = dense(view)
-    k = min(NEIGHBOURS, len(points) - 1)
+    k = min(NEAREST_ROWS, len(points) - 1)
     distances, rows = NearestNeighbors(n_neighbors=k).fit(points).kneighbors()
     return Nearest(points, rows, distances)
 
@@ -54,9 +53,9 @@ def oddities(near: Nearest, y: IntArray) -> Oddities:
     >>> found.duplicates, found.contradictions, found.outliers
     (((30, 31),), ((30, 31),), (32,))
     """
-    limit = SAME * float(np.median(near.distances[:, 0]))
+    limit = NEAR_DUPLICATE * float(np.median(near.distances[:, 0]))
     rows, places = np.nonzero(near.distances <= limit)
-    pairs: Any = sorted({(int(min(i, j)), int(max(i, j))) for i, j in zip(rows, near.rows[rows, places], strict=True)})
+    pairs = sorted({(int(min(i, j)), int(max(i, j))) for i, j in zip(rows, near.rows[rows, places], strict=True)})
     contradictions = tuple(pair for pair in pairs if y[pair[0]] != y[pair[1]])
     far = near.distances.mean(axis=1)
     spread = 1.4826 * float(np.median(np.abs(far - np.median(far))))

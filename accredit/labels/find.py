@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ from accredit.core.statistics import ALIKE
 from accredit.core.threads import one_thread
 from accredit.errors import InvalidInput
 from accredit.labels import scores
-from accredit.labels.duplicates_outliers import nearest, oddities
+from accredit.labels.duplicates_outliers import Nearest, nearest, oddities
 from accredit.labels.out_of_fold import belief, copies_of, likeliest_penalty, out_of_fold, pool, pool_shares
 from accredit.labels.planted_flips import Trial, find_share, plant
 from accredit.labels.precision import precision_by_planting, precision_in_thought, share_interval
@@ -31,19 +30,19 @@ from accredit.labels.result import Evidence, WrongLabels, with_excerpts
 from accredit.labels.scores import View
 from accredit.valuation.split import missing
 
-TRIALS = 3  # plantings
+PLANTINGS = 3  # plantings
 WANTED = 1 / 3  # a list ends where fewer than this share of the next rows are expected to be wrong
 COMBINED, CLEARLY = "out-of-fold models together", 0.02  # the score to beat, and by how much area
 UNSURE = 0.5  # width of the interval of a precision above which nothing is known of it
 CANNOT_TELL = ", but these features cannot tell how many: look at the first rows before you trust the list"
 FINDS = 0.6  # the least area that planted flips must be found with
-FEWEST = 20  # rows
-MANY = 20_000  # rows, above which the dearer scores are left out, and said so
+ROWS_NEEDED = 20  # rows
+ROWS_FOR_ALL_SCORES = 20_000  # rows, above which the dearer scores are left out, and said so
 
 
 @check_arguments
 def wrong_labels(
-    labels: Sequence[Any] | npt.NDArray[Any],
+    labels: Sequence[object] | npt.NDArray[np.generic],
     *,
     texts: Sequence[str] | None = None,
     features: View | Mapping[str, View] | None = None,
@@ -86,7 +85,7 @@ def wrong_labels(
         penalties = {name: likeliest_penalty(view, y, seed, copies) for name, view in views.items()}
         rows_seen = _Seen(views, near, penalties, copies)
         seen = _score(rows_seen, y, seed)
-        trials = [_trial(rows_seen, y, len(classes), seed + 1 + i) for i in range(TRIALS)]
+        trials = [_trial(rows_seen, y, len(classes), seed + 1 + i) for i in range(PLANTINGS)]
     if not all(flips.any() for _, flips in trials):
         raise InvalidInput(
             f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
@@ -100,24 +99,30 @@ def wrong_labels(
     order = np.argsort(seen.scores[chosen], kind="stable")
     suspicion = np.empty(len(y))
     suspicion[order] = 1 - np.arange(len(y)) / max(len(y) - 1, 1)
-    common: dict[str, Any] = {
-        "names": rows,
-        "given": tuple(classes[i] for i in y),
-        "suspicion": suspicion,
-        "chosen": chosen,
-        "evidence": evidence,
-        "agreement": agreement,
-        "majority": majority,
-        "oddities": oddities(next(iter(near.values())), y),
-        "left_out": _left_out(len(y)),
-        "seen_as": tuple(views),
-    }
-    about: dict[str, Any] = {"suspects": (), "rate": None, "verdict": refused}
+    listed = _List((), None, refused)
     if not refused:
         with one_thread():
-            about = _read_list(order, seen, y, chosen, kept, wanted)
-    said = tuple(classes[i] for i in _instead(seen.logs, y, about["suspects"]))
-    return with_excerpts(WrongLabels(**common, **about, suggested=said), texts)
+            listed = _make_list(order, seen, y, chosen, kept, wanted)
+    found = WrongLabels(
+        names=rows,
+        given=tuple(classes[i] for i in y),
+        suggested=tuple(classes[i] for i in _instead(seen.logs, y, listed.suspects)),
+        suspicion=suspicion,
+        suspects=listed.suspects,
+        rate=listed.rate,
+        chosen=chosen,
+        evidence=evidence,
+        agreement=agreement,
+        majority=majority,
+        verdict=listed.verdict,
+        oddities=oddities(next(iter(near.values())), y),
+        seen_as=tuple(views),
+        precision=listed.precision,
+        precision_interval=listed.precision_interval,
+        left_out=_not_tried(len(y)),
+        precision_at=listed.precision_at,
+    )
+    return with_excerpts(found, texts)
 
 
 def _name(names: Sequence[str]) -> tuple[str, ...]:
@@ -135,33 +140,40 @@ def _instead(logs: FloatArray, y: IntArray, suspects: Sequence[int]) -> IntArray
     return np.asarray(doubted.argmax(axis=1))
 
 
-def _read_list(order: IntArray, seen: _Scored, y: IntArray, chosen: str, trials: list[Trial], wanted: float) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class _List:
+    """The rows that are accused, and what to expect of them."""
+
+    suspects: tuple[int, ...]
+    rate: float | None
+    verdict: str
+    precision_at: FloatArray | None = None
+    precision: float | None = None
+    precision_interval: tuple[float, float] | None = None
+
+
+def _make_list(order: IntArray, seen: _Scored, y: IntArray, chosen: str, trials: list[Trial], wanted: float) -> _List:
     """Where the list ends, and what to expect of it; no list where none would be right often enough."""
 
-    def expected(rate: float) -> FloatArray:  # of the first look: the second has learned from the labels judged
+    def expect(rate: float) -> FloatArray:  # of the first look: the second has learned from the labels judged
         return precision_in_thought(seen.logs, y, rate) if chosen == COMBINED else precision_by_planting(trials, rate)
 
     errors = error_rate(seen.logs, y)
-    rate, curve = errors.likeliest, expected(errors.likeliest)
+    rate, curve = errors.likeliest, expect(errors.likeliest)
     size = 0 if seen.agrees.all() else _length(curve, wanted)
     if not size:
         verdict = f"about {rate:.1%} of the labels look wrong, but no list is expected to be {wanted:.0%} right"
         if seen.agrees.all():
             most = f"at most about {errors.interval[1]:.1%} could be wrong"
             verdict = f"no label looks wrong: all are foretold from the other rows; {most}"
-        return {"suspects": (), "rate": rate, "verdict": verdict, "precision_at": curve}
-    shares = np.array([expected(other)[size - 1] for other in errors.rates])
+        return _List((), rate, verdict, curve)
+    shares = np.array([expect(other)[size - 1] for other in errors.rates])
     precision = float(curve[size - 1])
     low, high = share_interval(size, shares, errors.chances)
-    return {
-        "suspects": tuple(order[:size].tolist()),
-        "precision": precision,
-        "precision_interval": (min(low, precision), max(high, precision)),
-        "rate": rate,
-        "verdict": f"about {rate:.1%} of the labels look wrong; of the {size} listed about {precision:.0%} should be"
-        + (CANNOT_TELL if high - low > UNSURE else ""),
-        "precision_at": curve,
-    }
+    verdict = f"about {rate:.1%} of the labels look wrong; of the {size} listed about {precision:.0%} should be"
+    if high - low > UNSURE:
+        verdict += CANNOT_TELL
+    return _List(tuple(order[:size].tolist()), rate, verdict, curve, precision, (min(low, precision), max(high, precision)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +181,11 @@ class _Seen:
     """What is known of the rows, whatever their labels."""
 
     views: Mapping[str, View]
-    near: Mapping[str, Any]  # their nearest neighbours in each view
+    near: Mapping[str, Nearest]  # their nearest neighbours in each view
     penalties: Mapping[str, float | None]
     copies: IntArray | None  # (N,), the same number for the same text
 
-    def foretold(self, name: str, y: IntArray, seed: int, believed: FloatArray | None = None) -> dict[str, FloatArray]:
+    def predict(self, name: str, y: IntArray, seed: int, believed: FloatArray | None = None) -> dict[str, FloatArray]:
         return out_of_fold(self.views[name], y, seed, believed, self.penalties[name], self.copies)
 
 
@@ -191,11 +203,11 @@ def _score(rows: _Seen, y: IntArray, seed: int) -> _Scored:
     found: dict[str, FloatArray] = {}
     said: dict[str, list[FloatArray]] = {}
     for name, near in rows.near.items():
-        predicted = rows.foretold(name, y, seed)
+        predicted = rows.predict(name, y, seed)
         said[name] = list(predicted.values())
         found |= {f"{model}, {name}": scores.margin(log, y) for model, log in predicted.items()}
         found[f"neighbours, {name}"] = scores.neighbour_agreement(near.rows, y)
-        if len(y) <= MANY:
+        if len(y) <= ROWS_FOR_ALL_SCORES:
             found[f"margin over training, {name}"] = scores.margin_over_training(near.points, y, seed)
             found[f"KNN-Shapley, {name}"] = scores.knn_value(near.points, y, seed)
     heard = _hear(said, y)
@@ -203,7 +215,7 @@ def _score(rows: _Seen, y: IntArray, seed: int) -> _Scored:
     shares = pool_shares(first, y)
     logs = pool(first, shares)
     believed = belief(logs, y)  # a second look, in which doubtful labels teach less
-    again = [rows.foretold(name, y, seed, believed) for name in heard]
+    again = [rows.predict(name, y, seed, believed) for name in heard]
     found[COMBINED] = scores.margin(logs + pool([log for view in again for log in view.values()], shares), y)
     found["mean rank of all"] = np.mean([rankdata(s) for s in found.values()], axis=0)
     return _Scored(found, logs, logs.argmax(axis=1) == y)
@@ -216,7 +228,7 @@ def _hear(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
     return [name for name, share in right.items() if not Foretold(share, majority, len(y)).refusal] or list(said)
 
 
-def _trial(rows: _Seen, y: IntArray, classes: int, seed: int) -> tuple[_Scored, Any]:
+def _trial(rows: _Seen, y: IntArray, classes: int, seed: int) -> tuple[_Scored, BoolArray]:
     labels, flipped = plant(y, classes, seed, rows.copies)
     return _score(rows, labels, seed), flipped
 
@@ -253,13 +265,13 @@ def _length(curve: FloatArray, wanted: float) -> int:
     return best + 1 if gain[best] > ALIKE else 0
 
 
-def _left_out(rows: int) -> tuple[str, ...]:
-    if rows <= MANY:
+def _not_tried(rows: int) -> tuple[str, ...]:
+    if rows <= ROWS_FOR_ALL_SCORES:
         return ()
-    return (f"margin over training and KNN-Shapley: not tried above {MANY:,} rows",)
+    return (f"margin over training and KNN-Shapley: not tried above {ROWS_FOR_ALL_SCORES:,} rows",)
 
 
-def _views(texts: Sequence[str] | None, features: Any, rows: int) -> dict[str, View]:
+def _views(texts: Sequence[str] | None, features: View | Mapping[str, View] | None, rows: int) -> dict[str, View]:
     given = {} if features is None else features if isinstance(features, Mapping) else {"features": features}
     views = {} if texts is None else scores.text_views(_check_texts(texts))
     views |= {str(name): scores.scale(view, str(name)) for name, view in given.items()}
@@ -286,7 +298,7 @@ def _check_texts(texts: Sequence[str]) -> list[str]:
     return list(texts)
 
 
-def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
+def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray, tuple[str, ...]]:
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
     given = as_array(labels, "labels").tolist() if not isinstance(labels, list | tuple) else list(labels)
     if not isinstance(given, list):
@@ -298,9 +310,10 @@ def _codes(labels: Sequence[Any] | npt.NDArray[Any]) -> tuple[IntArray, tuple[st
         )
     words = [str(label) for label in given]
     classes, y = np.unique(words, return_inverse=True)
-    if len(words) < FEWEST or len(classes) < 2:
+    if len(words) < ROWS_NEEDED or len(classes) < 2:
         raise InvalidInput(
-            f"{len(words)} labels of {len(classes)} classes; at least {FEWEST} rows of two classes are needed", code="range"
+            f"{len(words)} labels of {len(classes)} classes; at least {ROWS_NEEDED} rows of two classes are needed",
+            code="range",
         )
     rare = classes[np.bincount(y) < 2]
     if len(rare):

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.labels.scores import View, unit
+from accredit.labels.scores import View, is_sparse, unit
 
-FOLDS, MANY_FOLDS, FEW_ROWS = 5, 10, 5_000  # more folds where rows are few
+FOLDS, MANY_FOLDS, ROWS_FOR_MANY_FOLDS = 5, 10, 5_000  # more folds where rows are few
 SPARSE_C = 3.0  # inverse penalty of logistic regression
 DENSE_C = (0.001, 0.01, 0.1, 1.0)  # of which dense views choose by likelihood
 SMOOTHING = 0.1  # of naive Bayes
-BUMPS, WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
+BUMPS, BUMP_WIDTH, KERNEL_C = 300, 0.3, 10.0  # of the kernel model: how many, their width times columns, inverse penalty
 SUREST = 4.0  # the most that one model may have to say
 NEAREST, DOUBT = 15, 0.02  # neighbours that vote by their angle, and what they leave to all classes alike
 
@@ -39,21 +38,21 @@ def out_of_fold(
     """
     weights = np.ones(len(y)) if believed is None else believed
 
-    def predicted(model: Model) -> FloatArray:
+    def predict(model: Model) -> FloatArray:
         return _predict(model, view, y, weights, seed, copies)
 
-    if hasattr(view, "tocsr"):
-        found = {"confidence": predicted(_one_against_the_rest)}
+    if is_sparse(view):
+        found = {"confidence": predict(_one_against_the_rest)}
         if view.nnz and view.data.min() >= 0:
-            found["naive Bayes"] = predicted(_naive_bayes)
+            found["naive Bayes"] = predict(_naive_bayes)
         return found
     c = penalty or likeliest_penalty(view, y, seed, copies) or DENSE_C[0]
-    return {"confidence": predicted(_softmax(c)), "kernel": predicted(_kernel(seed)), "nearest": predicted(_nearest)}
+    return {"confidence": predict(_softmax(c)), "kernel": predict(_kernel(seed)), "nearest": predict(_nearest)}
 
 
 def likeliest_penalty(view: View, y: IntArray, seed: int = 0, copies: IntArray | None = None) -> float | None:
     """The inverse penalty under which the given labels are likeliest, out of fold; None for words, which have their own."""
-    if hasattr(view, "tocsr"):
+    if is_sparse(view):
         return None
     weights, rows = np.ones(len(y)), np.arange(len(y))
     return max(DENSE_C, key=lambda c: float(_predict(_softmax(c), view, y, weights, seed, copies)[rows, y].sum()))
@@ -128,7 +127,7 @@ def _folds(y: IntArray, seed: int, copies: IntArray | None) -> Iterator[BoolArra
     given = np.arange(len(y)) if copies is None else copies
     _, first, number = np.unique(given, return_index=True, return_inverse=True)
     labels = y[first]
-    count = min(MANY_FOLDS if len(y) <= FEW_ROWS else FOLDS, int(np.bincount(labels).min()))
+    count = min(MANY_FOLDS if len(y) <= ROWS_FOR_MANY_FOLDS else FOLDS, int(np.bincount(labels).min()))
     for _, held in StratifiedKFold(count, shuffle=True, random_state=seed).split(labels, labels):
         yield np.isin(number, held)
 
@@ -155,7 +154,7 @@ def _softmax(c: float, steps: int = 300) -> Model:
     def model(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
         from sklearn.linear_model import LogisticRegression
 
-        fitted: Any = LogisticRegression(C=c, max_iter=steps).fit(x, y, weights)
+        fitted = LogisticRegression(C=c, max_iter=steps).fit(x, y, weights)
         return np.asarray(fitted.predict_proba(others))
 
     return model
@@ -165,7 +164,7 @@ def _kernel(seed: int) -> Model:
     def model(x: View, y: IntArray, weights: FloatArray, others: View) -> FloatArray:
         from sklearn.kernel_approximation import Nystroem
 
-        bumps = Nystroem(gamma=WIDTH / x.shape[1], n_components=min(BUMPS, max(2, len(y) // 2)), random_state=seed)
+        bumps = Nystroem(gamma=BUMP_WIDTH / x.shape[1], n_components=min(BUMPS, max(2, len(y) // 2)), random_state=seed)
         return _softmax(KERNEL_C, 500)(bumps.fit_transform(x), y, weights, bumps.transform(others))
 
     return model

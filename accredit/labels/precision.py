@@ -22,7 +22,7 @@ from accredit.labels.planted_flips import PLANTED, Trial
 from accredit.labels.rate import ENDS
 from accredit.labels.scores import margin
 
-SHORTEST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
+SHORTEST_LIST = 0.05  # share of rows; the precision of shorter lists cannot be told from that of one as long as this
 
 
 def precision_in_thought(logs: FloatArray, y: IntArray, rate: float) -> FloatArray:
@@ -70,7 +70,7 @@ def share_interval(size: int, shares: FloatArray, chances: FloatArray) -> tuple[
 
 
 def _of_every_length(curve: FloatArray) -> FloatArray:
-    shortest = max(1, round(SHORTEST * len(curve)))
+    shortest = max(1, round(SHORTEST_LIST * len(curve)))
     curve = np.clip(curve, 0.0, 1.0)
     curve[: shortest - 1] = curve[shortest - 1]
     return curve

@@ -13,10 +13,10 @@ from accredit.core.threads import one_thread
 from accredit.labels.out_of_fold import out_of_fold
 from accredit.labels.scores import View
 
-CHANCE = 0.00135  # of foretelling so many labels by the largest class alone, that of three standard errors
-FEWEST = 10  # rows
-MANY = 20_000  # rows that are enough to tell
-NEIGHBOURS = 5
+CHANCE_OF_ALARM = 0.00135  # of foretelling so many labels by the largest class alone, that of three standard errors
+ROWS_NEEDED = 10  # rows
+ROWS_ENOUGH = 20_000  # rows that are enough to tell
+VOTING_NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Foretold:
         foretelling every label would not tell more."""
         from scipy.stats import binom
 
-        errors = int(binom.ppf(CHANCE, self.rows, 1 - self.majority))  # the fewest that are not too unlikely
+        errors = int(binom.ppf(CHANCE_OF_ALARM, self.rows, 1 - self.majority))  # the fewest that are not too unlikely
         return 1 - (errors - 1) / self.rows
 
     @property
@@ -47,7 +47,7 @@ class Foretold:
         >>> Foretold(1.0, 0.98, 400).refusal, Foretold(1.0, 0.99, 400).refusal[:28]
         ('', '99.0% of the 400 rows are of')
         """
-        if self.rows < FEWEST:
+        if self.rows < ROWS_NEEDED:
             return f"{self.rows} rows of classes with two rows or more are too few to tell what is usual"
         if self.agreement >= self.needed - 1e-9:
             return ""
@@ -73,8 +73,8 @@ def predict_share(x: View, y: IntArray, seed: int = 0) -> Foretold:
         from sklearn.model_selection import cross_val_predict
         from sklearn.neighbors import KNeighborsClassifier
     rows = np.flatnonzero(np.bincount(y)[y] > 1)
-    if len(rows) > MANY:
-        rows = np.sort(np.random.default_rng(seed).permutation(rows)[:MANY])
+    if len(rows) > ROWS_ENOUGH:
+        rows = np.sort(np.random.default_rng(seed).permutation(rows)[:ROWS_ENOUGH])
         rows = rows[np.bincount(y[rows], minlength=int(y.max()) + 1)[y[rows]] > 1]
     classes, codes = np.unique(y[rows], return_inverse=True)
     if len(classes) < 2:
@@ -84,6 +84,6 @@ def predict_share(x: View, y: IntArray, seed: int = 0) -> Foretold:
     with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore", UserWarning)  # many classes of few rows are no reason to take them for numbers
         answers = [logs.argmax(axis=1) for logs in out_of_fold(x, codes, seed).values()]
-        answers.append(cross_val_predict(KNeighborsClassifier(min(NEIGHBOURS, len(rows) // 2)), x, codes, cv=folds))
+        answers.append(cross_val_predict(KNeighborsClassifier(min(VOTING_NEIGHBOURS, len(rows) // 2)), x, codes, cv=folds))
     agreement = max(float((answer == codes).mean()) for answer in answers)
     return Foretold(agreement, float(np.bincount(codes).max() / len(codes)), len(codes))

@@ -31,10 +31,10 @@ PRIOR = (3.0, 30.0)  # of the rate: three rows as if seen to be wrong, and thirt
 DOUBT_PRIOR = (0.3, 10.0)
 SOFTER = 0.75  # by how much less sure doubtful labels follow the model
 MOST_NUMBERS = 2_000_000  # rows × classes by which the likelihood is judged
-NEGLIGIBLE = 12.0  # a rate so much less likely, in logarithms, ends the search for others beyond it
+NEGLIGIBLE_LIKELIHOOD = 12.0  # a rate so much less likely, in logarithms, ends the search for others beyond it
 ENDS = (0.05, 0.95)  # of an interval of 90 %
 RATES = 0.001 + 0.498 * np.linspace(0.0, 1.0, 60) ** 2  # that are asked about, closer together where they are small
-NEVER = -1e6  # the logarithm of nothing, with which one can still multiply
+LOG_OF_NOTHING = -1e6  # the logarithm of nothing, with which one can still multiply
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def _profile(judged: _Likelihood, best: FloatArray) -> FloatArray:
 
             ended = minimize(surprise, rest, jac=True, method="L-BFGS-B")
             found[i], rest = ended.fun + _prior(RATES[i]), ended.x
-            if found[i] > found.min() + NEGLIGIBLE:
+            if found[i] > found.min() + NEGLIGIBLE_LIKELIHOOD:
                 break
     return found
 
@@ -108,7 +108,7 @@ class _Likelihood:
         first, second = best[:, -1:], best[:, -2:-1]
         gap = max(float(np.median(first - second)), 1e-12)
         others = SOFTER * (logs - second) / gap
-        others[rows, logs.argmax(axis=1)] = NEVER
+        others[rows, logs.argmax(axis=1)] = LOG_OF_NOTHING
         self._views = [(view, view[rows, y]) for view in ((logs - first) / gap, others)]
         self.classes = logs.shape[1]
         self.parameters = 2 if self.classes == 2 else 3

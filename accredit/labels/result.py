@@ -15,7 +15,7 @@ from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import Oddities
 
 EXCERPT = 200  # characters
-KIND, FORMAT = "wrong labels", 2  # of the JSON
+KIND, LABELS_FORMAT = "wrong labels", 2  # of the JSON
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class WrongLabels:
     precision_at: FloatArray | None = None  # (N,), by length of the list
     excerpts: Mapping[str, str] = field(default_factory=dict)  # how the texts of the rows named here begin
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything, as JSON types."""
         data = dict(vars(self)) | {
             "kind": KIND,
-            "format": FORMAT,
+            "format": LABELS_FORMAT,
             "evidence": [vars(e) for e in self.evidence],
             "oddities": vars(self.oddities),
         }
@@ -74,11 +74,11 @@ class WrongLabels:
         return json.dumps(self.to_plain(), ensure_ascii=False)
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> WrongLabels:
+    def from_plain(cls, data: Mapping[str, object]) -> WrongLabels:
         """What `to_plain` gave."""
         if data.get("kind") != KIND:
             raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()")
-        known = fields_of(cls, data, KIND, FORMAT)
+        known = fields_of(cls, data, KIND, LABELS_FORMAT)
         known |= {name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "left_out", "seen_as")}
         known["evidence"] = tuple(Evidence(**one) for one in known["evidence"])
         known["oddities"] = Oddities(**{name: _tuples(rows) for name, rows in known["oddities"].items()})
@@ -94,7 +94,7 @@ class WrongLabels:
         return None if self.precision_at is None else float(self.precision_at[size - 1])
 
 
-def _tuples(rows: Sequence[Any]) -> tuple[Any, ...]:
+def _tuples(rows: Sequence[object]) -> tuple[Any, ...]:
     return tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 
 

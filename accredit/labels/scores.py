@@ -7,7 +7,7 @@ labels into numbers; no scorer is best on all data, so `labels.py` tries them on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
 FOLDS = 5  # of which each is judged by the others
 EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
 COMPONENTS = 100  # that a sparse view is reduced to where distances or a network are asked
-NEIGHBOURS = 10
+NEAREST_ROWS = 10
 
-
-View = Any  # (N, d) array of finite numbers, or a scipy sparse matrix
+View: TypeAlias = "FloatArray | csr_matrix"  # (N, d) of finite numbers
 Views = Mapping[str, View]
 
 
@@ -51,12 +54,17 @@ def word_vectors(texts: Sequence[str], training: IntArray) -> FloatArray:
         return unit(TruncatedSVD(size, random_state=0).fit(words[training]).transform(words))
 
 
-def _vectorizers(count: int) -> list[Any]:
+def _vectorizers(count: int) -> list[TfidfVectorizer]:
     with needs("data", "word features"):
         from sklearn.feature_extraction.text import TfidfVectorizer
     rare = 2 if count >= 100 else 1  # parts of words that occur once only teach nothing and cost most
     words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b|[^\w\s]")
     return [words, TfidfVectorizer(sublinear_tf=True, analyzer="char_wb", ngram_range=(2, 5), min_df=rare)]
+
+
+def is_sparse(view: View) -> TypeGuard[csr_matrix]:
+    """Whether a view is a sparse matrix of scipy."""
+    return hasattr(view, "tocsr")
 
 
 def unit(rows: FloatArray) -> FloatArray:
@@ -65,7 +73,7 @@ def unit(rows: FloatArray) -> FloatArray:
 
 def scale(view: View, name: str) -> View:
     """Dense views in units of their standard deviation; sparse ones as they are."""
-    if hasattr(view, "tocsr"):
+    if is_sparse(view):
         return view.tocsr()
     x = real_numbers(view, f"features {name!r}")
     if x.ndim != 2 or not np.isfinite(x).all():
@@ -77,7 +85,7 @@ def scale(view: View, name: str) -> View:
 
 def dense(view: View) -> FloatArray:
     """A view with few columns, in which distances mean something."""
-    if not hasattr(view, "tocsr"):
+    if not is_sparse(view):
         return np.asarray(view)
     from sklearn.decomposition import TruncatedSVD
 

@@ -2,7 +2,7 @@
 
 from accredit.checks.lazy import lazy
 from accredit.learned.black_boxes import BlackBox
-from accredit.learned.inputs import Inputs, Pixels, Tabular, Words
+from accredit.learned.inputs import Inputs, PixelGrid, Tabular, Words
 
 HOMES = {
     "CXPlain": "accredit.learned.cxplain",
@@ -31,4 +31,4 @@ HOMES = {
 }
 __getattr__ = lazy(__name__, HOMES, extra="text")
 
-__all__ = ["BlackBox", "Inputs", "Pixels", "Tabular", "Words", *HOMES]
+__all__ = ["BlackBox", "Inputs", "PixelGrid", "Tabular", "Words", *HOMES]

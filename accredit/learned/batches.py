@@ -13,13 +13,13 @@ from accredit.learned.black_boxes import BlackBox, answers_of, check_labels, num
 from accredit.learned.inputs import Array, Inputs
 from accredit.learned.stages import Batch
 
-ASKED = 512  # rows asked of a black box at once
+INPUTS_PER_CALL = 512  # rows asked of a black box at once
 
 
-def asked(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
+def ask_black_box(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
     """What a black box says of many inputs: probabilities (N, classes), or numbers (N, 1) where there is one class."""
     ask = numbers_of if classes == 1 else answers_of
-    parts = [ask(black_box, x[k : k + ASKED]) for k in range(0, len(x), ASKED)]
+    parts = [ask(black_box, x[k : k + INPUTS_PER_CALL]) for k in range(0, len(x), INPUTS_PER_CALL)]
     for answers in parts:
         if answers.shape[1] != classes:
             raise InvalidInput(f"black_box gives {answers.shape[1]} classes, but the explainer was made for {classes}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from accredit.checks import real_numbers
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array, as_array
+
+if TYPE_CHECKING:
+    import pandas
 
 BlackBox = Callable[[Array], Array]  # (N, ...) inputs -> (N, classes) probabilities
 
@@ -56,7 +59,7 @@ def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[st
         raise InvalidInput(f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes")
 
     def answer(x: Array) -> Array:
-        rows: Any = np.asarray(x, dtype=np.float64)
+        rows: FloatArray | pandas.DataFrame = np.asarray(x, dtype=np.float64)
         if columns is not None:
             import pandas
 
@@ -70,7 +73,7 @@ def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[st
     return answer, not model.classifies
 
 
-def check_answers(answers: Any, rows: int, name: str = "black_box's answers") -> FloatArray:
+def check_answers(answers: npt.ArrayLike, rows: int, name: str = "black_box's answers") -> FloatArray:
     """What a black box said, as probabilities (rows, classes); arrays, lists and torch tensors will do.
 
     >>> check_answers([[0.25, 0.75]], rows=1)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict, final
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.core import FloatArray
 from accredit.core.statistics import units
 from accredit.rows.frames import Rows, numbers_or_words
 
-WORDS = 50  # different words of a column that are told apart; the others count as one
+WORDS_PER_COLUMN = 50  # different words of a column that are told apart; the others count as one
 FARTHEST = 1e6  # standard deviations beyond which a number is read as this far
 
 
@@ -25,7 +26,7 @@ class Column:
     spread: float = 1.0
     words: tuple[str, ...] | None = None
 
-    def read(self, values: Any) -> list[FloatArray]:
+    def read(self, values: npt.NDArray[np.generic]) -> list[FloatArray]:
         """The column's features: the number and whether it is missing, or one indicator per word and one for any other."""
         if self.words is None:
             numbers = values if values.dtype.kind == "f" else np.full(len(values), np.nan)  # words where numbers were
@@ -35,6 +36,14 @@ class Column:
         said = np.array([str(value) for value in values])
         each = [(said == word).astype(np.float64) for word in self.words]
         return [*each, 1.0 - np.sum(each, axis=0)]
+
+
+class WrittenColumn(TypedDict):
+    """A `Column` as JSON."""
+
+    mean: float
+    spread: float
+    words: Sequence[str] | None
 
 
 @final
@@ -55,16 +64,16 @@ class Columns:
         """Learn means, spreads and words from rows."""
         return cls(tuple(_column(values) for values in numbers_or_words(rows)))
 
-    def read(self, rows: Rows) -> Any:
+    def read(self, rows: Rows) -> npt.NDArray[np.float32]:
         """Rows as features: (N, features), single precision."""
         parts = [one for column, values in zip(self.each, numbers_or_words(rows), strict=True) for one in column.read(values)]
         return np.stack(parts, axis=1).astype(np.float32)
 
-    def to_plain(self) -> list[dict[str, Any]]:
-        return [asdict(column) for column in self.each]
+    def to_plain(self) -> list[WrittenColumn]:
+        return [{"mean": column.mean, "spread": column.spread, "words": column.words} for column in self.each]
 
     @classmethod
-    def from_plain(cls, data: list[Mapping[str, Any]]) -> Columns:
+    def from_plain(cls, data: Sequence[WrittenColumn]) -> Columns:
         return cls(
             tuple(
                 Column(float(one["mean"]), float(one["spread"]), None if one["words"] is None else tuple(one["words"]))
@@ -73,9 +82,9 @@ class Columns:
         )
 
 
-def _column(values: Any) -> Column:
+def _column(values: npt.NDArray[np.generic]) -> Column:
     if values.dtype.kind == "f":
         known = values[np.isfinite(values)]
         return Column(float(known.mean()), float(units(known[:, None])[0])) if len(known) else Column(0.0, 1.0)
     words, count = np.unique(values, return_counts=True)
-    return Column(words=tuple(words[np.argsort(-count, kind="stable")[:WORDS]].tolist()))
+    return Column(words=tuple(words[np.argsort(-count, kind="stable")[:WORDS_PER_COLUMN]].tolist()))

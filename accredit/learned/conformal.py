@@ -24,26 +24,25 @@ that holds with probability at least ℓ.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Literal, TypedDict, final
 
 import numpy as np
 from scipy.special import ndtri
 
 from accredit import defaults
-from accredit.core import FloatArray, IntArray
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.estimate import check_level
 from accredit.errors import InvalidInput
 
 Per = Literal["player", "rank", "drawn player", "row"]
 PER: tuple[Per, ...] = ("player", "rank", "drawn player", "row")
 SPENT = 0.2  # of 1 − level that goes to the error of estimated calibration values
-REPORTED = 0.95  # the level of the intervals that estimators report
+REPORTED_LEVEL = 0.95  # the level of the intervals that estimators report
 WORTH = 0.95  # a difficulty is used if it makes intervals narrower than this share
 TUNED = 60  # calibration rows from which a third is set aside to learn the difficulty
 ASIDE = 100  # at most: more rows would not learn three numbers much better, and every row set aside blurs the quantile
-FINEST = 0.1  # of a typical credit: no row is predicted to be easier than a credit of this size
+FINEST_CREDIT = 0.1  # of a typical credit: no row is predicted to be easier than a credit of this size
 
 
 @final
@@ -63,7 +62,7 @@ class Reference:
     def exact(self) -> bool:
         return not np.nan_to_num(self.reach).any()
 
-    def __getitem__(self, rows: Any) -> Reference:
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> Reference:
         return Reference(self.values[rows], self.reach[rows])
 
 
@@ -84,7 +83,7 @@ class Difficulty:
         return cls(np.zeros((outputs, 3)), np.ones(outputs))
 
     @classmethod
-    def learned(cls, credit: FloatArray, missed: FloatArray) -> Difficulty:
+    def learn(cls, credit: FloatArray, missed: FloatArray) -> Difficulty:
         """From predictions and how far each of them was off: (m, n, outputs) both."""
         outputs = credit.shape[2]
         typical = np.maximum(np.nanmean(np.abs(credit), axis=(0, 1)), 1e-12)
@@ -102,9 +101,22 @@ class Difficulty:
 
     def _terms(self, credit: FloatArray) -> FloatArray:
         size = np.abs(credit) / self.typical
-        own = np.log(size + FINEST)
-        mean = np.log(np.nanmean(size, axis=1, keepdims=True) + FINEST)
+        own = np.log(size + FINEST_CREDIT)
+        mean = np.log(np.nanmean(size, axis=1, keepdims=True) + FINEST_CREDIT)
         return np.stack([np.ones_like(own), own, np.broadcast_to(mean, own.shape)], axis=-1)
+
+
+class WrittenCalibration(TypedDict):
+    """A `Calibration` as JSON."""
+
+    level: float
+    per: Per
+    radius: list[list[float]]
+    slopes: list[list[float]]
+    typical: list[float]
+    rows: int
+    exact: bool
+    narrower: float | None
 
 
 @final
@@ -142,7 +154,7 @@ class Calibration:
             "on average over rows, not for each one"
         )
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> WrittenCalibration:
         """Everything as JSON types."""
         return {
             "level": self.level,
@@ -156,7 +168,7 @@ class Calibration:
         }
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Calibration:
+    def from_plain(cls, data: WrittenCalibration) -> Calibration:
         """Inverse of `to_plain`."""
         difficulty = Difficulty(np.array(data["slopes"], dtype=float), np.array(data["typical"], dtype=float))
         return cls(
@@ -238,11 +250,11 @@ def _useful(credit: FloatArray, known: Reference, level: float, per: Per) -> tup
     halves = np.arange(len(credit)) % 2 == 0
     widths = []
     for learn, test in ((halves, ~halves), (~halves, halves)):
-        found = Difficulty.learned(credit[learn], missed[learn])
+        found = Difficulty.learn(credit[learn], missed[learn])
         widths.append([_width(credit[test], missed[test], one, level) for one in (found, even)])
     with_it, without = np.sum(widths, axis=0)
     narrower = float(with_it / without) if without > 0 else 1.0
-    return (Difficulty.learned(credit, missed) if narrower < WORTH else even), narrower
+    return (Difficulty.learn(credit, missed) if narrower < WORTH else even), narrower
 
 
 def _width(credit: FloatArray, missed: FloatArray, difficulty: Difficulty, level: float) -> float:
@@ -256,7 +268,7 @@ def _radius(credit: FloatArray, known: Reference, difficulty: Difficulty, level:
     missed = np.abs(known.values - credit)
     if not known.exact:
         many = np.isfinite(known.values).sum(axis=1, keepdims=True) if per == "row" else 1  # all must hold at once
-        missed = missed + known.reach * ndtri(1 - SPENT * (1 - level) / (2 * many)) / ndtri((1 + REPORTED) / 2)
+        missed = missed + known.reach * ndtri(1 - SPENT * (1 - level) / (2 * many)) / ndtri((1 + REPORTED_LEVEL) / 2)
     scores = missed / difficulty.of(credit)
     if per == "row":
         scores = np.nanmax(scores, axis=1, keepdims=True)

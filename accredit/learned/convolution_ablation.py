@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from accredit.core import FloatArray, IntArray
-from accredit.learned.cxplain import SURE
+from accredit.learned.cxplain import LEAST_PROBABILITY
 from accredit.learned.inputs import Array
 from accredit.learned.networks import ConvolutionOfWords
 
-ROWS = 64  # texts at once
+TEXTS_PER_PASS = 64  # texts at once
 NOTHING = -torch.inf
 
 
@@ -27,7 +27,8 @@ def losses_without_each(network: ConvolutionOfWords, x: Array, labels: IntArray)
     network.eval()
     with torch.inference_mode():
         parts = [
-            _grow(network, torch.tensor(x[k : k + ROWS]), torch.tensor(labels[k : k + ROWS])) for k in range(0, len(x), ROWS)
+            _grow(network, torch.tensor(x[k : k + TEXTS_PER_PASS]), torch.tensor(labels[k : k + TEXTS_PER_PASS]))
+            for k in range(0, len(x), TEXTS_PER_PASS)
         ]
     return np.concatenate(parts)
 
@@ -36,7 +37,10 @@ def _grow(network: ConvolutionOfWords, ids: Tensor, labels: Tensor) -> FloatArra
     without = network.head(_pool_without_each(network, ids)).double().softmax(dim=2)  # (N, T, classes)
     whole = network(ids).double().softmax(dim=1)
     own = torch.arange(len(ids))
-    grown = whole[own, labels].clamp(SURE, 1).log()[:, None] - without[own, :, labels].clamp(SURE, 1).log()
+    grown = (
+        whole[own, labels].clamp(LEAST_PROBABILITY, 1).log()[:, None]
+        - without[own, :, labels].clamp(LEAST_PROBABILITY, 1).log()
+    )
     return np.asarray((grown * (ids != network.pad)).numpy())
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,16 +25,16 @@ from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
-from accredit.learned.inputs import SEEDS, Array, Inputs, Pixels, inputs_from, one_input, whole
+from accredit.learned.inputs import SEEDS_BELOW, Array, Inputs, PixelGrid, inputs_from, one_input, whole
 from accredit.learned.masks import check_k, top
 from accredit.learned.networks import selector_for
 from accredit.values.solver import progress as progress_bar
 
 KIND = "cxplain explainer"
 ASKED_AT_ONCE = 4096  # inputs in one call of the black box
-LEAST = 1e-6  # ε: what a player whose removal costs nothing counts as
+LEAST_LOSS = 1e-6  # ε: what a player whose removal costs nothing counts as
 MOST_MODELS = 1000
-SURE = 1e-7  # probabilities are kept this far from 0, so that losses are finite
+LEAST_PROBABILITY = 1e-7  # probabilities are kept this far from 0, so that losses are finite
 
 
 def removal_losses(inputs: Inputs, x: Array, black_box: BlackBox, labels: IntArray, progress: bool = False) -> FloatArray:
@@ -68,7 +68,7 @@ def removal_losses(inputs: Inputs, x: Array, black_box: BlackBox, labels: IntArr
     return found
 
 
-def shares(grown: FloatArray, present: BoolArray, least: float = LEAST) -> FloatArray:
+def shares(grown: FloatArray, present: BoolArray, least: float = LEAST_LOSS) -> FloatArray:
     """ω: removal losses as shares of those players that exist, (N, n).
 
     >>> shares(np.array([[3.0, -2.0, 1.0]]), np.array([[True, True, True]])).round(3)
@@ -87,7 +87,7 @@ def _losses(black_box: BlackBox, x: Array, labels: IntArray) -> FloatArray:
         answers = answers_of(black_box, x[part])
         if labels[part].max(initial=0) >= answers.shape[1]:
             raise InvalidInput(f"labels go up to {labels.max()}, but the black box knows {answers.shape[1]} classes from 0")
-        found[part] = -np.log(np.clip(answers[np.arange(len(answers)), labels[part]], SURE, 1.0))
+        found[part] = -np.log(np.clip(answers[np.arange(len(answers)), labels[part]], LEAST_PROBABILITY, 1.0))
     return found
 
 
@@ -136,7 +136,7 @@ class CXPlain:
         self.level, self.rate = level, rate
         self.removed = _blocks(inputs, block)
         self.seed: int | None = None
-        self.history: dict[str, Any] = {}
+        self.history: dict[str, object] = {}
         self.explains = ""  # a digest of the model, where it is known; another model is then refused
         self._networks: list[nn.Module] = []
 
@@ -162,7 +162,7 @@ class CXPlain:
         rows = self.inputs.check(x)
         if wanted.shape != (len(rows), self.removed.n):
             raise InvalidInput(f"wanted must have shape ({len(rows)}, {self.removed.n}), got {wanted.shape}", argument="wanted")
-        rng, began = np.random.default_rng(whole("seed", seed, 0, SEEDS)), time.monotonic()
+        rng, began = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW)), time.monotonic()
         order = rng.permutation(len(rows))
         held, kept = np.split(order, [max(1, len(rows) // 10)])
         if len(kept) < 2:
@@ -240,7 +240,7 @@ class CXPlain:
             found = np.stack([_softmaxes(network, rows) for network in self._networks])
         if self.block == 1:
             return np.asarray(found * self.inputs.present(rows))  # a text without words has no shares
-        assert isinstance(self.removed, Pixels) and isinstance(self.inputs, Pixels)
+        assert isinstance(self.removed, PixelGrid) and isinstance(self.inputs, PixelGrid)
         down, across = self.removed.grid
         squares = found.reshape(*found.shape[:2], down, across) / self.block**2
         return squares.repeat(self.block, axis=2).repeat(self.block, axis=3).reshape(*found.shape[:2], -1)
@@ -268,7 +268,7 @@ class CXPlain:
         row, named, present = one_input(self.inputs, one, names)
         each = self.each(row)
         chosen = top(each.mean(axis=0), self.k, present[None])[0, present]
-        certificate: dict[str, Any] = {"models": self.models}
+        certificate: dict[str, object] = {"models": self.models}
         if self.models > 1:
             certificate |= {
                 "interval": self._quantiles(each)[0, present],
@@ -292,7 +292,7 @@ class CXPlain:
             f"{self.removed.describe()}"
         )
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Everything but the weights, as plain JSON."""
         named = ("k", "block", "models", "width", "level", "epochs", "patience", "batch", "rate")
         return {"inputs": self.inputs.settings()} | {name: getattr(self, name) for name in named}
@@ -311,7 +311,7 @@ class CXPlain:
         try:
             given = dict(about["settings"])
             explainer = cls(inputs_from(given.pop("inputs")), **given)
-            explainer.seed, explainer.history = whole("seed", about["seed"], 0, SEEDS), dict(about["history"])
+            explainer.seed, explainer.history = whole("seed", about["seed"], 0, SEEDS_BELOW), dict(about["history"])
             explainer.explains = str(about["explains"])
             with torch.device("meta"):  # shapes without memory
                 networks = nn.ModuleList(
@@ -328,9 +328,9 @@ def _blocks(inputs: Inputs, block: int) -> Inputs:
     """What is removed at once: the inputs' own players, or squares of them."""
     if block == 1:
         return inputs
-    if not isinstance(inputs, Pixels):
+    if not isinstance(inputs, PixelGrid):
         raise InvalidInput(f"block={block} is for pictures; {type(inputs).__name__} inputs need block=1", argument="block")
-    return Pixels(inputs.shape, inputs.block * block, inputs.replace)
+    return PixelGrid(inputs.shape, inputs.block * block, inputs.replace)
 
 
 def _softmaxes(network: nn.Module, x: Array) -> FloatArray:

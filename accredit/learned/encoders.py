@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import torch
 from torch import Tensor, nn
 
 from accredit.checks import needs
 from accredit.errors import InvalidInput
-from accredit.learned.inputs import Inputs, Pixels, Words
+from accredit.learned.inputs import Inputs, PixelGrid, Words
 from accredit.learned.networks import LOWEST, spread
+
+if TYPE_CHECKING:
+    import transformers
 
 
 @final
@@ -25,11 +28,11 @@ from accredit.learned.networks import LOWEST, spread
 class Encoder:
     """Which encoder, as its configuration, and the weights to start from."""
 
-    config: Mapping[str, Any]
+    config: Mapping[str, object]
     weights: Mapping[str, Tensor] | None = None
 
     @classmethod
-    def of(cls, given: Any) -> Encoder:
+    def of(cls, given: object) -> Encoder:
         """From a model (its encoder, if it has a head), a configuration, or a configuration as plain JSON."""
         if isinstance(given, Encoder):
             return given
@@ -49,7 +52,7 @@ class Encoder:
             weights = {name: part.detach().cpu() for name, part in body.state_dict().items()}
         return cls({name: value for name, value in plain.items() if name not in UNSAID}, weights)
 
-    def body(self) -> Any:
+    def body(self) -> transformers.PreTrainedModel:
         """The encoder itself, in single precision."""
         with needs("text", "an encoder of Hugging Face"):
             from transformers import AutoConfig, AutoModel
@@ -80,7 +83,7 @@ UNSAID = ("architectures", "transformers_version", "_name_or_path", "torch_dtype
 class EncoderSelector(nn.Module):
     """One logit per word or patch, from the encoder's last vectors."""
 
-    def __init__(self, inputs: Inputs, more: int, body: Any) -> None:
+    def __init__(self, inputs: Inputs, more: int, body: transformers.PreTrainedModel) -> None:
         super().__init__()
         self.inputs, self.body = _fitting(inputs, body), body
         width = int(body.config.hidden_size)
@@ -105,7 +108,7 @@ class EncoderSelector(nn.Module):
 class EncoderReader(nn.Module):
     """q(y | x⊙m) from the mean of the shown words' last vectors, or from the class token of a picture with painted patches."""
 
-    def __init__(self, inputs: Inputs, classes: int, body: Any) -> None:
+    def __init__(self, inputs: Inputs, classes: int, body: transformers.PreTrainedModel) -> None:
         super().__init__()
         self.inputs, self.body = _fitting(inputs, body), body
         self.head = nn.Linear(int(body.config.hidden_size), classes)
@@ -124,7 +127,7 @@ class EncoderReader(nn.Module):
         return pooled
 
     def _picture(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        assert isinstance(self.inputs, Pixels)
+        assert isinstance(self.inputs, PixelGrid)
         given = pictures(x, self.inputs)
         if mask is not None:
             kept = spread(mask, self.inputs)
@@ -140,11 +143,11 @@ def attend(there: Tensor) -> Tensor:
     return mask
 
 
-def pictures(x: Tensor, inputs: Pixels) -> Tensor:
+def pictures(x: Tensor, inputs: PixelGrid) -> Tensor:
     return x.reshape(len(x), inputs.channels, inputs.height, inputs.width)
 
 
-def _fitting(inputs: Inputs, body: Any) -> Words | Pixels:
+def _fitting(inputs: Inputs, body: transformers.PreTrainedModel) -> Words | PixelGrid:
     """Refuse an encoder that cannot read these inputs."""
     config = body.config
     if isinstance(inputs, Words):
@@ -159,13 +162,13 @@ def _fitting(inputs: Inputs, body: Any) -> Words | Pixels:
                 "shorter texts, or another encoder"
             )
         return inputs
-    if isinstance(inputs, Pixels):
+    if isinstance(inputs, PixelGrid):
         patch, edge = getattr(config, "patch_size", None), getattr(config, "image_size", None)
         own = inputs.block, inputs.height, inputs.width, inputs.channels
         if (patch, edge, edge, getattr(config, "num_channels", 3)) != own:
             raise InvalidInput(
                 f"the encoder reads {edge} × {edge} pixels in patches of {patch}, and the pictures are {inputs.shape} in "
-                f"blocks of {inputs.block}; write Pixels((channels, {edge}, {edge}), block={patch})"
+                f"blocks of {inputs.block}; write PixelGrid((channels, {edge}, {edge}), block={patch})"
             )
         return inputs
-    raise InvalidInput("encoders read Words or Pixels; columns of a table have networks of their own")
+    raise InvalidInput("encoders read Words or PixelGrid; columns of a table have networks of their own")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,14 @@ from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_answers, check_labels
 from accredit.learned.epochs import batches, downhill, finite, train
 from accredit.learned.folders import DAMAGE, read, tensors, write
-from accredit.learned.inputs import SEEDS, Array, Inputs, inputs_from, whole
+from accredit.learned.inputs import SEEDS_BELOW, Array, Inputs, inputs_from, whole
 from accredit.learned.masks import check_k, check_mask
 from accredit.learned.networks import network_for
 from accredit.values.solver import progress as progress_bar
 
 KIND = "judge"
-ROWS = 2048  # inputs of one forward pass
-HELD_OUT = 0.1  # share of the rows that decides when training stops
+INPUTS_PER_PASS = 2048  # inputs of one forward pass
+HELD_OUT_SHARE = 0.1  # share of the rows that decides when training stops
 Masks = Callable[[np.random.Generator, IntArray], FloatArray]  # a generator and row numbers -> (rows, n)
 
 
@@ -174,9 +174,9 @@ def train_masked(
     A tenth of the rows, under masks drawn once, decides when to stop; the weights that did best on them are kept. A loss
     that is not finite ends training too, at the last good weights, with a warning. Random numbers depend on `seed` alone.
     """
-    rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
+    rng = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW))
     order = rng.permutation(len(x))
-    cut = max(1, round(HELD_OUT * len(x)))
+    cut = max(1, round(HELD_OUT_SHARE * len(x)))
     held, kept = order[:cut], order[cut:]
     if len(kept) < 2:
         raise InvalidInput(f"{len(x)} rows are too few to learn from; give ten or more")
@@ -206,7 +206,10 @@ def answers(network: nn.Module, x: Array, mask: FloatArray) -> FloatArray:
     """Probabilities of a trained network, a few thousand rows at a time: (N, classes)."""
     given = _numbers(mask)
     with torch.inference_mode():
-        parts = [network(torch.tensor(x[k : k + ROWS]), given[k : k + ROWS]) for k in range(0, len(x), ROWS)]
+        parts = [
+            network(torch.tensor(x[k : k + INPUTS_PER_PASS]), given[k : k + INPUTS_PER_PASS])
+            for k in range(0, len(x), INPUTS_PER_PASS)
+        ]
         return torch.cat(parts).double().softmax(dim=1).numpy()
 
 
@@ -214,5 +217,5 @@ def _cross_entropy(logits: Tensor, goal: Tensor) -> Tensor:
     return nn.functional.cross_entropy(logits, goal)
 
 
-def _numbers(masks: Any) -> Tensor:
+def _numbers(masks: npt.ArrayLike) -> Tensor:
     return torch.tensor(np.asarray(masks, dtype=np.float32))

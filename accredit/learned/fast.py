@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TypedDict, final
 
 import numpy as np
 import torch
@@ -26,28 +26,29 @@ from accredit.core.estimate import check_level
 from accredit.core.rounding import blur, blur_of
 from accredit.errors import InvalidInput
 from accredit.learned.columns import Columns
-from accredit.learned.conformal import REPORTED, Calibration, Per, Reference, calibrate, rows_needed
+from accredit.learned.conformal import REPORTED_LEVEL, Calibration, Per, Reference, calibrate, rows_needed
 from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.input_sets import Family
-from accredit.learned.inputs import SEEDS, whole
+from accredit.learned.inputs import SEEDS_BELOW, whole
 from accredit.learned.novelty import Nearness, summary
 from accredit.learned.valuers import (
-    Asked,
+    CoalitionTargets,
     ColumnValuer,
+    NetworkInputs,
     PatchValuer,
-    Seen,
     TokenValuer,
     draw_coalitions,
     efficient,
     fit,
     raw_credit,
 )
+from accredit.values.solver import Progress
 from accredit.values.solver import progress as progress_bar
 
 KIND = "fast shapley"
-SAME = 1e-5  # how far apart, relative to their size, a model's answers may be and still be the same model's
+SAME_ANSWERS = 1e-5  # how far apart, relative to their size, a model's answers may be and still be the same model's
 LEAST_TOLERANCE = 1e-6  # below it, nothing is sure
-TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are unsure
+WIDTH_TOLERANCE = 0.5  # of a typical largest credit: rows with wider intervals are unsure
 WIDTHS = {2: 128, 3: 128, 4: 256}  # of a network of features, of tokens, of squares of pixels
 CLAIMS = (
     Claim("efficiency", Holds.EXACTLY, "what the network misses of v(N) − v(∅) is divided equally"),
@@ -99,8 +100,8 @@ class FastShapley:
         marks: dict[str, str],
         probe: FloatArray,
         columns: Columns | None,
-        targets: list[Any] | None,
-        report: dict[str, Any],
+        targets: list[str | int] | None,
+        report: dict[str, object],
         network: nn.Module,
     ) -> None:
         self.kind, self.outputs, self.sizes, self.calibration, self.near = kind, outputs, sizes, calibration, near
@@ -115,7 +116,7 @@ class FastShapley:
         self,
         family: Family,
         *,
-        tolerance: float = TOLERANCE,
+        tolerance: float = WIDTH_TOLERANCE,
         fallback: int | None = None,
         budget: int | None = None,
         seed: int = 0,
@@ -129,7 +130,7 @@ class FastShapley:
         """
         self.check(family)
         real_number(tolerance, "tolerance", LEAST_TOLERANCE)
-        seen = family.seen(self.columns)
+        seen = family.network_inputs(self.columns)
         nobody, everybody = family.ends()
         credit = efficient(raw_credit(self.network, seen), seen.present, everybody - nobody)
         half = self.calibration.half_widths(credit)
@@ -141,7 +142,8 @@ class FastShapley:
         computed = np.sort(worst[unsure[worst] > 1])
         if len(computed):
             known = family.reference(computed, budget, seed)
-            sure = ~np.isinf(known.reach).any(axis=(1, 2))  # a value of unknown error does not replace one with an interval
+            # a value of unknown error does not replace one with an interval
+            sure = np.flatnonzero(~np.isinf(known.reach).any(axis=(1, 2)))
             known, computed = known[sure], computed[sure]
             credit[computed], half[computed] = known.values, known.reach * self._widened
         ends = np.stack([credit - half, credit + half], axis=-1)
@@ -150,7 +152,7 @@ class FastShapley:
     @property
     def _widened(self) -> float:
         """From the level of estimators to the level of this explainer."""
-        return float(ndtri((1 + self.calibration.level) / 2) / ndtri((1 + REPORTED) / 2))
+        return float(ndtri((1 + self.calibration.level) / 2) / ndtri((1 + REPORTED_LEVEL) / 2))
 
     def check(self, family: Family) -> None:
         """Refuse games that this explainer was not fitted for."""
@@ -163,7 +165,7 @@ class FastShapley:
                 )
         probe = family.probe()
         size = np.abs(self.probe).max(initial=1e-12)
-        if probe.shape != self.probe.shape or np.abs(probe - self.probe).max(initial=0.0) > SAME * size:
+        if probe.shape != self.probe.shape or np.abs(probe - self.probe).max(initial=0.0) > SAME_ANSWERS * size:
             raise InvalidInput(
                 "this explainer was fitted for another model: the two answer differently to the same background rows; give the "
                 "same model, or fit another explainer: accredit learn fit"
@@ -221,6 +223,28 @@ class FastShapley:
         return found
 
 
+class Fitting(TypedDict, total=False):
+    """Settings of `fit_fast` by name."""
+
+    pairs: int
+    calibration: int
+    level: float
+    per: Per | None
+    budget: int | None
+    width: int | None
+    epochs: int
+    patience: int
+    batch: int
+    rate: float
+    progress: bool
+
+
+class SeededFitting(Fitting, total=False):
+    """The same with the seed."""
+
+    seed: int
+
+
 def fit_fast(
     family: Family,
     *,
@@ -243,7 +267,7 @@ def fit_fast(
     are valued in the usual way (`budget` payoffs each; exact where they are few) and set the intervals at `level`, `per`
     "player" (the default for rows and pictures), "rank" (the default for texts), "drawn player" or "row".
     """
-    began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS))
+    began, rng = time.perf_counter(), np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW))
     whole("pairs", pairs)
     if check_level(level) is None:
         raise InvalidInput("level is missing; write a share between 0 and 1 such as 0.95", argument="level", code="missing")
@@ -256,7 +280,7 @@ def fit_fast(
     order = rng.permutation(len(family))
     known, learn = order[:calibration], order[calibration:]
     columns = family.columns(learn)
-    seen = family.seen(columns)
+    seen = family.network_inputs(columns)
     if seen.players < 2:
         raise InvalidInput("there is one player, which earns everything; there is nothing to learn")
     nobody, everybody = family.ends()
@@ -282,7 +306,7 @@ def fit_fast(
     credit = efficient(raw_credit(network, seen), seen.present, total)[known]
     statement: Per = per or ("rank" if family.kind == "texts" else "player")
     intervals = calibrate(credit, reference, level, statement, seed)
-    near = Nearness.learned(seen[learn], seen[known])
+    near = Nearness.learn(seen[learn], seen[known])
     typical = np.maximum(np.nanmax(np.abs(reference.values), axis=1).mean(axis=0), 1e-12)
     report = _report(credit, reference) | {
         "trained on": len(learn),
@@ -310,8 +334,8 @@ def fit_fast(
 
 
 def _ask(
-    family: Family, learn: IntArray, present: Any, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Any
-) -> Asked:
+    family: Family, learn: IntArray, present: BoolArray, total: FloatArray, pairs: int, rng: np.random.Generator, bar: Progress
+) -> CoalitionTargets:
     coalitions = draw_coalitions(present[learn], pairs, rng)
     wanted, largest = np.empty((len(learn), pairs, total.shape[1])), 0.0
     for place, at in enumerate(learn.tolist()):
@@ -321,10 +345,10 @@ def _ask(
         wanted[place] = (earned[:pairs] - earned[pairs:] + total[at]) / 2
         largest = max(largest, float(np.abs(earned).max()))
         bar.update(place)
-    return Asked(coalitions, wanted, total[learn], blur_of(family.game(int(learn[0]))) + blur(largest))
+    return CoalitionTargets(coalitions, wanted, total[learn], blur_of(family.game(int(learn[0]))) + blur(largest))
 
 
-def _sizes(family: Family, seen: Seen, width: int) -> dict[str, int]:
+def _sizes(family: Family, seen: NetworkInputs, width: int) -> dict[str, int]:
     features = seen.x.shape[2] if seen.x.ndim == 3 else seen.x.shape[1]
     players = 0 if seen.x.ndim == 3 else seen.players
     return {
@@ -352,7 +376,7 @@ def _network(sizes: dict[str, int]) -> nn.Module:
     raise InvalidInput(f"inputs of {sizes['dimensions']!r} dimensions are unknown; there are 2, 3 and 4")
 
 
-def _report(credit: FloatArray, known: Reference) -> dict[str, Any]:
+def _report(credit: FloatArray, known: Reference) -> dict[str, object]:
     """How close the predictions are to the values of the calibration inputs."""
     there = np.isfinite(known.values)
     missed = ((credit - known.values)[there] ** 2).sum()

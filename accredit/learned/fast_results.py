@@ -6,38 +6,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Attributions, Known, Precision, Procedure
+from accredit.core import Attribution, Attributions, IntArray, Known, Precision, Procedure
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
-from accredit.learned.fast import CLAIMS, TOLERANCE, FastShapley, Values, fit_fast
+from accredit.learned.fast import CLAIMS, WIDTH_TOLERANCE, FastShapley, Fitting, SeededFitting, Values, fit_fast
 from accredit.learned.input_sets import InputFamily, RowFamily
 from accredit.rows.credit import RowAnswer
 from accredit.rows.explain import explanation_of
 from accredit.rows.result import TableExplanation
 
+if TYPE_CHECKING:
+    import transformers
+
 METHOD = "fast-shapley"
-NAMED = 5  # rows that are named in a note
+ROWS_NAMED = 5  # rows that are named in a note
 
 
 @check_arguments
 def fit_fast_rows(
-    rows: Any,
-    model: Any,
-    background: Any,
+    rows: object,
+    model: object,
+    background: object,
     *,
     payoff: str | None = None,
-    players: Mapping[str, Any] | None = None,
+    players: Mapping[str, object] | None = None,
     dependence: str | None = None,
-    weights: Any = None,
+    weights: object = None,
     most_background: int | None = None,
     seed: int = 0,
-    **settings: Any,
+    **settings: Unpack[Fitting],
 ) -> FastShapley:
     """A fast explainer of a model of rows, learned from `rows` compared with `background`.
 
@@ -66,16 +69,16 @@ def fit_fast_rows(
 
 @check_arguments
 def fit_fast_inputs(
-    inputs: Sequence[Any],
-    model: Any = None,
-    tokenizer: Any = None,
+    inputs: Sequence[object],
+    model: object = None,
+    tokenizer: transformers.PreTrainedTokenizerBase = None,
     *,
     target: Sequence[str | int] | None = None,
-    players: Any = None,
+    players: object = None,
     payoff: str | None = None,
-    removal: Any = None,
+    removal: object = None,
     cut: bool = False,
-    **settings: Any,
+    **settings: Unpack[SeededFitting],
 ) -> FastShapley:
     """A fast explainer of a text or picture model, learned from many texts or pictures.
 
@@ -102,17 +105,17 @@ def fit_fast_inputs(
 @check_arguments
 def explain_rows_fast(
     explainer: FastShapley | str | Path,
-    rows: Any,
-    model: Any,
-    background: Any,
+    rows: object,
+    model: object,
+    background: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Mapping[str, Any] | None = None,
+    players: Mapping[str, object] | None = None,
     dependence: str | None = None,
-    weights: Any = None,
+    weights: object = None,
     most_background: int | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = WIDTH_TOLERANCE,
     fallback: int | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -183,8 +186,8 @@ def say_why(found: Values, names: Sequence[str], what: str = "row") -> tuple[str
     return tuple(notes)
 
 
-def _read_list(rows: Any, names: Sequence[str], what: str) -> str:
-    some = ", ".join(names[r] for r in rows[:NAMED].tolist()) + (", …" if len(rows) > NAMED else "")
+def _read_list(rows: IntArray, names: Sequence[str], what: str) -> str:
+    some = ", ".join(names[r] for r in rows[:ROWS_NAMED].tolist()) + (", …" if len(rows) > ROWS_NAMED else "")
     return f"1 {what} ({some}) was" if len(rows) == 1 else f"{len(rows):,} {what}s ({some}) were"
 
 

@@ -10,7 +10,8 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -20,14 +21,17 @@ from accredit.checks.files import put, read_bytes, read_json_object
 from accredit.checks.json_data import plain
 from accredit.errors import InvalidInput
 
-FORMAT = 1
+if TYPE_CHECKING:
+    import safetensors
+
+EXPLAINER_FORMAT = 1
 DAMAGE = (KeyError, TypeError, AttributeError, ArithmeticError)  # what settings of the wrong types raise
 
 
-def write(folder: str | Path, kind: str, about: Mapping[str, Any], state: Mapping[str, Tensor]) -> None:
+def write(folder: str | Path, kind: str, about: Mapping[str, object], state: Mapping[str, Tensor]) -> None:
     """Tensors and a JSON object into a folder, for any kind of explainer."""
     content = _safetensors().save({name: value.contiguous() for name, value in state.items()})
-    head = {"kind": kind, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
+    head = {"kind": kind, "format": EXPLAINER_FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
     text = json.dumps(head | plain(dict(about), kind), ensure_ascii=False)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -44,14 +48,16 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
         content = read_bytes(place, 4 << 30)
     except InvalidInput as error:
         raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}", code="missing") from None
-    if about.get("format") != FORMAT:
-        raise InvalidInput(f"explainer format {about.get('format')!r} is not {FORMAT}; save it again with this version")
+    if about.get("format") != EXPLAINER_FORMAT:
+        raise InvalidInput(
+            f"explainer format {about.get('format')!r} is not {EXPLAINER_FORMAT}; save it again with this version"
+        )
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
         raise InvalidInput(f"{place} is not the file that explainer.json describes; save the explainer again")
     return about, place
 
 
-def describe(folder: str | Path) -> dict[str, Any]:
+def describe(folder: str | Path) -> dict[str, object]:
     """The JSON object of a folder, whatever kind of explainer it describes."""
     try:
         if not os.path.isfile(Path(folder) / "explainer.json"):
@@ -93,13 +99,13 @@ def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
 TYPES = {torch.float32: "F32", torch.int64: "I64"}
 
 
-def _safetensors() -> Any:
+def _safetensors() -> ModuleType:
     with needs("text", "saving an explainer"):
         import safetensors.torch
     return safetensors.torch
 
 
-def _safetensors_file(place: Path) -> Any:
+def _safetensors_file(place: Path) -> safetensors.safe_open:
     _safetensors()
     from safetensors import safe_open
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,13 @@ from torch import Tensor, nn
 
 from accredit.core import BoolArray, FloatArray, Procedure, Selection
 from accredit.errors import InvalidInput
-from accredit.learned.inputs import Array, Inputs, Pixels, Words, one_input
+from accredit.learned.black_boxes import BlackBox
+from accredit.learned.inputs import Array, Inputs, PixelGrid, Words, one_input
 from accredit.learned.masks import check_k, top
 from accredit.learned.networks import text_span
 from accredit.models.precision import check_precision
 
-ROWS = 256  # inputs of one backward pass
+INPUTS_PER_PASS = 256  # inputs of one backward pass
 
 
 @final
@@ -39,10 +40,15 @@ class Gradient:
 
     def __init__(self, inputs: Inputs, k: int, network: nn.Module, times_input: bool = False) -> None:
         self.inputs, self.k, self.network, self.times_input = inputs, check_k(k, inputs.n), network, times_input
-        self.history: dict[str, Any] = {"seconds": 0.0, "stopped_because": "gradients are read off, nothing is trained"}
+        self.history: dict[str, object] = {"seconds": 0.0, "stopped_because": "gradients are read off, nothing is trained"}
 
     def fit(
-        self, x: npt.ArrayLike, black_box: Any = None, labels: Any = None, seed: int = 0, progress: bool = False
+        self,
+        x: npt.ArrayLike,
+        black_box: BlackBox | None = None,
+        labels: npt.ArrayLike | None = None,
+        seed: int = 0,
+        progress: bool = False,
     ) -> Gradient:
         """Nothing to learn: the network is given. `x` is only checked."""
         self.inputs.check(x)
@@ -55,7 +61,7 @@ class Gradient:
         before = self.network.training
         self.network.eval()
         try:
-            parts = [self._slopes(rows[start : start + ROWS]) for start in range(0, len(rows), ROWS)]
+            parts = [self._slopes(rows[start : start + INPUTS_PER_PASS]) for start in range(0, len(rows), INPUTS_PER_PASS)]
         finally:
             self.network.train(before)
         return np.where(self.inputs.present(rows), np.concatenate(parts), 0.0)
@@ -108,7 +114,7 @@ def _vectors(network: nn.Module) -> Iterator[list[Tensor]]:
         raise InvalidInput(f"the network has {len(layers)} embedding layers; gradients of words need exactly one")
     seen: list[Tensor] = []
 
-    def keep(module: nn.Module, args: Any, output: Tensor) -> Tensor:
+    def keep(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
         seen.append(output.detach().requires_grad_())
         return seen[-1]
 
@@ -121,7 +127,7 @@ def _vectors(network: nn.Module) -> Iterator[list[Tensor]]:
 
 def _by_player(slopes: FloatArray, inputs: Inputs) -> FloatArray:
     """Sums over what belongs to each player: (N, *shape) -> (N, n)."""
-    if not isinstance(inputs, Pixels):
+    if not isinstance(inputs, PixelGrid):
         return slopes
     down, across = inputs.grid
     squares = slopes.reshape(len(slopes), inputs.channels, down, inputs.block, across, inputs.block)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from accredit.explanation.loading import subject_of
 from accredit.explanation.subject import Subject
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import Reference
-from accredit.learned.valuers import Seen
+from accredit.learned.valuers import NetworkInputs
 from accredit.methods import find
 from accredit.rows.credit import RowQuestion, answer_rows
 from accredit.rows.explain import question
@@ -26,9 +26,13 @@ from accredit.rows.game import row_game
 from accredit.store.fingerprint import fingerprint
 from accredit.trees.separable import mixtures
 
-OUTPUTS = 20  # of a model, that are learned together without being named
+if TYPE_CHECKING:
+    from accredit.core.games import Games
+    from accredit.models import ImageModel, StringModel, TextModel
+
+OUTPUTS_UNNAMED = 20  # of a model, that are learned together without being named
 ESTIMATORS = ("shapley", "permutations")  # the second where the first cannot tell its error
-PROBED = 64  # mixtures of background rows by which a model of rows is recognised
+MIXTURES_PROBED = 64  # mixtures of background rows by which a model of rows is recognised
 
 
 class Family(Protocol):
@@ -36,11 +40,11 @@ class Family(Protocol):
 
     kind: str  # rows, texts or pictures
     outputs: tuple[str, ...]
-    targets: list[Any] | None  # the outputs as they were asked for; None: all of them
+    targets: list[str | int] | None  # the outputs as they were asked for; None: all of them
 
     def __len__(self) -> int: ...
 
-    def game(self, at: int) -> Any:
+    def game(self, at: int) -> Games:
         """The game of one input, paying every output."""
         ...
 
@@ -52,7 +56,7 @@ class Family(Protocol):
         """How columns are read, as some of the rows show them; None where there are no columns."""
         ...
 
-    def seen(self, columns: Columns | None) -> Seen:
+    def network_inputs(self, columns: Columns | None) -> NetworkInputs:
         """The inputs as a network reads them."""
         ...
 
@@ -74,7 +78,7 @@ class RowFamily:
     """Rows of a table, compared with background rows."""
 
     kind = "rows"
-    targets: list[Any] | None = None
+    targets: list[str | int] | None = None
 
     def __init__(self, asked: RowQuestion) -> None:
         if asked.compared.rows is None or asked.dependence == "cover":
@@ -84,14 +88,14 @@ class RowFamily:
     @classmethod
     def of(
         cls,
-        rows: Any,
-        model: Any,
-        background: Any,
+        rows: object,
+        model: object,
+        background: object,
         *,
         payoff: str | None = None,
-        players: Mapping[str, Any] | None = None,
+        players: Mapping[str, object] | None = None,
         dependence: str | None = None,
-        weights: Any = None,
+        weights: object = None,
         most_background: int | None = None,
         budget: int | None = None,
         seed: int = 0,
@@ -141,7 +145,7 @@ class RowFamily:
             method=method,
         )
 
-    def game(self, at: int) -> Any:
+    def game(self, at: int) -> Games:
         asked = self.asked
         return row_game(
             asked.model,
@@ -163,10 +167,10 @@ class RowFamily:
         rows = self.asked.rows
         return Columns.of(replace(rows, table=rows.take(at), names=tuple(rows.names[k] for k in at.tolist())))
 
-    def seen(self, columns: Columns | None) -> Seen:
+    def network_inputs(self, columns: Columns | None) -> NetworkInputs:
         assert columns is not None
         players = len(self.asked.partition.players)
-        return Seen(columns.read(self.asked.rows), np.tile(np.arange(players), (len(self), 1)))
+        return NetworkInputs(columns.read(self.asked.rows), np.tile(np.arange(players), (len(self), 1)))
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:
         return together([self._value(at[k : k + 1], budget, seed) for k in range(len(at))])
@@ -197,8 +201,8 @@ class RowFamily:
     def probe(self) -> FloatArray:
         rng, table = np.random.default_rng(0), self.asked.background
         assert table is not None
-        first, second = rng.integers(0, len(table), size=(2, PROBED))
-        kept = rng.random((PROBED, len(self.asked.rows.columns))) < 0.5
+        first, second = rng.integers(0, len(table), size=(2, MIXTURES_PROBED))
+        kept = rng.random((MIXTURES_PROBED, len(self.asked.rows.columns))) < 0.5
         return self.asked.model.outputs(mixtures(table, first, second, kept), self.asked.unit)
 
 
@@ -217,24 +221,24 @@ class InputFamily:
                 "fast values read a model's token vectors, and a function of strings has none; name a model folder"
             )
         self.targets = None if targets is None else list(targets)
-        self.games = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
+        self.games: list[Games] = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
         self.outputs = self.games[0].outputs
-        if targets is None and len(self.outputs) > OUTPUTS:
+        if targets is None and len(self.outputs) > OUTPUTS_UNNAMED:
             raise InvalidInput(
-                f"{first.model.name} has {len(self.outputs):,} outputs, and up to {OUTPUTS} are learned together; name those "
-                "that matter with target=…"
+                f"{first.model.name} has {len(self.outputs):,} outputs, and up to {OUTPUTS_UNNAMED} are learned together; name "
+                "those that matter with target=…"
             )
 
     @classmethod
     def of(
         cls,
-        inputs: Sequence[Any],
-        model: Any,
+        inputs: Sequence[object],
+        model: TextModel | ImageModel | StringModel,
         *,
         target: Sequence[str | int] | None = None,
-        players: Any = None,
+        players: object = None,
         payoff: str | None = None,
-        removal: Any = None,
+        removal: object = None,
         cut: bool = False,
     ) -> InputFamily:
         """The games that `explain(one, model)` would ask, for each of the inputs."""
@@ -243,7 +247,7 @@ class InputFamily:
     def __len__(self) -> int:
         return len(self.subjects)
 
-    def game(self, at: int) -> Any:
+    def game(self, at: int) -> Games:
         return self.games[at]
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
@@ -253,14 +257,14 @@ class InputFamily:
     def columns(self, at: IntArray) -> Columns | None:
         return None
 
-    def seen(self, columns: Columns | None) -> Seen:
+    def network_inputs(self, columns: Columns | None) -> NetworkInputs:
         if self.kind == "pictures":
             shapes = {one.seen.values.shape for one in self.subjects}
             if len(shapes) > 1 or len({one.partition.players for one in self.subjects}) > 1:
                 raise InvalidInput("pictures must have one size and the same patches; give players=(4, 4), not segments")
             if not len(self.subjects[0].owner):  # the model has no tokens, or they are not the players' own
                 owners = np.stack([one.partition.owner for one in self.subjects])
-                return Seen(np.stack([one.seen.values for one in self.subjects]), owners)
+                return NetworkInputs(np.stack([one.seen.values for one in self.subjects]), owners)
         vectors = [one.model.vectors(one.seen) for one in self.subjects]
         longest = max(len(one) for one in vectors)
         x = np.zeros((len(vectors), longest, vectors[0].shape[1]), dtype=np.float32)
@@ -268,13 +272,13 @@ class InputFamily:
         for k, (one, subject) in enumerate(zip(vectors, self.subjects, strict=True)):
             mine = subject.owner if self.kind == "pictures" else subject.partition.owner
             x[k, : len(one)], owner[k, : len(one)] = one, np.where(mine < len(subject.players), mine, -1)
-        return Seen(x, owner)
+        return NetworkInputs(x, owner)
 
     def reference(self, at: IntArray, budget: int | None, seed: int) -> Reference:
         most = max(len(game.players) for game in self.games)
         return together([self._value(self.games[k], most, budget, seed) for k in at.tolist()])
 
-    def _value(self, game: Any, most: int, budget: int | None, seed: int) -> Reference:
+    def _value(self, game: Games, most: int, budget: int | None, seed: int) -> Reference:
         for method in ESTIMATORS:
             found = find(method, "game").solver(budget, seed).solve(game)
             if all(found[name].precision.known is not Known.UNKNOWN for name in self.outputs):

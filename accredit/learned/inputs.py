@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Protocol, TypeAlias, cast, final, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +18,18 @@ from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 from accredit.learned.masks import check_mask
 
-Array = npt.NDArray[Any]
-LARGEST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
-SEEDS = 2**62  # seeds lie below this: torch takes 63 bits, and some seeds are made from others
+Array = npt.NDArray[np.float32 | np.float64 | np.int64]  # inputs: numbers of rows and pictures, ids of words
+Numbers: TypeAlias = "npt.ArrayLike"  # of users: arrays, lists, data frames or tensors, checked where they are read
+PLAYERS_AT_MOST = 1 << 24  # players, words of a vocabulary: more than this in a saved file is damage, not data
+SEEDS_BELOW = 2**62  # seeds lie below this: torch takes 63 bits, and some seeds are made from others
 
 
 @runtime_checkable
 class Inputs(Protocol):
     """What the players of an input are, and what stands in for a removed one.
 
-    >>> [type(inputs).__name__ for inputs in (Tabular(4), Words(10, 500), Pixels((28, 28))) if isinstance(inputs, Inputs)]
-    ['Tabular', 'Words', 'Pixels']
+    >>> [type(inputs).__name__ for inputs in (Tabular(4), Words(10, 500), PixelGrid((28, 28))) if isinstance(inputs, Inputs)]
+    ['Tabular', 'Words', 'PixelGrid']
     """
 
     @property
@@ -61,7 +62,7 @@ class Inputs(Protocol):
         """What happens to a removed player, for `Selection.rule`."""
         ...
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """What `inputs_from` needs to make it again, as plain JSON."""
         ...
 
@@ -145,7 +146,7 @@ class Tabular:
             return f"removed columns become {self.replace:g}"
         return "removed columns become a value of their own"
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "tabular"} | asdict(self)
 
 
@@ -210,18 +211,18 @@ class Words:
     def describe(self) -> str:
         return f"removed words become <pad> (id {self.pad})"
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "words"} | asdict(self)
 
 
 @final
 @dataclass(frozen=True)
-class Pixels:
+class PixelGrid:
     """Pictures of `shape` (H, W) or (C, H, W); the players are pixels, or squares of `block` × `block` of them.
 
     A removed player's pixels become `replace` in every channel. Players are numbered row by row.
 
-    >>> Pixels((4, 4), block=2).keep(np.ones((1, 4, 4)), [[True, False, False, False]])[0]
+    >>> PixelGrid((4, 4), block=2).keep(np.ones((1, 4, 4)), [[True, False, False, False]])[0]
     array([[1., 1., 0., 0.],
            [1., 1., 0., 0.],
            [0., 0., 0., 0.],
@@ -289,14 +290,14 @@ class Pixels:
         what = "pixels" if self.block == 1 else f"{self.block}×{self.block} blocks"
         return f"removed {what} become {self.replace:g}"
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "pixels"} | asdict(self)
 
 
-KINDS: dict[str, Callable[..., Tabular | Words | Pixels]] = {"tabular": Tabular, "words": Words, "pixels": Pixels}
+KINDS: dict[str, Callable[..., Tabular | Words | PixelGrid]] = {"tabular": Tabular, "words": Words, "pixels": PixelGrid}
 
 
-def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
+def inputs_from(settings: Mapping[str, object]) -> Tabular | Words | PixelGrid:
     """Inverse of `Inputs.settings`, for files: anything that does not describe inputs is refused.
 
     >>> inputs_from(Words(400, 5000).settings())
@@ -312,7 +313,7 @@ def inputs_from(settings: Mapping[str, Any]) -> Tabular | Words | Pixels:
         raise InvalidInput(f"settings of {kind} inputs are damaged: {error}") from None
 
 
-def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
+def whole(name: str, value: object, least: int = 1, most: int = PLAYERS_AT_MOST) -> int:
     """A whole number within bounds, or an error that names it."""
     return whole_number(value, name, least, most)
 
@@ -324,8 +325,7 @@ def one_input(
 
     `names` holds one for each of them, or one for every position.
     """
-    alone: Any = [one]
-    row = inputs.check(alone)
+    row = inputs.check(cast(npt.ArrayLike, [one]))
     present = inputs.present(row)[0]
     given = inputs.names(row[0]) if names is None else tuple(map(str, names))
     many = int(present.sum())
@@ -340,7 +340,7 @@ def one_input(
     return row, distinct_names(given), present
 
 
-def as_array(x: Any, dtype: Any = None) -> Array | None:
+def as_array(x: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> npt.NDArray[np.generic] | None:
     """`x` as an array, or None where it cannot be one."""
     try:
         with np.errstate(over="ignore"):

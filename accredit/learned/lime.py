@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -46,10 +46,10 @@ class LimeExplainer:
             raise InvalidInput(f"lime.features={lime.features}: the number of players chosen is k; leave features out")
         self.inputs, self.k, self.lime, self.rank = inputs, check_k(k, inputs.n), lime, rank
         self.black_box: BlackBox | None = None
-        self.history: dict[str, Any] = {}
+        self.history: dict[str, object] = {}
 
     def fit(
-        self, x: npt.ArrayLike, black_box: BlackBox, labels: Any = None, seed: int = 0, progress: bool = False
+        self, x: npt.ArrayLike, black_box: BlackBox, labels: npt.ArrayLike | None = None, seed: int = 0, progress: bool = False
     ) -> LimeExplainer:
         """Take the black box and the seed; `x` is only checked, `labels` are not needed."""
         self.inputs.check(x)

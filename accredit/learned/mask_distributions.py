@@ -10,8 +10,8 @@ Random numbers come from the generator that is handed in. Absent players (paddin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, final
+from dataclasses import dataclass
+from typing import Protocol, final
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ from accredit.errors import InvalidInput
 from accredit.learned.networks import LOWEST
 
 Loss = Callable[[Tensor], Tensor]  # masks (N, n) -> losses (N,)
-WIDEST = 30.0  # logits of Bernoulli laws are held within ±30: e⁻³⁰ is never drawn
+LOGITS_WITHIN = 30.0  # logits of Bernoulli laws are held within ±30: e⁻³⁰ is never drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class MaskLaw(Protocol):
         """The logits made comparable between inputs, (N, n)."""
         ...
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         """The mask that is shown once training is over: the chosen set (N, n), or the law's own soft mask."""
         ...
 
@@ -60,7 +60,7 @@ class MaskLaw(Protocol):
 
 @final
 @dataclass(frozen=True)
-class Softmax:
+class SoftmaxMask:
     """Attention: m = softmax(logits / temperature), the same each time; random masks are Dirichlet(`concentration`)."""
 
     temperature: float = 1.0
@@ -89,7 +89,7 @@ class Softmax:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return log_chances(logits / self.temperature, present)
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return self.mean(logits, present)
 
     def describe(self) -> str:
@@ -108,7 +108,7 @@ class _SetsOfK:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return log_chances(logits, present)
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return chosen
 
 
@@ -127,7 +127,7 @@ class RelaxedTopK(_SetsOfK):
     def __post_init__(self) -> None:
         _positive(self, "k", "temperature", "draws")
 
-    def relaxed(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
+    def relax(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> Tensor:
         """One soft set per row: (N, n) -> (N, n)."""
         rows, n = logits.shape
         noise = _minus_gumbel((rows, self.k, n), generator, logits)
@@ -136,12 +136,12 @@ class RelaxedTopK(_SetsOfK):
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
-        masks = [self.relaxed(logits, present, generator) for _ in range(self.draws)]
+        masks = [self.relax(logits, present, generator) for _ in range(self.draws)]
         losses = torch.stack([loss(mask) for mask in masks]).mean(dim=0)
         return Draw(masks[0], losses, losses)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        return self.relaxed(indifferent(present), present, generator)
+        return self.relax(indifferent(present), present, generator)
 
     def describe(self) -> str:
         many = f", {self.draws} masks per row" if self.draws > 1 else ""
@@ -161,7 +161,7 @@ class DrawnTopK(_SetsOfK):
     def __post_init__(self) -> None:
         _positive(self, "k")
 
-    def drawn(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    def draw_set(self, logits: Tensor, present: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """One set per row (N, n), and the logarithm of the chance of its order (N,)."""
         noisy = logits.detach() - _minus_gumbel(logits.shape, generator, logits)
         order = noisy.masked_fill(present == 0, LOWEST).topk(min(self.k, logits.shape[1]), dim=1).indices
@@ -175,14 +175,14 @@ class DrawnTopK(_SetsOfK):
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
-        (mask, chance), (other, its) = (self.drawn(logits, present, generator) for _ in range(2))
+        (mask, chance), (other, its) = (self.draw_set(logits, present, generator) for _ in range(2))
         losses = loss(mask)
         with torch.no_grad():
             apart = losses - loss(other)
         return Draw(mask, losses, losses + apart * (chance - its) / 2)
 
     def random(self, present: Tensor, generator: torch.Generator) -> Tensor:
-        return self.drawn(indifferent(present), present, generator)[0]
+        return self.draw_set(indifferent(present), present, generator)[0]
 
     def describe(self) -> str:
         return f"drawn sets of {self.k}, taught by reinforce"
@@ -216,7 +216,7 @@ class Bernoulli:
     def draw(
         self, logits: Tensor, present: Tensor, loss: Loss, generator: torch.Generator, baseline: Tensor | None = None
     ) -> Draw:
-        logits = logits.clamp(-WIDEST, WIDEST)
+        logits = logits.clamp(-LOGITS_WITHIN, LOGITS_WITHIN)
         noisy = logits + logistic(logits, generator)
         if self.gradient == "relaxed":
             mask = (noisy / self.temperature).sigmoid() * present
@@ -243,7 +243,7 @@ class Bernoulli:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return logits
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return chosen
 
     def describe(self) -> str:
@@ -285,15 +285,15 @@ class Dirichlet:
     def scores(self, logits: Tensor, present: Tensor) -> Tensor:
         return log_chances(logits, present)
 
-    def shown(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
+    def final_mask(self, logits: Tensor, present: Tensor, chosen: Tensor) -> Tensor:
         return self.mean(logits, present)
 
     def describe(self) -> str:
         return f"Dirichlet masks, concentration {self.concentration:g}"
 
 
-LAWS: dict[str, Callable[..., Any]] = {
-    "softmax": Softmax,
+LAWS: dict[str, Callable[..., MaskLaw]] = {
+    "softmax": SoftmaxMask,
     "relaxed top-k": RelaxedTopK,
     "drawn top-k": DrawnTopK,
     "bernoulli": Bernoulli,
@@ -301,13 +301,13 @@ LAWS: dict[str, Callable[..., Any]] = {
 }
 
 
-def law_settings(law: Any) -> dict[str, Any]:
+def law_settings(law: MaskLaw) -> dict[str, object]:
     """What `law_from` needs to make the law again, as plain JSON."""
     kind = next(name for name, made in LAWS.items() if made is type(law))
-    return {"kind": kind} | asdict(law)
+    return {"kind": kind, **vars(law)}
 
 
-def law_from(settings: Mapping[str, Any]) -> Any:
+def law_from(settings: Mapping[str, object]) -> MaskLaw:
     """Inverse of `law_settings`.
 
     >>> law_from({"kind": "relaxed top-k", "k": 10})

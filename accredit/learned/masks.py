@@ -5,8 +5,6 @@ A mask has one column per player: 1 keeps the player, 0 puts the replacement in 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +13,7 @@ from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
 
 
-def check_k(k: Any, players: int) -> int:
+def check_k(k: object, players: int) -> int:
     """How many players are chosen: a whole number, at most as many as there are."""
     return whole_number(k, "k", 1, players)
 

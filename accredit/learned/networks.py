@@ -12,7 +12,6 @@ Sizes are those of the published experiments where there are any (Chen et al., 2
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox
-from accredit.learned.inputs import Array, Inputs, Pixels, Tabular, Words, whole
+from accredit.learned.inputs import Array, Inputs, PixelGrid, Tabular, Words, whole
 from accredit.models.precision import check_precision
 
 LOWEST = -1e9  # the logit of an absent player: finite, so that no gradient is NaN
@@ -115,7 +114,7 @@ def _classifier(inputs: Inputs, classes: int, width: int | None, kind: str, coun
         return BagOfWords(inputs, classes, width or 250, count, places=kind == "places")
     if isinstance(inputs, Words) and kind == "convolution":
         return ConvolutionOfWords(inputs, classes, width or 250)
-    if isinstance(inputs, Pixels) and kind in ("auto", "convolution"):
+    if isinstance(inputs, PixelGrid) and kind in ("auto", "convolution"):
         return ConvolutionOfPixels(inputs, classes, width or 32)
     if isinstance(inputs, Tabular) and kind in ("auto", "layers"):
         return LayersOfColumns(inputs, classes, width or 200)
@@ -126,11 +125,11 @@ def _selector(inputs: Inputs, more: int, width: int | None) -> nn.Module:
     """A selector that is given `more` numbers beside the input: the black box's answer."""
     if isinstance(inputs, Words):
         return WordSelector(inputs, more, width or 100)
-    if isinstance(inputs, Pixels):
+    if isinstance(inputs, PixelGrid):
         return PixelSelector(inputs, more, width or 8)
     if isinstance(inputs, Tabular):
         return ColumnSelector(inputs, more, width or 100)
-    raise InvalidInput(f"no selector is known for {type(inputs).__name__}; use Words, Pixels or Tabular inputs")
+    raise InvalidInput(f"no selector is known for {type(inputs).__name__}; use Words, PixelGrid or Tabular inputs")
 
 
 class BagOfWords(nn.Module):
@@ -195,7 +194,7 @@ class ConvolutionOfWords(nn.Module):
 class ConvolutionOfPixels(nn.Module):
     """q(y | x⊙m) by two 5×5 convolutions (32 and 64 filters, each halved in size) and one linear layer."""
 
-    def __init__(self, inputs: Pixels, classes: int, width: int) -> None:
+    def __init__(self, inputs: PixelGrid, classes: int, width: int) -> None:
         super().__init__()
         self.inputs = inputs
         self.filters = nn.Sequential(
@@ -268,7 +267,7 @@ class WordSelector(nn.Module):
 class PixelSelector(nn.Module):
     """One logit per pixel or block: two 5×5 convolutions, averaged over the block, and a separate bias for each player."""
 
-    def __init__(self, inputs: Pixels, more: int, width: int) -> None:
+    def __init__(self, inputs: PixelGrid, more: int, width: int) -> None:
         super().__init__()
         self.inputs = inputs
         self.filters = nn.Sequential(
@@ -328,7 +327,7 @@ def text_span(ids: Tensor, pad: int) -> tuple[int, int]:
     return (int(columns[0]), int(columns[-1]) + 1) if len(columns) else (0, 1)
 
 
-def spread(mask: Tensor, inputs: Pixels) -> Tensor:
+def spread(mask: Tensor, inputs: PixelGrid) -> Tensor:
     """One number per pixel from one per player: (N, n) -> (N, 1, H, W)."""
     squares = mask.reshape(len(mask), 1, *inputs.grid)
     if inputs.block == 1:
@@ -336,7 +335,7 @@ def spread(mask: Tensor, inputs: Pixels) -> Tensor:
     return squares.repeat_interleave(inputs.block, dim=2).repeat_interleave(inputs.block, dim=3)
 
 
-def _tensor(value: Any) -> Tensor:
+def _tensor(value: object) -> Tensor:
     """Modules are typed as returning anything; these return tensors."""
     assert isinstance(value, Tensor)
     return value

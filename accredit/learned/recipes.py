@@ -16,24 +16,52 @@ choice where one is known, for the kind of input: RMSprop for words, Adam for pi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
 from accredit.learned.cxplain import CXPlain
-from accredit.learned.inputs import Inputs, Pixels, Words, whole
+from accredit.learned.inputs import Inputs, PixelGrid, Words, whole
 from accredit.learned.mask_distributions import Bernoulli, DrawnTopK, RelaxedTopK
 from accredit.learned.masks import check_k
-from accredit.learned.schedules import Joint, RandomFirst, Reinforce, Weighted
+from accredit.learned.schedules import JointSchedule, RandomFirstSchedule, ReinforceSchedule, WeightedSchedule
 from accredit.learned.stages import Training
-from accredit.learned.trainer import TrainedExplainer
+from accredit.learned.trainer import Networks, TrainedExplainer
+
+if TYPE_CHECKING:
+    import transformers
+
+
+class RecipeSettings(TypedDict, total=False):
+    """Settings of `TrainedExplainer` that every recipe takes by name."""
+
+    target: str
+    price: float
+    training: Training
+    selector_width: int | None
+    surrogate_width: int | None
+    surrogate: str
+    count: float | None
+    encoder: transformers.PreTrainedModel | transformers.PretrainedConfig | Mapping[str, object] | None
+    networks: Networks | None
+
+
+class Published(RecipeSettings, total=False):
+    """Settings of published experiments: those of every recipe, and those of some."""
+
+    temperature: float
+    draws: int
+    epochs: int
+    patience: int
+    batch: int
+    rate: float
 
 
 @check_arguments
 def l2x(
-    inputs: Inputs, classes: int, k: int, *, query: bool = False, temperature: float = 0.5, **settings: Any
+    inputs: Inputs, classes: int, k: int, *, query: bool = False, temperature: float = 0.5, **settings: Unpack[RecipeSettings]
 ) -> TrainedExplainer:
     """Learning to explain: the k players that tell a surrogate most about the black box's answer (Chen et al., 2018).
 
@@ -42,7 +70,7 @@ def l2x(
     """
     name = "l2x+answer" if query else "l2x"
     law = RelaxedTopK(check_k(k, inputs.n), temperature)
-    return TrainedExplainer(name, inputs, classes, k, law, Joint(), query=query, **defaults(inputs, k) | settings)
+    return TrainedExplainer(name, inputs, classes, k, law, JointSchedule(), query=query, **defaults(inputs, k) | settings)
 
 
 @check_arguments
@@ -54,7 +82,7 @@ def vibi(
     beta: float = 0.1,
     temperature: float = 0.5,
     draws: int = 1,
-    **settings: Any,
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """The variational information bottleneck: L2X with β nats charged for each nat of choice (Bang et al., 2021).
 
@@ -65,12 +93,14 @@ def vibi(
     vibi(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
     law = RelaxedTopK(check_k(k, inputs.n), temperature, whole("draws", draws))
-    given = defaults(inputs, k) | {"target": "choices", "price": beta} | settings
-    return TrainedExplainer("vibi", inputs, classes, k, law, Joint(), **given)
+    given: RecipeSettings = {**defaults(inputs, k), "target": "choices", "price": beta, **settings}
+    return TrainedExplainer("vibi", inputs, classes, k, law, JointSchedule(), **given)
 
 
 @check_arguments
-def invase(inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Any) -> TrainedExplainer:
+def invase(
+    inputs: Inputs, classes: int, k: int | None = None, *, penalty: float = 0.1, **settings: Unpack[RecipeSettings]
+) -> TrainedExplainer:
     """Instance-wise selection by REINFORCE (Yoon et al., 2019): coins against a network that sees everything.
 
     With k, sets of exactly k are drawn instead, each against a second draw, and nothing is charged. Coins that are charged for
@@ -82,9 +112,9 @@ def invase(inputs: Inputs, classes: int, k: int | None = None, *, penalty: float
     """
     if k is not None:
         law = DrawnTopK(check_k(k, inputs.n))
-        return TrainedExplainer("invase", inputs, classes, k, law, Joint(), **defaults(inputs, k) | settings)
-    given = defaults(inputs, None) | {"price": penalty} | settings
-    return TrainedExplainer("invase", inputs, classes, None, Bernoulli("reinforce"), Reinforce(), **given)
+        return TrainedExplainer("invase", inputs, classes, k, law, JointSchedule(), **defaults(inputs, k) | settings)
+    given: RecipeSettings = {**defaults(inputs, None), "price": penalty, **settings}
+    return TrainedExplainer("invase", inputs, classes, None, Bernoulli("reinforce"), ReinforceSchedule(), **given)
 
 
 @check_arguments
@@ -96,7 +126,7 @@ def realx(
     penalty: float = 0.1,
     gradient: str = "rebar",
     random_epochs: int | None = None,
-    **settings: Any,
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """The surrogate learns from fair coins first, so that it knows no code; then the selector (Jethani et al., 2021).
 
@@ -104,8 +134,8 @@ def realx(
     >>> realx(Tabular(10), classes=2, k=3)
     realx(Tabular, 10 players, k=3, a coin for every player, taught by rebar)
     """
-    schedule = RandomFirst(random_epochs, Bernoulli(rate=0.5))
-    given = defaults(inputs, None) | {"price": penalty} | settings
+    schedule = RandomFirstSchedule(random_epochs, Bernoulli(rate=0.5))
+    given: RecipeSettings = {**defaults(inputs, None), "price": penalty, **settings}
     return TrainedExplainer("realx", inputs, classes, k, Bernoulli(gradient), schedule, **given)
 
 
@@ -119,7 +149,7 @@ def l2x_pretrained(
     temperature: float = 0.5,
     random_epochs: int | None = None,
     hard: bool = False,
-    **settings: Any,
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """L2X whose surrogate learns from random masks first, relaxed like its own or (`hard`) exact sets of k.
 
@@ -128,7 +158,7 @@ def l2x_pretrained(
     l2x+pretraining(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
     law = RelaxedTopK(check_k(k, inputs.n), temperature)
-    schedule = RandomFirst(random_epochs, DrawnTopK(law.k) if hard else None)
+    schedule = RandomFirstSchedule(random_epochs, DrawnTopK(law.k) if hard else None)
     name = "l2x+answer+pretraining" if query else "l2x+pretraining"
     return TrainedExplainer(name, inputs, classes, k, law, schedule, query=query, **defaults(inputs, k) | settings)
 
@@ -145,7 +175,7 @@ def l2x_weighted(
     cap: float | None = None,
     weigh_selector: bool = False,
     learn_first: bool = False,
-    **settings: Any,
+    **settings: Unpack[RecipeSettings],
 ) -> TrainedExplainer:
     """L2X whose surrogate learns from rows weighted by P(y)/P(y|m), its selector from unweighted ones.
 
@@ -155,8 +185,8 @@ def l2x_weighted(
     >>> l2x_weighted(Tabular(10), classes=2, k=3)
     l2x+weighting(Tabular, 10 players, k=3, relaxed top-3, temperature 0.5)
     """
-    pictures = isinstance(inputs, Pixels)
-    schedule = Weighted(
+    pictures = isinstance(inputs, PixelGrid)
+    schedule = WeightedSchedule(
         steps=steps or (2 if pictures else 5),
         cap=cap or (10.0 if pictures else 50.0),
         weigh_selector=weigh_selector,
@@ -185,13 +215,13 @@ COINS = ("invase", "realx")  # each player has a coin of its own, so that k may 
 
 @check_arguments
 def recipe(
-    name: str, inputs: Inputs, classes: int, k: int | None = None, *, preset: str | None = None, **settings: Any
+    name: str, inputs: Inputs, classes: int, k: int | None = None, *, preset: str | None = None, **settings: object
 ) -> TrainedExplainer | CXPlain:
     """The recipe of that name; coins (invase, realx) need no k. With `preset="paper"` what is not set is as published.
 
-    >>> recipe("vibi", Pixels((28, 28), block=4), 2, 4).price
+    >>> recipe("vibi", PixelGrid((28, 28), block=4), 2, 4).price
     0.1
-    >>> recipe("invase", Pixels((28, 28)), 2, preset="paper").training.rate
+    >>> recipe("invase", PixelGrid((28, 28)), 2, preset="paper").training.rate
     0.0001
     """
     if name not in (*RECIPES, "cxplain"):
@@ -204,16 +234,17 @@ def recipe(
             argument="k",
             code="missing",
         )
-    given = (published(name, inputs) if preset else {}) | settings
+    given = {**(paper_settings(name, inputs) if preset else {}), **settings}
     if name == "cxplain":
         assert k is not None
-        return CXPlain(inputs, k, **given)
+        made: Callable[..., CXPlain] = CXPlain
+        return made(inputs, k, **given)
     return RECIPES[name](inputs, classes, k, **given)
 
 
-def published(name: str, inputs: Inputs) -> dict[str, Any]:
+def paper_settings(name: str, inputs: Inputs) -> Published:
     """Settings of the published experiments, where they differ from the defaults; docs/learned.md lists the differences."""
-    words, pictures = isinstance(inputs, Words), isinstance(inputs, Pixels)
+    words, pictures = isinstance(inputs, Words), isinstance(inputs, PixelGrid)
     if name == "cxplain":
         return {"rate": 1e-4, "epochs": 100, "patience": 12, "batch": 64}
     if name == "invase":
@@ -230,10 +261,10 @@ def published(name: str, inputs: Inputs) -> dict[str, Any]:
     return {"temperature": 0.1, "training": Training(epochs=1, batch=1000, rate=1e-3, optimiser="adam", weight_decay=1e-3)}
 
 
-def defaults(inputs: Inputs, k: int | None) -> dict[str, Any]:
+def defaults(inputs: Inputs, k: int | None) -> RecipeSettings:
     """Optimiser, epochs and sizes for a kind of input; a bag of words is divided by k where k is fixed."""
     if isinstance(inputs, Words):
         return {"training": Training(epochs=5, batch=40, optimiser="rmsprop"), "count": None if k is None else float(k)}
-    if isinstance(inputs, Pixels):
+    if isinstance(inputs, PixelGrid):
         return {"training": Training(epochs=10, batch=128, optimiser="adam"), "surrogate_width": 16}
     return {"training": Training(epochs=10, batch=256, optimiser="adam")}

@@ -16,7 +16,7 @@ from accredit.errors import InvalidInput
 from accredit.learned import cxplain
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.folders import DAMAGE, describe, read, tensors
-from accredit.learned.inputs import SEEDS, inputs_from, whole
+from accredit.learned.inputs import SEEDS_BELOW, inputs_from, whole
 from accredit.learned.mask_distributions import law_from
 from accredit.learned.schedules import schedule_from
 from accredit.learned.stages import History, Training
@@ -60,8 +60,9 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None, networks
             )
         explainer.networks = networks
         explainer.centre, explainer.spread = (float(number) for number in about["scale"])
-        explainer.seed, explainer.explains = whole("seed", about["seed"], 0, SEEDS), str(about["explains"])
-        explainer.history = History(**{f.name: about["history"][f.name] for f in fields(History)})
+        explainer.seed, explainer.explains = whole("seed", about["seed"], 0, SEEDS_BELOW), str(about["explains"])
+        history = {f.name: about["history"][f.name] for f in fields(History)}
+        explainer.history = History(**history | {"kept": [tuple(stage) for stage in history["kept"]]})
         plain = explainer.encoder is None and networks is None  # others have buffers that are not in the file
         with torch.device("meta") if plain else nullcontext():  # shapes without memory
             selector, surrogate = explainer._build(0)
@@ -81,10 +82,6 @@ def explainer_from(settings: Mapping[str, Any]) -> TrainedExplainer:
     if not isinstance(settings, Mapping):
         raise InvalidInput(f"settings are damaged: {settings!r:.40} is not a JSON object", argument="settings")
     given = dict(settings)
-    made = {
-        "inputs": inputs_from(given.pop("inputs")),
-        "law": law_from(given.pop("law")),
-        "schedule": schedule_from(given.pop("schedule")),
-        "training": Training(**given.pop("training")),
-    }
-    return TrainedExplainer(**given, **made)
+    inputs, law = inputs_from(given.pop("inputs")), law_from(given.pop("law"))
+    schedule, training = schedule_from(given.pop("schedule")), Training(**given.pop("training"))
+    return TrainedExplainer(**given, inputs=inputs, law=law, schedule=schedule, training=training)

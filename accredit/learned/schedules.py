@@ -2,18 +2,18 @@ r"""Schedules: in which order, and on which loss, selector and surrogate are tra
 
 With selector $s$, surrogate $q$, mask $m \sim \mathrm{law}(s(x))$ and $\ell = -\sum_y t_y \log q(y \mid x \odot m)$:
 
-- `Joint`: both down E[ℓ] (L2X; with a price on the choice, VIBI).
-- `Reinforce`: the same, the reward measured against a network that sees the whole input (INVASE).
-- `RandomFirst`: q on masks that know nothing of x, then frozen while s learns (REAL-X; random-mask pretraining). What s
+- `JointSchedule`: both down E[ℓ] (L2X; with a price on the choice, VIBI).
+- `ReinforceSchedule`: the same, the reward measured against a network that sees the whole input (INVASE).
+- `RandomFirstSchedule`: q on masks that know nothing of x, then frozen while s learns (REAL-X; random-mask pretraining). What s
   then finds is read by a q that never met s, so q cannot have agreed on a code with it.
-- `Weighted`: q down E[w ℓ] with w = P(y)/P(y|m), s down E[ℓ], through the same pass (mask-neutral learning).
+- `WeightedSchedule`: q down E[w ℓ] with w = P(y)/P(y|m), s down E[ℓ], through the same pass (mask-neutral learning).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol, final
+from typing import Protocol, final
 
 import torch
 from torch import Tensor, nn
@@ -61,21 +61,21 @@ class Job:
         if not torch.isfinite(logits).all():
             return torch.full((len(batch),), torch.nan)  # which ends training
         chosen = choose_players(logits, batch.present, self.k)
-        losses = self.losses(batch, self.law.shown(logits, batch.present, chosen))
+        losses = self.losses(batch, self.law.final_mask(logits, batch.present, chosen))
         return losses + self.price * self.law.price(logits, batch.present) if self.price else losses
 
 
-class Schedule(Protocol):
+class TrainingSchedule(Protocol):
     """An order of training."""
 
     def stages(self, job: Job) -> list[Stage]: ...
 
-    def settings(self) -> dict[str, Any]: ...
+    def settings(self) -> dict[str, object]: ...
 
 
 @final
 @dataclass(frozen=True)
-class Joint:
+class JointSchedule:
     """Selector and surrogate together."""
 
     def stages(self, job: Job) -> list[Stage]:
@@ -89,13 +89,13 @@ class Joint:
 
         return [Stage("joint", job.training.epochs, both, step, job.judge)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "joint"}
 
 
 @final
 @dataclass(frozen=True)
-class Reinforce:
+class ReinforceSchedule:
     """Selector and surrogate together; the selector is rewarded for losing less than a network that sees everything."""
 
     def stages(self, job: Job) -> list[Stage]:
@@ -111,20 +111,20 @@ class Reinforce:
 
         return [Stage("reinforce", job.training.epochs, (*both, seer), step, job.judge)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "reinforce"}
 
 
 @final
 @dataclass(frozen=True)
-class RandomFirst:
+class RandomFirstSchedule:
     """The surrogate on random masks for `epochs` (as many as the selector's, if not given); then the selector alone.
 
     `random` is the law of those masks; left out, it is the explainer's own, drawn without looking.
     """
 
     epochs: int | None = None
-    random: Any = None  # anything with random(present, generator)
+    random: MaskLaw | None = None
 
     def __post_init__(self) -> None:
         if self.epochs is not None and self.epochs < 1:
@@ -150,14 +150,14 @@ class RandomFirst:
         first = Stage("random masks", self.epochs or job.training.epochs, (job.surrogate,), read, read_aside)
         return [first, Stage("selector", job.training.epochs, (job.selector,), choose, job.judge)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         law = None if self.random is None else law_settings(self.random)
         return {"kind": "random first", "epochs": self.epochs, "random": law}
 
 
 @final
 @dataclass(frozen=True)
-class Weighted:
+class WeightedSchedule:
     r"""Mask-neutral learning: rows are weighted by P(y)/P(y|m), so that the mask alone tells the surrogate nothing.
 
     In every step the surrogate descends E[w ℓ] and the selector E[ℓ], through the same pass; then the classifier P(Y|M) takes
@@ -212,30 +212,31 @@ class Weighted:
 
         return [Stage("weighted", job.training.epochs, (job.selector, job.surrogate), step, aside, seen)]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         return {"kind": "weighted"} | asdict(self)
 
 
-SCHEDULES: dict[str, Callable[..., Schedule]] = {
-    "joint": Joint,
-    "reinforce": Reinforce,
-    "random first": RandomFirst,
-    "weighted": Weighted,
+SCHEDULES: dict[str, Callable[..., TrainingSchedule]] = {
+    "joint": JointSchedule,
+    "reinforce": ReinforceSchedule,
+    "random first": RandomFirstSchedule,
+    "weighted": WeightedSchedule,
 }
 
 
-def schedule_from(settings: Mapping[str, Any]) -> Schedule:
-    """Inverse of `Schedule.settings`.
+def schedule_from(settings: Mapping[str, object]) -> TrainingSchedule:
+    """Inverse of `TrainingSchedule.settings`.
 
-    >>> schedule_from(RandomFirst(epochs=3).settings())
-    RandomFirst(epochs=3, random=None)
+    >>> schedule_from(RandomFirstSchedule(epochs=3).settings())
+    RandomFirstSchedule(epochs=3, random=None)
     """
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
     if kind not in tuple(SCHEDULES):
         raise InvalidInput(f"schedule {kind!r} is unknown; known are {', '.join(SCHEDULES)}")
-    if given.get("random") is not None:
-        given["random"] = law_from(given["random"])
+    random = given.get("random")
+    if random is not None:
+        given["random"] = law_from(random if isinstance(random, Mapping) else {})
     try:
         return SCHEDULES[kind](**given)
     except TypeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -95,7 +95,9 @@ class History:
     stages: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)  # mean over the training rows
     validation: list[float] = field(default_factory=list)  # the stage's objective on the rows kept aside
-    kept: list[list[Any]] = field(default_factory=list)  # of each stage: name, epoch whose weights are kept, epochs, steps
+    kept: list[tuple[str, int, int, int]] = field(
+        default_factory=list
+    )  # of each stage: name, epoch whose weights are kept, epochs, steps
     doubts: list[str] = field(default_factory=list)  # what went wrong without an error
     ess: list[float] = field(default_factory=list)  # effective share of the rows, where they are weighted
     as_trained: float | None = None  # mean loss on rows kept aside, by masks as they are drawn in training
@@ -180,7 +182,7 @@ def run(
     ended = train(stage.trained, stage.epochs, epoch, training.patience)
     history.stopped_because = f"{stage.name}: {ended}"
     steps = ended.kept * len(in_order(np.arange(len(learning)), training.batch, fewest=2))
-    history.kept.append([stage.name, ended.kept, ended.epochs, steps])
+    history.kept.append((stage.name, ended.kept, ended.epochs, steps))
     ended.warn(stage.name, stacklevel=4)
     return ended.finite
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
 
-COLUMNS = 10
+TABLE_COLUMNS = 10
 CHOSEN = {"xor": 2, "orange skin": 4, "additive": 4, "switch": 5}  # telling columns per row
 
 
@@ -57,7 +57,7 @@ def world(name: str, rows: int, seed: int = 0) -> SyntheticRows:
     if name not in CHOSEN:
         raise InvalidInput(f"world {name!r} is unknown; known are {', '.join(CHOSEN)}")
     rng = np.random.default_rng(seed)
-    x = rng.standard_normal((rows, COLUMNS))
+    x = rng.standard_normal((rows, TABLE_COLUMNS))
     if name == "switch":
         x[:, 9] += np.where(rng.random(rows) < 0.5, 3.0, -3.0)
     chances = answers(name, x)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -15,14 +15,22 @@ from accredit.errors import InvalidInput
 from accredit.explanation.subject import Subject
 from accredit.learned.black_boxes import BlackBox, answers_of, numbers_of, row_black_box
 from accredit.learned.cxplain import CXPlain
-from accredit.learned.inputs import Array, Inputs, Pixels, Tabular, Words
+from accredit.learned.inputs import Array, Inputs, PixelGrid, Tabular, Words
 from accredit.learned.recipes import recipe
 from accredit.learned.saving import load
 from accredit.learned.trainer import TrainedExplainer
 from accredit.store.fingerprint import fingerprint
 
-LONGEST = 128  # tokens of a text that are read where no length is given
-ASKED = 64  # texts in one call of the model
+if TYPE_CHECKING:
+    import pandas
+    import transformers
+
+    from accredit.models import Encoded, ImageModel, Pixels, StringModel, TextModel
+
+    Loaded = TextModel | ImageModel | StringModel
+
+TOKENS_AT_MOST = 128  # tokens of a text that are read where no length is given
+INPUTS_PER_CALL = 64  # texts in one call of the model
 Selector = TrainedExplainer | CXPlain
 
 
@@ -36,15 +44,15 @@ class Task:
     names: tuple[tuple[str, ...], ...]  # of the players of each input
     model: str  # a digest
     notes: tuple[str, ...] = ()
-    network: Any = None  # the model itself, where it is a Hugging Face one
+    network: transformers.PreTrainedModel | None = None  # the model itself, where it is a Hugging Face one
     regresses: bool = False  # the black box gives one number per input, not probabilities
 
-    def asked(self) -> FloatArray:
+    def answers(self) -> FloatArray:
         """What the black box says of the inputs: (N, classes), or (N, 1) numbers of a regression."""
         return (numbers_of if self.regresses else answers_of)(self.black_box, self.x)
 
 
-def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs | None = None) -> Task:
+def row_task(frame: pandas.DataFrame, model: str, trusted: tuple[str, ...] = (), like: Inputs | None = None) -> Task:
     """Rows of a data frame and the classifier in a file. `like` are the inputs of a trained explainer."""
     from accredit.rows.game import numeric
 
@@ -63,12 +71,12 @@ def row_task(frame: Any, model: str, trusted: tuple[str, ...] = (), like: Inputs
     return Task(inputs, x, black_box, (columns,) * len(x), digest, regresses=regresses)
 
 
-def text_task(texts: Sequence[str], model: Any, length: int | None = None, like: Inputs | None = None) -> Task:
+def text_task(texts: Sequence[str], model: Loaded, length: int | None = None, like: Inputs | None = None) -> Task:
     """Texts as the ids of a classifier's own tokens, and the classifier itself; a removed token is left out.
 
     Texts longer than `length` tokens (default: the longest, at most 128) are cut, and notes say how many.
     """
-    if getattr(model, "task", "") != "classify" or model.law != "softmax":
+    if not _classifies_tokens(model):
         raise InvalidInput(f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one")
     _of_kind(like, Words, "texts")
     empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
@@ -77,7 +85,7 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
     encoded = [model.encode(text, cut=True) for text in texts]
     ids = [one.ids[~one.special] for one in encoded]
     pad = model.padding()
-    longest = like.length if isinstance(like, Words) else length or min(LONGEST, max(map(len, ids)))
+    longest = like.length if isinstance(like, Words) else length or min(TOKENS_AT_MOST, max(map(len, ids)))
     inputs = like or Words(longest, model.known, pad)
     x = np.full((len(ids), longest), pad, dtype=np.int64)
     for row, one in zip(x, ids, strict=True):
@@ -90,11 +98,11 @@ def text_task(texts: Sequence[str], model: Any, length: int | None = None, like:
     return Task(inputs, inputs.check(x), _reads_ids(model, encoded[0], pad), names, digest_of(model), notes, model.model)
 
 
-def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None) -> Task:
+def picture_task(pictures: Sequence[object], model: Loaded, like: Inputs | None = None) -> Task:
     """Pictures as a classifier reads them, in its own patches (of a network without patches: 16 squares, or pixels)."""
-    if model.law != "softmax":
+    if not _classifies_pictures(model):
         raise InvalidInput(f"{model.name} is not a classifier with one right label; selectors need one")
-    _of_kind(like, Pixels, "pictures")
+    _of_kind(like, PixelGrid, "pictures")
     seen = [model.encode(one) for one in pictures]
     shapes = {one.values.shape for one in seen}
     if len(shapes) > 1:
@@ -103,25 +111,33 @@ def picture_task(pictures: Sequence[Any], model: Any, like: Inputs | None = None
             argument="pictures",
         )
     channels, height, width = shapes.pop()
-    inputs = like or Pixels((channels, height, width), block=_block(seen[0], height, width))
+    inputs = like or PixelGrid((channels, height, width), block=_block(seen[0], height, width))
     x = inputs.check(np.stack([one.values for one in seen]))
     return Task(inputs, x, _reads_pixels(model), tuple(inputs.names(one) for one in x), digest_of(model), network=model.model)
 
 
+def _classifies_tokens(model: Loaded) -> TypeGuard[TextModel]:
+    return getattr(model, "task", "") == "classify" and model.law == "softmax"
+
+
+def _classifies_pictures(model: Loaded) -> TypeGuard[ImageModel]:
+    return model.law == "softmax"
+
+
 def _of_kind(like: Inputs | None, kind: type, given: str) -> None:
     """Refuse inputs that a trained explainer does not read."""
-    reads = {Tabular: "rows", Words: "texts", Pixels: "pictures"}
+    reads = {Tabular: "rows", Words: "texts", PixelGrid: "pictures"}
     if like is not None and not isinstance(like, kind):
         raise InvalidInput(f"the explainer reads {reads.get(type(like), 'other inputs')}, and these are {given}")
 
 
-def _block(pixels: Any, height: int, width: int) -> int:
+def _block(pixels: Pixels, height: int, width: int) -> int:
     """The edge of a square patch: the model's own, or a quarter of the picture where that tiles it."""
     tall, wide = pixels.patch or (height // 4, height // 4)
     return tall if tall == wide and tall and not height % tall and not width % tall else 1
 
 
-def _reads_pixels(model: Any) -> BlackBox:
+def _reads_pixels(model: ImageModel) -> BlackBox:
     import torch
 
     from accredit.models.state import device_of
@@ -130,20 +146,22 @@ def _reads_pixels(model: Any) -> BlackBox:
         dtype = next((p.dtype for p in model.model.parameters()), torch.float32)
         with model.held(), torch.inference_mode():
             parts = [
-                model.outputs(torch.from_numpy(np.ascontiguousarray(x[k : k + ASKED])).to(device_of(model.model), dtype))
-                for k in range(0, len(x), ASKED)
+                model.outputs(
+                    torch.from_numpy(np.ascontiguousarray(x[k : k + INPUTS_PER_CALL])).to(device_of(model.model), dtype)
+                )
+                for k in range(0, len(x), INPUTS_PER_CALL)
             ]
             return np.asarray(torch.cat(parts).double().softmax(dim=1).cpu().numpy())
 
     return answer
 
 
-def digest_of(model: Any) -> str:
+def digest_of(model: TextModel | ImageModel) -> str:
     """A digest of a Hugging Face model's weights."""
     return fingerprint(model=model.model).parts["model"]
 
 
-def _reads_ids(model: Any, example: Any, pad: int) -> BlackBox:
+def _reads_ids(model: TextModel, example: Encoded, pad: int) -> BlackBox:
     """The classifier as a function of padded ids; special tokens are put around them as the tokenizer does."""
     import torch
 
@@ -157,8 +175,8 @@ def _reads_ids(model: Any, example: Any, pad: int) -> BlackBox:
         rows = [np.concatenate([before, row[row != pad], after]) for row in np.asarray(x)]
         said = []
         with model.held(), torch.inference_mode():
-            for k in range(0, len(rows), ASKED):
-                part = rows[k : k + ASKED]
+            for k in range(0, len(rows), INPUTS_PER_CALL):
+                part = rows[k : k + INPUTS_PER_CALL]
                 wide = max(1, max(map(len, part)))
                 ids, attends = np.full((len(part), wide), pad), np.zeros((len(part), wide), dtype=np.int64)
                 for place, row in enumerate(part):
@@ -174,10 +192,19 @@ def _reads_ids(model: Any, example: Any, pad: int) -> BlackBox:
     return answer
 
 
-def fit_selector(name: str, task: Task, k: int | None, *, seed: int = 0, progress: bool = False, **settings: Any) -> Selector:
+def fit_selector(
+    name: str,
+    task: Task,
+    k: int | None,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    progress: bool = False,
+    **settings: object,
+) -> Selector:
     """Train the selector of that recipe on a task; CXPlain takes the model's own answers for the true labels."""
-    answers = task.asked()
-    made = recipe(name, task.inputs, answers.shape[1], k, **settings)
+    answers = task.answers()
+    made = recipe(name, task.inputs, answers.shape[1], k, preset=preset, **settings)
     if isinstance(made, CXPlain):
         if task.regresses:
             raise InvalidInput("cxplain explains classes, and this model gives one number; write l2x, invase or realx")
@@ -188,7 +215,7 @@ def fit_selector(name: str, task: Task, k: int | None, *, seed: int = 0, progres
     return made
 
 
-def open_selector(folder: str, task_of: Any) -> tuple[Selector, Task]:
+def open_selector(folder: str, task_of: Callable[[Inputs], Task]) -> tuple[Selector, Task]:
     """A saved selector and a task for it; refused where it was trained on another model."""
     selector = load(folder)
     task: Task = task_of(selector.inputs)
@@ -234,7 +261,7 @@ def _of_words(subject: Subject, folder: str) -> tuple[FloatArray, str]:
 def _of_patches(subject: Subject, folder: str) -> tuple[FloatArray, str]:
     """A player is chosen as soon as one of its pixels is."""
     selector, task = open_selector(folder, lambda like: picture_task([subject.seen], subject.model, like))
-    assert isinstance(task.inputs, Pixels)
+    assert isinstance(task.inputs, PixelGrid)
     grid = np.arange(task.inputs.n).reshape(task.inputs.grid)
     places = np.kron(grid, np.ones((task.inputs.block,) * 2, dtype=grid.dtype)).ravel()  # of each pixel
     credit = np.full(len(subject.players), -np.inf)

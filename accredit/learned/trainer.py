@@ -1,13 +1,13 @@
-"""The trained explainer: Selector × MaskLaw × Surrogate × Schedule, for any black box."""
+"""The trained explainer: Selector × MaskLaw × Surrogate × TrainingSchedule, for any black box."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +17,25 @@ from torch import Tensor, nn
 from accredit.core import BoolArray, FloatArray, Procedure, Selection
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
-from accredit.learned.batches import asked, rows_of
+from accredit.learned.batches import ask_black_box, rows_of
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.encoders import Encoder
 from accredit.learned.folders import write
-from accredit.learned.inputs import SEEDS, Array, Inputs, one_input, whole
+from accredit.learned.inputs import SEEDS_BELOW, Array, Inputs, one_input, whole
 from accredit.learned.mask_distributions import MaskLaw, law_settings
 from accredit.learned.masks import check_k, check_mask
 from accredit.learned.networks import network_for, selector_for
-from accredit.learned.schedules import Job, Schedule
+from accredit.learned.schedules import Job, TrainingSchedule
 from accredit.learned.stages import Batch, History, Training, choose_players, run, surprise
 from accredit.learned.training_checks import doubts, uneven_columns
 from accredit.values.solver import progress as progress_bar
 
+if TYPE_CHECKING:
+    import transformers
+
 KIND = "trained explainer"
 TARGETS = ("answers", "choices", "labels")
-ROWS = 512  # rows asked of a network or a black box at once
+INPUTS_PER_PASS = 512  # rows asked of a network or a black box at once
 Networks = Callable[[], tuple[nn.Module, nn.Module]]  # selector(x, answer) -> (N, n), surrogate(x, mask) -> (N, classes)
 
 
@@ -66,7 +69,7 @@ class TrainedExplainer:
         classes: int,
         k: int | None,
         law: MaskLaw,
-        schedule: Schedule,
+        schedule: TrainingSchedule,
         *,
         query: bool = False,
         target: str = "answers",
@@ -76,7 +79,7 @@ class TrainedExplainer:
         surrogate_width: int | None = None,
         surrogate: str = "auto",
         count: float | None = None,
-        encoder: Any = None,
+        encoder: transformers.PreTrainedModel | transformers.PretrainedConfig | Mapping[str, object] | None = None,
         networks: Networks | None = None,
     ) -> None:
         whole("classes", classes)
@@ -124,10 +127,10 @@ class TrainedExplainer:
         """
         began = time.perf_counter()
         given = self.inputs.check(x)
-        answers = asked(black_box, given, self.classes)
+        answers = ask_black_box(black_box, given, self.classes)
         scale = (float(answers.mean()), float(units(answers)[0])) if self.classes == 1 else (0.0, 1.0)
         rows = rows_of(self.inputs, given, (answers - scale[0]) / scale[1], labels, self.target, self.query)
-        rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
+        rng = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW))
         order = torch.from_numpy(rng.permutation(len(given)))
         aside = max(1, round(self.training.validation * len(given)))
         watched, learning = rows[order[:aside]], rows[order[aside:]]
@@ -171,7 +174,7 @@ class TrainedExplainer:
         with torch.no_grad():
             logits = selector(watched.x, watched.answer)
             chosen = choose_players(logits, watched.present, self.k)
-            shown = self.law.shown(logits, watched.present, chosen)
+            shown = self.law.final_mask(logits, watched.present, chosen)
 
             def loss(mask: Tensor) -> Tensor:
                 return surprise(surrogate(watched.x, mask), watched.target)
@@ -211,7 +214,7 @@ class TrainedExplainer:
     def masks(self, x: npt.ArrayLike) -> FloatArray:
         """What the surrogate is shown of each row: the chosen set, or the law's own soft mask, (N, n)."""
         logits, present = self._logits(self.inputs.check(x))
-        shown = self.law.shown(logits, present, choose_players(logits, present, self.k))
+        shown = self.law.final_mask(logits, present, choose_players(logits, present, self.k))
         return shown.double().numpy()
 
     def answer(self, x: npt.ArrayLike, mask: npt.ArrayLike) -> FloatArray:
@@ -219,7 +222,7 @@ class TrainedExplainer:
         number in the units of the black box."""
         given = self.inputs.check(x)
         shown = torch.from_numpy(check_mask(mask, len(given), self.inputs.n)).float()
-        surrogate = self._fitted()[1]
+        surrogate = self._get_networks()[1]
         logits = _in_parts(lambda part: surrogate(torch.tensor(given[part]), shown[part]), len(given))
         if self.classes == 1:
             return logits.double().numpy() * self.spread + self.centre
@@ -263,7 +266,7 @@ class TrainedExplainer:
         query = "; the selector sees the black box's answer" if self.query else ""
         return f"{many}; trained with {self.law.describe()}; {self.inputs.describe()}{query}"
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Everything but the weights, as plain JSON."""
         return {
             "method": self.method,
@@ -285,7 +288,7 @@ class TrainedExplainer:
 
     def save(self, folder: str | Path) -> None:
         """Settings and history as JSON, weights as safetensors, into `folder`; read them with `accredit.learned.load`."""
-        selector, surrogate = self._fitted()
+        selector, surrogate = self._get_networks()
         state = {f"selector.{name}": value for name, value in selector.state_dict().items()}
         state |= {f"surrogate.{name}": value for name, value in surrogate.state_dict().items()}
         about = {
@@ -321,21 +324,21 @@ class TrainedExplainer:
         )
         return selector, surrogate
 
-    def _fitted(self) -> tuple[nn.Module, nn.Module]:
+    def _get_networks(self) -> tuple[nn.Module, nn.Module]:
         if self._networks is None:
             raise InvalidInput(f"{self.method} is not trained yet; call explainer.fit(x, black_box) first", code="not-fitted")
         return self._networks
 
     def _logits(self, x: Array) -> tuple[Tensor, Tensor]:
         """The selector's logits and the present players, both (N, n)."""
-        selector = self._fitted()[0]
+        selector = self._get_networks()[0]
         answer: Tensor | None = None
         if self.query:
             if self.black_box is None:
                 raise InvalidInput(
                     f"{self.method} asks for the black box's answer; write accredit.learned.load(folder, black_box)"
                 )
-            answer = torch.from_numpy((asked(self.black_box, x, self.classes) - self.centre) / self.spread).float()
+            answer = torch.from_numpy((ask_black_box(self.black_box, x, self.classes) - self.centre) / self.spread).float()
         rows = torch.tensor(x)
         logits = _in_parts(lambda part: selector(rows[part], None if answer is None else answer[part]), len(x))
         if not torch.isfinite(logits).all():
@@ -345,9 +348,9 @@ class TrainedExplainer:
         return logits, torch.from_numpy(self.inputs.present(x)).float()
 
 
-def _in_parts(ask: Any, rows: int) -> Tensor:
+def _in_parts(ask: Callable[[slice], Tensor], rows: int) -> Tensor:
     """One answer for all rows, asked in parts."""
     if rows == 0:
         raise InvalidInput("x holds no rows", code="empty")
     with torch.inference_mode():
-        return torch.cat([ask(slice(k, k + ROWS)) for k in range(0, rows, ROWS)])
+        return torch.cat([ask(slice(k, k + INPUTS_PER_PASS)) for k in range(0, rows, INPUTS_PER_PASS)])

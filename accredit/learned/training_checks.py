@@ -14,9 +14,9 @@ from accredit.learned.stages import Batch, History, surprise
 
 UNEVEN = 100.0  # times as spread as another: then a network hears one column only
 WORSE = 0.05  # nats that hard masks may cost beyond relaxed ones
-FEW = 20  # rows kept aside that say nothing about accuracy
-STEPS = 50  # of an optimiser: fewer have hardly moved a network
-DRAWS = 8  # random masks per row kept aside
+ROWS_TO_JUDGE = 20  # rows kept aside that say nothing about accuracy
+STEPS_TO_MOVE = 50  # of an optimiser: fewer have hardly moved a network
+MASKS_PER_ROW = 8  # random masks per row kept aside
 FALSE = 0.01  # at most: how often an explainer that chooses no better than chance is let pass
 BARELY = 0.02  # share of rows by which a useful surrogate beats the commonest answer
 
@@ -51,10 +51,10 @@ def doubts(surrogate: nn.Module, watched: Batch, shown: Tensor, history: History
         f"stage {stage!r} kept weights that are close to their random start (steps of the optimiser: {steps}); give more rows, "
         "smaller batches or more epochs"
         for stage, _kept, _many, steps in history.kept
-        if steps < STEPS
+        if steps < STEPS_TO_MOVE
     ]
     said += no_better_than_chance(surrogate, watched, shown, history)
-    if len(watched) < FEW:
+    if len(watched) < ROWS_TO_JUDGE:
         return said
     relaxed, used = history.as_trained, history.as_used
     if relaxed is not None and used is not None and used > relaxed + WORSE and used > 1.1 * relaxed:
@@ -83,7 +83,7 @@ def no_better_than_chance(surrogate: nn.Module, watched: Batch, shown: Tensor, h
         return ["one row is kept aside, which cannot tell whether the choice is better than chance; give more rows"]
     with torch.no_grad():
         ours = surprise(surrogate(watched.x, shown), watched.target)
-        masks = [random_masks(shown.numpy(), present, seed) for seed in range(DRAWS)]
+        masks = [random_masks(shown.numpy(), present, seed) for seed in range(MASKS_PER_ROW)]
         blind = torch.stack([surprise(surrogate(watched.x, torch.from_numpy(m)), watched.target) for m in masks]).mean(dim=0)
     history.by_chance = float(blind.mean())
     better = (blind - ours).double().numpy()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -24,18 +24,18 @@ from torch import Tensor, nn
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.learned.epochs import Ending, batches, downhill, finite, train
-from accredit.learned.inputs import SEEDS, Array, whole
+from accredit.learned.inputs import SEEDS_BELOW, Array, whole
 from accredit.learned.networks import Windows
 
-ROWS = 2048  # inputs of one forward pass
-HELD_OUT = 0.1  # share of the rows that decides when training stops
-SQUARES = 14  # of a picture, down and across, that a network sees
+INPUTS_PER_PASS = 2048  # inputs of one forward pass
+HELD_OUT_SHARE = 0.1  # share of the rows that decides when training stops
+SQUARES_SEEN = 14  # of a picture, down and across, that a network sees
 DROPPED = 0.3  # of the hidden units of a network of pictures, in every step: it has more inputs than there are pictures
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Seen:
+class NetworkInputs:
     """Inputs as a network reads them, and whose each place is.
 
     `x` is (N, d) for rows, (N, T, d) for texts, (N, C, H, W) for pictures; `owner` (N, places) is the player of each place, −1
@@ -48,8 +48,8 @@ class Seen:
     def __len__(self) -> int:
         return len(self.x)
 
-    def __getitem__(self, rows: Any) -> Seen:
-        return Seen(self.x[rows], self.owner[rows])
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> NetworkInputs:
+        return NetworkInputs(self.x[rows], self.owner[rows])
 
     @property
     def players(self) -> int:
@@ -66,7 +66,7 @@ class Seen:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CoalitionTargets:
     """What was asked about some inputs: coalitions, and the sum of credits that each of them calls for."""
 
     coalitions: BoolArray  # (N, m, n)
@@ -151,17 +151,17 @@ class TokenValuer(nn.Module):
 
 
 class PatchValuer(nn.Module):
-    """Credit of patches from the whole picture in `SQUARES` × `SQUARES` squares: two hidden layers beside a linear map.
+    """Credit of patches from the whole picture in `SQUARES_SEEN`² squares: two hidden layers beside a linear map.
 
     On 28 × 28 pixels this came closer to exact values than filters of pixels did in twice the CPU time (docs/learned.md).
     """
 
     def __init__(self, channels: int, players: int, outputs: int, width: int) -> None:
         super().__init__()
-        self.columns = ColumnValuer(channels * SQUARES**2, players, outputs, width, DROPPED)
+        self.columns = ColumnValuer(channels * SQUARES_SEEN**2, players, outputs, width, DROPPED)
 
     def forward(self, x: Tensor, owner: Tensor, players: int) -> Tensor:
-        found: Tensor = self.columns(nn.functional.adaptive_avg_pool2d(x, SQUARES).flatten(1), owner, players)
+        found: Tensor = self.columns(nn.functional.adaptive_avg_pool2d(x, SQUARES_SEEN).flatten(1), owner, players)
         return found
 
 
@@ -174,8 +174,8 @@ def deal(places: Tensor, owner: Tensor, players: int) -> Tensor:
 
 def fit(
     network: nn.Module,
-    seen: Seen,
-    asked: Asked,
+    seen: NetworkInputs,
+    asked: CoalitionTargets,
     *,
     epochs: int,
     patience: int,
@@ -189,9 +189,9 @@ def fit(
     A tenth of the rows decides when to stop, and the best weights on them are kept. Returns how it ended, and the losses on
     those rows: shares of the variance of the total.
     """
-    rng = np.random.default_rng(whole("seed", seed, 0, SEEDS))
+    rng = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW))
     order = rng.permutation(len(seen))
-    held, kept = np.split(order, [max(1, round(HELD_OUT * len(seen)))])
+    held, kept = np.split(order, [max(1, round(HELD_OUT_SHARE * len(seen)))])
     if len(kept) < 2:
         raise InvalidInput(f"{len(seen)} rows are too few to learn from; give hundreds, or at least ten")
     players = asked.coalitions.shape[2]
@@ -226,7 +226,7 @@ def fit(
         slower.step()
         network.eval()
         with torch.no_grad():
-            seen_now = finite(float(sum(float(loss(p)) * len(p) for p in batches(held, ROWS)) / len(held)))
+            seen_now = finite(float(sum(float(loss(p)) * len(p) for p in batches(held, INPUTS_PER_PASS)) / len(held)))
         losses.append(seen_now)
         passed(number)
         return seen_now
@@ -239,12 +239,16 @@ def fit(
     return ended, losses
 
 
-def raw_credit(network: nn.Module, seen: Seen) -> FloatArray:
+def raw_credit(network: nn.Module, seen: NetworkInputs) -> FloatArray:
     """A network's numbers before they are made efficient: (N, n, outputs)."""
     players = seen.players
     with torch.inference_mode():
         parts = [
-            network(torch.from_numpy(seen.x[k : k + ROWS]), torch.from_numpy(seen.owner[k : k + ROWS]), players)
-            for k in range(0, len(seen), ROWS)
+            network(
+                torch.from_numpy(seen.x[k : k + INPUTS_PER_PASS]),
+                torch.from_numpy(seen.owner[k : k + INPUTS_PER_PASS]),
+                players,
+            )
+            for k in range(0, len(seen), INPUTS_PER_PASS)
         ]
         return torch.cat(parts).double().numpy()

@@ -39,7 +39,7 @@ class Passed:
     mask_loss: float | None = None  # cross-entropy of P(Y|M) on the batch
 
 
-class Stage(Protocol):
+class CureStage(Protocol):
     """A stretch of training with its own masks and its own parameters."""
 
     @property
@@ -89,7 +89,7 @@ class Plain:
 
     epochs: int = 25
 
-    def stages(self, model: AttentionClassifier, _data: AttentionData, rate: float, _seed: int) -> Iterator[Stage]:
+    def stages(self, model: AttentionClassifier, _data: AttentionData, rate: float, _seed: int) -> Iterator[CureStage]:
         """One stage: all parameters."""
         yield OnOwnMasks("together", model, [*model.selecting, *model.answering], self.epochs, rate)
 
@@ -139,7 +139,7 @@ class RandomPretraining:
         if self.law not in ("dirichlet", "one-hot") or not self.concentration > 0:
             raise InvalidInput(f"{self}: write law='dirichlet' with a concentration above 0, or law='one-hot'")
 
-    def stages(self, model: AttentionClassifier, _data: AttentionData, rate: float, seed: int) -> Iterator[Stage]:
+    def stages(self, model: AttentionClassifier, _data: AttentionData, rate: float, seed: int) -> Iterator[CureStage]:
         """Two stages: the answering part, then the selecting part."""
         needs_attention(model, self)
         yield OnRandomMasks(model, self, rate, seed)
@@ -208,15 +208,15 @@ class MaskNeutral:
                 f"{self}: steps and cap must be at least 1, floor between 0 and 1, warm_up at least 0", code="range"
             )
 
-    def stages(self, model: AttentionClassifier, data: AttentionData, rate: float, seed: int) -> Iterator[Stage]:
+    def stages(self, model: AttentionClassifier, data: AttentionData, rate: float, seed: int) -> Iterator[CureStage]:
         """Random masks where asked for; then one stage with two losses."""
         needs_attention(model, self)
         if self.warm_up:
             yield OnRandomMasks(model, RandomPretraining("one-hot", random_epochs=self.warm_up), rate, seed)
-        yield Weighted(model, data, self, rate, seed)
+        yield WeightedStage(model, data, self, rate, seed)
 
 
-class Weighted:
+class WeightedStage:
     """One forward pass, two losses: mean(w·L) for the answering part, mean(L) for the selecting part."""
 
     name = "weighted"

@@ -8,10 +8,10 @@ answering part knows about the query comes through the mask: that is the path th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -20,11 +20,12 @@ from torch import Tensor, nn
 from accredit.checks import as_array
 from accredit.checks.files import put, read_json_object
 from accredit.checks.numbers import finite_numbers, truths
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.learned.inputs import Numbers
 
-FORMAT = 1
-PREDICT_ROWS = 4096
+CLASSIFIER_FORMAT = 1
+ROWS_PER_PASS = 4096
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Pooling(nn.Module):
         """(N, T, width), (N, T) -> (N, width)."""
         return torch.bmm(mask[:, None], tokens).squeeze(1)
 
-    def unselected(self, present: Tensor) -> Tensor:
+    def mean_mask(self, present: Tensor) -> Tensor:
         """The mask that selects nothing: the mean of the tokens that are there."""
         return present / present.sum(dim=1, keepdim=True)
 
@@ -135,7 +136,7 @@ class RCNN(nn.Module):
             features = features.masked_fill(~present[:, :, None], -1.0)  # no tanh is lower
         return features.max(dim=1).values
 
-    def unselected(self, present: Tensor) -> Tensor:
+    def mean_mask(self, present: Tensor) -> Tensor:
         """The mask that selects nothing: every token as it is."""
         return present.float()
 
@@ -192,7 +193,7 @@ class AttentionClassifier(nn.Module):
         """The mask (N, T)."""
         if self.shape.attention == "uniform":
             there = torch.ones(tokens.shape[:2], dtype=torch.bool) if present is None else present
-            return self.encoder.unselected(there)
+            return self.encoder.mean_mask(there)
         mask: Tensor = self.attention(tokens, self.query(query), present)
         return mask
 
@@ -202,10 +203,10 @@ class AttentionClassifier(nn.Module):
         return logits
 
     @torch.no_grad()
-    def predict(self, tokens: Any, query: Any, present: Any = None) -> tuple[FloatArray, FloatArray]:
+    def predict(self, tokens: Numbers, query: Numbers, present: Numbers | None = None) -> tuple[FloatArray, FloatArray]:
         """Probabilities (N, classes) and attention (N, T) as arrays, a few thousand rows at a time."""
         data = AttentionData.of(self.shape, tokens, query, present=present)
-        parts = [self(*data.take(slice(k, k + PREDICT_ROWS)).given) for k in range(0, len(data), PREDICT_ROWS)]
+        parts = [self(*data.take(slice(k, k + ROWS_PER_PASS)).given) for k in range(0, len(data), ROWS_PER_PASS)]
         answers = torch.cat([logits for logits, _ in parts]).softmax(dim=1)
         return answers.double().numpy(), torch.cat([mask for _, mask in parts]).double().numpy()
 
@@ -217,7 +218,7 @@ class AttentionClassifier(nn.Module):
         target.mkdir(parents=True, exist_ok=True)
         weights = save({name: p.detach().contiguous() for name, p in self.state_dict().items()})
         put(target / "model.safetensors", weights)
-        settings = {"format": FORMAT, "kind": "attention classifier", "shape": asdict(self.shape)}
+        settings = {"format": CLASSIFIER_FORMAT, "kind": "attention classifier", "shape": asdict(self.shape)}
         put(target / "model.json", json.dumps(settings, indent=1).encode())
 
 
@@ -237,10 +238,11 @@ def load_attention_classifier(folder: str | Path) -> AttentionClassifier:
         if not (source / name).exists():
             raise InvalidInput(f"{source} has no {name}; give a folder that AttentionClassifier.save(folder) wrote")
     settings = read_json_object(source / "model.json")
-    if settings.get("format") != FORMAT or settings.get("kind") != "attention classifier":
+    if settings.get("format") != CLASSIFIER_FORMAT or settings.get("kind") != "attention classifier":
         raise InvalidInput(f"{source / 'model.json'} holds {settings.get('kind')!r}, format {settings.get('format')}")
-    sizes: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["shape"].items()}
-    model = AttentionClassifier(AttentionShape(**sizes))
+    sizes = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["shape"].items()}
+    shape: Callable[..., AttentionShape] = AttentionShape
+    model = AttentionClassifier(shape(**sizes))
     model.load_state_dict(load_file(source / "model.safetensors"))
     return model
 
@@ -255,7 +257,14 @@ class AttentionData:
     labels: Tensor  # (N,) long; -1 where they are not known
 
     @classmethod
-    def of(cls, shape: AttentionShape, tokens: Any, query: Any, labels: Any = None, present: Any = None) -> AttentionData:
+    def of(
+        cls,
+        shape: AttentionShape,
+        tokens: Numbers,
+        query: Numbers,
+        labels: Numbers | None = None,
+        present: Numbers | None = None,
+    ) -> AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
         read = torch.tensor(finite_numbers(tokens, "tokens"), dtype=torch.float32)
         if read.ndim != 3 or read.shape[2] != shape.width or 0 in read.shape:
@@ -300,13 +309,13 @@ class AttentionData:
         """Which tokens are there, (N, T) bool."""
         return torch.ones(self.tokens.shape[:2], dtype=torch.bool) if self.present is None else self.present
 
-    def take(self, rows: Any) -> AttentionData:
+    def take(self, rows: slice | IntArray | Tensor) -> AttentionData:
         """Some of the rows, by index or slice."""
         present = None if self.present is None else self.present[rows]
         return AttentionData(self.tokens[rows], self.query[rows], present, self.labels[rows])
 
 
-def _check_labels(labels: Any, rows: int, classes: int) -> Tensor:
+def _check_labels(labels: Numbers, rows: int, classes: int) -> Tensor:
     given = as_array(labels, "labels")
     if given.shape != (rows,) or given.dtype.kind not in "iub":
         raise InvalidInput(

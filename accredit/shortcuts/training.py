@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 
 from accredit.errors import InvalidInput
 from accredit.learned.epochs import Ending, NotFinite, batches, finite, train
+from accredit.learned.inputs import Numbers
 from accredit.learned.weighting import effective_sample_size
-from accredit.shortcuts.cures import Cure, MaskNeutral, Passed, Stage
+from accredit.shortcuts.cures import Cure, CureStage, MaskNeutral, Passed
 from accredit.shortcuts.models import AttentionClassifier, AttentionData
 
 LOW_SHARE = 0.5  # effective share of the sample below which a warning is given
@@ -32,7 +32,7 @@ class Epoch:
 
 
 @dataclass
-class History:
+class AttentionHistory:
     """How a training went, epoch by epoch, and why it ended."""
 
     epochs: list[Epoch] = field(default_factory=list)
@@ -48,19 +48,19 @@ class History:
 
 def train_attention(
     model: AttentionClassifier,
-    tokens: Any,  # (N, T, width), array or tensor
-    query: Any,  # (N, query)
-    labels: Any,  # (N,) whole numbers
+    tokens: Numbers,  # (N, T, width), array or tensor
+    query: Numbers,  # (N, query)
+    labels: Numbers,  # (N,) whole numbers
     cure: Cure = MaskNeutral(),
     *,
-    present: Any = None,  # (N, T) bool, False for padding
+    present: Numbers | None = None,  # (N, T) bool, False for padding
     validation: float = 0.0,
     patience: int | None = None,
     batch: int = 256,
     rate: float = 1e-3,
     seed: int = 0,
     progress: bool = False,
-) -> History:
+) -> AttentionHistory:
     """Train `model` in place by a cure, and return how it went.
 
     `validation` holds out that share of the rows. With `patience`, a stage ends when its own loss there has not improved
@@ -86,7 +86,7 @@ def train_attention(
     cut = round(validation * len(data))
     held_out = data.take(order[:cut]) if cut else None
     learned = data.take(order[cut:]) if cut else data
-    history = History()
+    history = AttentionHistory()
     model.train()
     for stage in cure.stages(model, learned, rate, seed):
         ended = _run(stage, model, learned, held_out, history, rng, batch, patience, progress)
@@ -104,11 +104,11 @@ def train_attention(
 
 
 def _run(
-    stage: Stage,
+    stage: CureStage,
     model: AttentionClassifier,
     data: AttentionData,
     held_out: AttentionData | None,
-    history: History,
+    history: AttentionHistory,
     rng: np.random.Generator,
     batch: int,
     patience: int | None,
@@ -149,7 +149,7 @@ def _summary(stage: str, passed: list[Passed], seconds: float, held_out: float |
     )
 
 
-def _report(stage: Stage, number: int, epoch: Epoch) -> None:
+def _report(stage: CureStage, number: int, epoch: Epoch) -> None:
     import sys
 
     held_out = "" if epoch.held_out is None else f", held out {epoch.held_out:.4f}"

@@ -126,20 +126,20 @@ class World:
         sized = self.masks[self.masks.sum(axis=1) == k]
         return np.asarray(sized[np.lexsort((~sized).T[::-1])])  # lowest indices first
 
-    def decided(self) -> World:
+    def decide(self) -> World:
         """The same features with the label that the most probable answer gives, argmax P(y | x): what ŷ is to Y."""
         hard = np.zeros_like(self.joint)
         hard[np.arange(len(hard)), self.joint.argmax(axis=1)] = self.joint.sum(axis=1)
         return World(hard)
 
-    def chosen(self, masks: npt.ArrayLike) -> Choices:
+    def choose(self, masks: npt.ArrayLike) -> Choices:
         """The world together with an explainer: one mask per case (2^d, d), or one for all (d,)."""
         picked = np.broadcast_to(np.asarray(masks, dtype=bool), self.x.shape)
         law = np.zeros((len(self.joint), len(self.masks)))
         law[np.arange(len(law)), to_index(picked)] = 1.0
-        return self.drawn(law)
+        return self.draw(law)
 
-    def drawn(self, law: npt.ArrayLike) -> Choices:
+    def draw(self, law: npt.ArrayLike) -> Choices:
         """The world together with an explainer that draws its mask from P(m | x): (cases, masks)."""
         return Choices(self, self.joint[:, :, None] * np.asarray(law, dtype=np.float64)[:, None, :])
 
@@ -157,10 +157,10 @@ class Choices:
     the mask reveals everything:
 
     >>> world = World.of(3, lambda x: (x[:, 2] + 1) / 2)
-    >>> cheat = world.chosen(np.where(world.x[:, 2:] > 0, [True, False, False], [False, True, False]))
+    >>> cheat = world.choose(np.where(world.x[:, 2:] > 0, [True, False, False], [False, True, False]))
     >>> round(cheat.information, 3), round(cheat.encoding, 3)  # nats: I(Y; M) and the encode-meter
     (0.693, 0.693)
-    >>> honest = world.chosen(world.best_mask(1))
+    >>> honest = world.choose(world.best_mask(1))
     >>> round(honest.information, 3), round(honest.encoding, 3)
     (0.0, 0.0)
     """
@@ -237,7 +237,7 @@ class Choices:
         """The mask-neutral world: the same masks as often, drawn without looking, P(x, y) P(m)."""
         return Choices(self.world, self.world.joint[:, :, None] * self.of_masks)
 
-    def selected(self, kept: npt.ArrayLike) -> Choices:
+    def select(self, kept: npt.ArrayLike) -> Choices:
         """What is seen when a row survives with probability `kept`, which broadcasts to (cases, classes, masks)."""
         left = self.joint * np.asarray(kept, dtype=np.float64)
         return Choices(self.world, left / left.sum())

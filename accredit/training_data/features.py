@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.arrays import read_arrays
 from accredit.core import FloatArray, IntArray
@@ -84,10 +84,10 @@ def glove(file: str | Path, texts: Sequence[str]) -> tuple[FloatArray, tuple[str
     silent = sum(not words for words in rows)
     notes = (f"{silent} of {len(rows)} texts have no word in {file}; they are seen as the mean word",) if silent else ()
 
-    def weighed(words: list[str]) -> FloatArray:
+    def weigh(words: list[str]) -> FloatArray:
         return np.asarray(np.average([known[w] for w in words], axis=0, weights=[rare[w] for w in words]))
 
-    return np.array([weighed(words) if words else middle for words in rows]), notes
+    return np.array([weigh(words) if words else middle for words in rows]), notes
 
 
 OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], tuple[FloatArray, tuple[str, ...]]]] = {
@@ -156,7 +156,7 @@ def _own(name: str, rows: int) -> FloatArray:
     return found
 
 
-def _arrays(file: Path, said: str) -> dict[str, Any]:
+def _arrays(file: Path, said: str) -> dict[str, npt.NDArray[np.generic]]:
     """Arrays in a .npy or .npz file; pickled ones are refused."""
     try:
         return {name or "vectors": array for name, array in read_arrays(file).items()}
@@ -164,7 +164,7 @@ def _arrays(file: Path, said: str) -> dict[str, Any]:
         raise InvalidInput(f"{said}{file} cannot be read as arrays of numbers: {error}", code="unreadable") from None
 
 
-def _matrix(array: Any, said: str) -> FloatArray:
+def _matrix(array: npt.NDArray[np.generic] | None, said: str) -> FloatArray:
     if array is None or array.ndim != 2 or array.dtype.kind not in "iufb" or 0 in array.shape:
         seen = "nothing" if array is None else f"shape {array.shape} and type {array.dtype}"
         raise InvalidInput(f"{said} has {seen}; rows and columns of numbers are needed")

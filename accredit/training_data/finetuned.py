@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from accredit.errors import InvalidInput
 from accredit.influence.functions import moving
 from accredit.influence.kfac import JOINT, network_influence
 from accredit.influence.losses import IGNORED, Batch, Classification, answers_of, check_rows, pick
-from accredit.influence.network import MEMORY, Network, evaluating, network
-from accredit.influence.trace import answer_places, encoded, pad
+from accredit.influence.network import MEMORY_BYTES, Network, evaluating, network
+from accredit.influence.trace import answer_places, encode_texts, pad
 from accredit.labels.predictability import Foretold
 from accredit.store.frames import read_frame
 from accredit.training_data.report import DataReport, Valuation
@@ -30,10 +30,23 @@ from accredit.training_data.suspects import RowFacts, harmful
 from accredit.training_data.tables import Table, check_columns, groups_by, parts, texts_in
 
 if TYPE_CHECKING:
+    import pandas
     import torch
+    import transformers
 
-BATCH = 16  # rows at a time
-SHOWN = 3  # names of layers in a note
+    from accredit.models.text import TextModel
+
+ROWS_PER_BATCH = 16  # rows at a time
+LAYERS_NAMED = 3  # names of layers in a note
+
+
+class GradientSettings(TypedDict, total=False):
+    """How gradients of a fine-tuned model are followed: settings of `value_finetuned` by name."""
+
+    layers: Sequence[str] | None
+    batch_size: int
+    memory: float
+    watch: Callable[[float], None] | None
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,7 @@ class Taught:
     """Texts and, where the model is judged by more than the text itself, what it should answer: a class, a number, words."""
 
     texts: Sequence[str]
-    targets: Sequence[Any] | None = None
+    targets: Sequence[str] | Sequence[float] | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -56,7 +69,7 @@ def is_language_model(folder: str | Path) -> bool:
     return str(names[0]).endswith(("ForCausalLM", "LMHeadModel"))
 
 
-def finetune(folder: str | Path) -> Any:
+def finetune(folder: str | Path) -> TextModel:
     """The model in a folder with its tokenizer; a classifier or a causal language model."""
     with needs("text", "influence of a fine-tuned model"):
         from accredit.models import load_text_model
@@ -69,7 +82,9 @@ def finetune(folder: str | Path) -> Any:
     return loaded
 
 
-def value_classifier(folder: str | Path, table: Table, **settings: Any) -> tuple[Valuation, tuple[str, ...]]:
+def value_classifier(
+    folder: str | Path, table: Table, *, seed: int = 0, **settings: Unpack[GradientSettings]
+) -> tuple[Valuation, tuple[str, ...]]:
     """What the rows of a table did to a classifier that was fine-tuned on its texts."""
     if table.texts is None or table.held_texts is None:
         raise InvalidInput(f"{folder} reads texts; name their column with --text COLUMN")
@@ -78,7 +93,7 @@ def value_classifier(folder: str | Path, table: Table, **settings: Any) -> tuple
         Taught(texts, y.tolist() if data.classes is None else [data.classes[k] for k in y])
         for texts, y in ((table.texts, data.y), (table.held_texts, data.test_y))
     )
-    return value_finetuned(folder, train, test, names=data.names, groups=table.groups, **settings)
+    return value_finetuned(folder, train, test, names=data.names, groups=table.groups, seed=seed, **settings)
 
 
 def language_report(
@@ -91,7 +106,7 @@ def language_report(
     players: str = "row",
     seed: int = 0,
     split_seed: int = 0,
-    **settings: Any,
+    **settings: Unpack[GradientSettings],
 ) -> DataReport:
     """What the texts of a file, or with `target` the answers in that column, did to a language model fine-tuned on them."""
     frame = read_frame(file)
@@ -119,8 +134,8 @@ def value_finetuned(
     names: Sequence[str],
     groups: Mapping[str, Sequence[str]] | None = None,
     layers: Sequence[str] | None = None,
-    batch_size: int = BATCH,
-    memory: float = MEMORY,
+    batch_size: int = ROWS_PER_BATCH,
+    memory: float = MEMORY_BYTES,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
 ) -> tuple[Valuation, tuple[str, ...]]:
@@ -161,27 +176,27 @@ def _count(watch: Callable[[float], None], total: int) -> Callable[[int], None]:
     return count
 
 
-def _notes(net: Network, cut: int, loaded: Any) -> tuple[str, ...]:
+def _notes(net: Network, cut: int, loaded: TextModel) -> tuple[str, ...]:
     notes = [f"looked at {len(net.layers)} layers, {net.parameters:,} parameters"]
     if net.left_out:
-        more = f" and {len(net.left_out) - SHOWN} more" if len(net.left_out) > SHOWN else ""
-        notes.append(f"not looked at: {', '.join(net.left_out[:SHOWN])}{more}")
+        more = f" and {len(net.left_out) - LAYERS_NAMED} more" if len(net.left_out) > LAYERS_NAMED else ""
+        notes.append(f"not looked at: {', '.join(net.left_out[:LAYERS_NAMED])}{more}")
     if cut:
         notes.append(f"{cut} texts are longer than the {_longest(loaded)} tokens that the model reads and were cut")
     return tuple(notes)
 
 
-def _longest(loaded: Any) -> int:
+def _longest(loaded: TextModel) -> int:
     return int(loaded.longest())
 
 
-def _batch(loaded: Any, rows: Taught) -> tuple[Batch, int]:
+def _batch(loaded: TextModel, rows: Taught) -> tuple[Batch, int]:
     """Rows as the model was trained on them, and how many texts were cut."""
     import torch
 
     tokenizer, config, longest = loaded.tokenizer, loaded.model.config, _longest(loaded)
     if loaded.task == "continue":
-        return encoded(tokenizer, rows.texts, longest) if rows.targets is None else _answer(tokenizer, rows, longest)
+        return encode_texts(tokenizer, rows.texts, longest) if rows.targets is None else _answer(tokenizer, rows, longest)
     if rows.targets is None:
         raise InvalidInput("a classifier is judged by classes; name their column with --target COLUMN")
     ids = tokenizer(list(rows.texts), truncation=True, max_length=longest)["input_ids"]
@@ -189,7 +204,7 @@ def _batch(loaded: Any, rows: Taught) -> tuple[Batch, int]:
     return pad(ids, config.pad_token_id or 0) | {"labels": torch.tensor(_codes(config, rows.targets))}, cut
 
 
-def _codes(config: Any, targets: Sequence[Any]) -> list[int] | list[float]:
+def _codes(config: transformers.PretrainedConfig, targets: Sequence[str] | Sequence[float]) -> list[int] | list[float]:
     """Targets as the model numbers them, by name or by number; numbers as they are where it predicts one."""
     from accredit.models.labels import label_index, label_of
 
@@ -200,7 +215,7 @@ def _codes(config: Any, targets: Sequence[Any]) -> list[int] | list[float]:
     return [place[str(target)] for target in targets]
 
 
-def _answer(tokenizer: Any, rows: Taught, longest: int) -> tuple[dict[str, torch.Tensor], int]:
+def _answer(tokenizer: transformers.PreTrainedTokenizerBase, rows: Taught, longest: int) -> tuple[dict[str, torch.Tensor], int]:
     """Texts with their answers, of which only the answers are judged; one that does not fit is refused, not cut."""
     assert rows.targets is not None
     found = [answer_places(tokenizer, text, str(answer)) for text, answer in zip(rows.texts, rows.targets, strict=True)]
@@ -248,7 +263,7 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     return texts
 
 
-def _column(frame: Any, file: str | Path, column: str | None) -> list[str]:
+def _column(frame: pandas.DataFrame, file: str | Path, column: str | None) -> list[str]:
     columns = [str(name) for name in frame.columns]
     if column is None and len(columns) > 1:
         raise InvalidInput(f"{file} has the columns {', '.join(columns)}; name that of the texts with --text COLUMN")

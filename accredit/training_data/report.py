@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class Valuation:
     warnings: tuple[str, ...] = ()  # what makes the values doubtful
     rows: RowFacts = field(default_factory=lambda: RowFacts({}, {}))  # labels and texts of the rows, for whoever shows them
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Everything, as JSON types."""
         data = {
             "kind": "valuation",
@@ -109,7 +108,7 @@ def labels_csv(found: WrongLabels) -> str:
     return _write(lines)
 
 
-def _write(lines: Sequence[Sequence[Any]]) -> str:
+def _write(lines: Sequence[Sequence[object]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue()
@@ -118,14 +117,14 @@ def _write(lines: Sequence[Sequence[Any]]) -> str:
 def as_csv(report: Valuation, labels: Sequence[str] | None = None) -> str:
     """One line per player: credit, and stderr, low and high where known."""
     values = report.values
-    extra: dict[str, Any] = {}
+    extra: dict[str, list[str] | list[float]] = {}
     if labels is not None and len(labels) == len(values):
         extra["label"] = [cell(label) for label in labels]
     if values.stderr is not None:
         extra["stderr"] = values.stderr.tolist()
     if values.interval is not None:
         extra |= {"low": values.interval[:, 0].tolist(), "high": values.interval[:, 1].tolist()}
-    lines: list[Sequence[Any]] = [["player", "credit", *extra]]
+    lines: list[Sequence[object]] = [["player", "credit", *extra]]
     for i in np.argsort(-values.credit, kind="stable").tolist():
         lines.append([cell(values.players[i]), float(values.credit[i]), *(column[i] for column in extra.values())])
     return _write(lines)

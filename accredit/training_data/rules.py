@@ -12,19 +12,18 @@ from accredit.core import Attribution, Claim, Game, Holds, Precision
 from accredit.errors import InvalidInput
 from accredit.influence.curvature import ConjugateGradients, ExactHessian
 from accredit.influence.functions import influence
-from accredit.influence.objectives import Objective, Ridge, Softmax
+from accredit.influence.objectives import Objective, RidgeObjective, Softmax
 from accredit.store import Executor
 from accredit.training_data.tables import Table
 from accredit.valuation.datamodels import datamodels
 from accredit.valuation.knn import knn_shapley
-from accredit.valuation.knn_numbers import knn_regression_shapley
 from accredit.valuation.out_of_bag import data_oob
 from accredit.valuation.split import Split
 from accredit.values import shapley
 from accredit.values.truncated import Truncated
 from accredit.values.within import BanzhafWithin, BetaWithin
 
-NEIGHBOURS = 5
+KNN_NEIGHBOURS = 5
 MOST_TREES = 1000  # after which the score of a row hardly moves
 WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
 MATRIX_PARAMETERS = 3000  # above this the Hessian is not formed
@@ -90,14 +89,12 @@ def nearest_rows(
             f"--half-width is {within:g}, and with --method knn-shapley values are shares between −1 and 1; "
             "write for example --half-width 0.001"
         )
-    if data.classes is not None:
-        return knn_shapley(data, NEIGHBOURS, within=within, executor=executor, watch=watch)
-    if within is not None:
+    if within is not None and data.classes is None:
         raise InvalidInput(
             "--half-width does not go with --method knn-shapley where the target is a number: squared errors have no bound; "
             "leave it out"
         )
-    return knn_regression_shapley(data, NEIGHBOURS, executor=executor, watch=watch)
+    return knn_shapley(data, KNN_NEIGHBOURS, within=within, executor=executor, watch=watch)
 
 
 def out_of_bag(table: Table, game: Game, budget: int, seed: int) -> Attribution:
@@ -109,7 +106,7 @@ def out_of_bag(table: Table, game: Game, budget: int, seed: int) -> Attribution:
 def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
     """Influence on the mean test loss; that of a group is the sum over its rows."""
     data = table.data
-    objective: Objective = Ridge(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
+    objective: Objective = RidgeObjective(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
     curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
     rows = influence(objective, curvature).attribution()
     return rows if table.groups is None else sum_up(rows, table.groups)

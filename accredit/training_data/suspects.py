@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from accredit.core import Attribution
 from accredit.core.statistics import ALIKE
 from accredit.labels.result import WrongLabels
 
-MOST, FEWEST_ROWS = 20, 10  # rows that are listed; rows that it takes to find a middle and a spread
+ROWS_LISTED, FEWEST_ROWS = 20, 10  # rows that are listed; rows that it takes to find a middle and a spread
 OUTSTANDING = 2.0  # standard deviations below the middle
 
 
@@ -61,14 +60,18 @@ class RowFacts:
     silent: str = ""  # why no row is named: the features say nothing about the labels
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], rows: Sequence[str]) -> RowFacts:
+    def of(cls, facts: Mapping[str, object], rows: Sequence[str]) -> RowFacts:
         """From what a journal keeps; a list that does not fit the rows is left out."""
 
         def by_row(key: str) -> dict[str, str]:
-            listed = facts.get(key) or ()
-            return dict(zip(rows, map(str, listed), strict=True)) if len(listed) == len(rows) else {}
+            listed = facts.get(key)
+            if not isinstance(listed, Sequence) or len(listed) != len(rows):
+                return {}
+            return dict(zip(rows, map(str, listed), strict=True))
 
-        return cls(by_row("labels"), by_row("texts"), facts.get("groups"), facts.get("classes", True), facts.get("silent", ""))
+        groups = facts.get("groups")
+        named = groups if isinstance(groups, Mapping) else None
+        return cls(by_row("labels"), by_row("texts"), named, bool(facts.get("classes", True)), str(facts.get("silent", "")))
 
 
 def suspects(found: WrongLabels) -> tuple[Suspect, ...]:
@@ -94,7 +97,7 @@ def harmful(values: Attribution | None, facts: RowFacts) -> tuple[Harmful, ...]:
     middle = float(np.median(values.credit))
     spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
     bound = min(-ALIKE * float(np.abs(values.credit).max()), middle - OUTSTANDING * spread)  # rounding accuses nobody
-    worst = [values.players[i] for i in np.argsort(values.credit, kind="stable")[:MOST] if values.credit[i] < bound]
+    worst = [values.players[i] for i in np.argsort(values.credit, kind="stable")[:ROWS_LISTED] if values.credit[i] < bound]
     return tuple(
         Harmful(name, values[name], sureness(values, name), facts.labels.get(name, ""), facts.texts.get(name, ""))
         for name in worst

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,13 @@ from accredit.store.frames import read_frame
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import MANY_KINDS, table_notes
-from accredit.valuation.split import LARGEST, Split, groups_of, is_number, split
-from accredit.valuation.targets import EMPTY, capitals, check_target, classes, named, numbers, predicts_number, rows
+from accredit.valuation.split import LARGEST_NUMBER, Split, groups_of, is_number, split
+from accredit.valuation.targets import EMPTY, capitals, check_target, classes, name_rows, numbers, predicts_number, rows
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
 
 TEXT_KEPT = 200  # characters of a row's text in a journal
 
@@ -53,7 +58,7 @@ class Table:
     @cached_property
     def silent(self) -> str:
         """Why no row is named by its value: the features hardly foretell the labels. Empty where they do, and for numbers."""
-        return "" if self.data.classes is None else predict_share(self.data.x, self.data.y).refusal
+        return "" if self.data.classes is None else predict_share(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
 
     @property
     def rows(self) -> RowFacts:
@@ -64,7 +69,7 @@ class Table:
         return RowFacts(labels, texts, self.groups, self.data.classes is not None, self.silent)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """What a journal keeps of the rows, so that whoever watches the run sees more than row numbers."""
         texts = None if self.texts is None else [text[:TEXT_KEPT] for text in self.texts]
         is_class = self.data.classes is not None
@@ -139,19 +144,20 @@ def table(
     return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, nested, notes)
 
 
-def _places(frame: Any, train: Any, held: Any, within: bool) -> tuple[IntArray, IntArray]:
+def _places(
+    frame: pandas.DataFrame, train: pandas.DataFrame, held: pandas.DataFrame, within: bool
+) -> tuple[IntArray, IntArray]:
     """Where training and test rows stand among the rows of the file, followed by those of a test file."""
     training = train.index.to_numpy(dtype=np.int64)
     return training, held.index.to_numpy(dtype=np.int64) + (0 if within else len(frame))
 
 
-def _in_place(training: IntArray, testing: IntArray, taught: Any, held: Any) -> list[Any]:
+def _in_place(training: IntArray, testing: IntArray, taught: Iterable[T], held: Iterable[T]) -> list[T]:
     """What belongs to training and test rows, in the order of the files."""
-    found: list[Any] = [None] * (len(training) + len(testing))
+    found: dict[int, T] = {}
     for places, values in ((training, taught), (testing, held)):
-        for place, value in zip(places.tolist(), values, strict=True):
-            found[place] = value
-    return found
+        found |= zip(places.tolist(), values, strict=True)
+    return [found[place] for place in range(len(training) + len(testing))]
 
 
 def _look_at(named: Sequence[str], texts: list[str] | None, rows: int, training: IntArray) -> list[Features]:
@@ -161,7 +167,7 @@ def _look_at(named: Sequence[str], texts: list[str] | None, rows: int, training:
     return [features(name, texts, rows, training) for name in named]
 
 
-def check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) -> None:
+def check_columns(frame: pandas.DataFrame, file: str | Path, options: dict[str, str | None]) -> None:
     """Refuse a column that the file does not have, by the option that names it."""
     for option, column in options.items():
         if column is not None and column not in frame.columns:
@@ -174,8 +180,8 @@ def check_columns(frame: Any, file: str | Path, options: dict[str, str | None]) 
 
 
 def parts(
-    frame: Any, file: str | Path, test: str | float, needed: list[str], seed: int, codes: str | None = None
-) -> tuple[Any, Any, str | None]:
+    frame: pandas.DataFrame, file: str | Path, test: str | float, needed: list[str], seed: int, codes: str | None = None
+) -> tuple[pandas.DataFrame, pandas.DataFrame, str | None]:
     """Training rows, test rows, and the file that the latter come from, if it is another one."""
     try:
         share = float(test)
@@ -196,7 +202,7 @@ def parts(
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None
 
 
-def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str]] | None:
+def groups_by(train: pandas.DataFrame, column: str | None, option: str) -> dict[str, list[str]] | None:
     """Rows by what a column says of them."""
     if column is None:
         return None
@@ -209,11 +215,11 @@ def groups_by(train: Any, column: str | None, option: str) -> dict[str, list[str
     return groups
 
 
-def texts_in(frame: Any, column: str, file: str, option: str = "--text") -> list[str]:
+def texts_in(frame: pandas.DataFrame, column: str, file: str, option: str = "--text") -> list[str]:
     """A column of texts, none of them empty."""
     blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
     if blank.any():
-        where = named(frame.index[blank])
+        where = name_rows(frame.index[blank])
         raise InvalidInput(
             f"{option} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first",
             code="empty",
@@ -221,7 +227,9 @@ def texts_in(frame: Any, column: str, file: str, option: str = "--text") -> list
     return [str(text) for text in frame[column]]
 
 
-def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+def _features(
+    train: pandas.DataFrame, held: pandas.DataFrame, left_out: set[str | None]
+) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Numbers as they are, words as one column per category."""
     columns = [c for c in train.columns if c not in left_out]
     if not columns:
@@ -232,7 +240,7 @@ def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatAr
             unknown = part.index[part[column].isna()]
             if len(unknown):
                 raise InvalidInput(
-                    f"column {column!r} is missing in {rows(len(unknown))}, {named(unknown)} ({EMPTY}); fill or drop them",
+                    f"column {column!r} is missing in {rows(len(unknown))}, {name_rows(unknown)} ({EMPTY}); fill or drop them",
                     code="missing",
                 )
         numeric = train[column].dtype.kind in "iufb"
@@ -241,7 +249,7 @@ def _features(train: Any, held: Any, left_out: set[str | None]) -> tuple[FloatAr
     return x, test_x, tuple(columns)
 
 
-def _number_column(column: Any) -> FloatArray:
+def _number_column(column: pandas.Series) -> FloatArray:
     """(rows, 1)."""
     if column.dtype.kind not in "iufb":
         raise InvalidInput(
@@ -249,7 +257,7 @@ def _number_column(column: Any) -> FloatArray:
             f"{next(v for v in column if not is_number(v))!r}"
         )
     numbers = column.to_numpy(dtype=np.float64)
-    bad = ~(np.abs(numbers) < LARGEST)
+    bad = ~(np.abs(numbers) < LARGEST_NUMBER)
     if bad.any():
         raise InvalidInput(
             f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them"
@@ -257,7 +265,7 @@ def _number_column(column: Any) -> FloatArray:
     return np.asarray(numbers[:, None])
 
 
-def _check_not_numbers(train: Any, held: Any, column: str) -> None:
+def _check_not_numbers(train: pandas.Series, held: pandas.Series, column: str) -> None:
     """Refuse a column of numbers in which a few cells are words: it would become categories, or be taken for a text."""
     cells = [*train, *held]
     words = [str(cell) for cell in cells if not is_number(str(cell))]
@@ -268,7 +276,7 @@ def _check_not_numbers(train: Any, held: Any, column: str) -> None:
         )
 
 
-def _categories(train: Any, held: Any, column: str) -> list[FloatArray]:
+def _categories(train: pandas.DataFrame, held: pandas.DataFrame, column: str) -> list[FloatArray]:
     """One column of zeros and ones per word of the training rows: (rows, words) for both parts."""
     kinds = sorted(set(map(str, train[column])))
     _check_not_numbers(train[column], held[column], column)

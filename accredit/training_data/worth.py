@@ -13,7 +13,7 @@ from accredit.games import grouped
 from accredit.methods import Chosen, find
 from accredit.store import Executor, Journal, durable
 from accredit.training_data.report import Valuation
-from accredit.training_data.rules import NEIGHBOURS, WEIGHT_DECAY, nearest_rows
+from accredit.training_data.rules import KNN_NEIGHBOURS, WEIGHT_DECAY, nearest_rows
 from accredit.training_data.suspects import harmful
 from accredit.training_data.tables import Table
 from accredit.valuation.forecast import Forecast, forecast, settle_budget
@@ -86,14 +86,14 @@ def value_table(
 
 
 def _neighbours(data: Split) -> KNNUtility | KNNRegression:
-    return KNNRegression(data, NEIGHBOURS) if data.classes is None else KNNUtility(data, NEIGHBOURS)
+    return KNNRegression(data, KNN_NEIGHBOURS) if data.classes is None else KNNUtility(data, KNN_NEIGHBOURS)
 
 
 def _share(data: Split) -> str:
     """What neighbours divide, in words."""
     if data.classes is None:
-        return f"minus the squared error of {NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
-    return f"share of right labels among the {NEIGHBOURS} nearest neighbours"
+        return f"minus the squared error of {KNN_NEIGHBOURS} nearest neighbours, missing ones the mean of all targets"
+    return f"share of right labels among the {KNN_NEIGHBOURS} nearest neighbours"
 
 
 def _plan(

@@ -3,7 +3,7 @@
 from accredit.valuation.datamodels import Datamodels, datamodels, fit_datamodels
 from accredit.valuation.harmonics import Harmonics, harmonics
 from accredit.valuation.knn import KNNUtility, knn_shapley
-from accredit.valuation.knn_numbers import KNNRegression, knn_regression_shapley
+from accredit.valuation.knn_numbers import KNNRegression
 from accredit.valuation.out_of_bag import data_oob
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
@@ -27,7 +27,6 @@ __all__ = [
     "fit_datamodels",
     "groups_of",
     "harmonics",
-    "knn_regression_shapley",
     "knn_shapley",
     "random_subsets",
     "split",

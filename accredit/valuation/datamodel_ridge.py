@@ -16,8 +16,8 @@ from accredit.core import BoolArray, FloatArray
 from accredit.errors import TooManyPlayers
 
 PENALTIES = np.geomspace(1e-2, 1e3, 26)  # of the mean eigenvalue
-COLUMNS = 1000  # rows of the data that are turned into numbers at a time
-MEMORY = 4e9  # bytes
+ROWS_PER_BLOCK = 1000  # rows of the data that are turned into numbers at a time
+MEMORY_AT_MOST = 4e9  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Shrunk:
     errors: FloatArray  # (T,), mean squared, of subsets that are left out
 
 
-def ridge(masks: BoolArray, y: FloatArray, memory: float = MEMORY) -> Shrunk:
+def ridge(masks: BoolArray, y: FloatArray, memory: float = MEMORY_AT_MOST) -> Shrunk:
     """Fit outputs y (m, T) to subsets (m, N). Costs min(m, N)³ + m·N·min(m, N).
 
     >>> rng = np.random.default_rng(0)
@@ -73,15 +73,15 @@ def _directions(masks: BoolArray) -> tuple[FloatArray, FloatArray]:
 
 def _centre(masks: BoolArray) -> Iterator[FloatArray]:
     """Some rows of the data at a time, as centred indicators (m, some)."""
-    for start in range(0, masks.shape[1], COLUMNS):
-        part = masks[:, start : start + COLUMNS]
+    for start in range(0, masks.shape[1], ROWS_PER_BLOCK):
+        part = masks[:, start : start + ROWS_PER_BLOCK]
         yield part - part.mean(axis=0)
 
 
 def check_memory(subsets: int, rows: int, targets: int, memory: float) -> None:
     """Refuse, before anything is allocated, what does not fit."""
     side = min(subsets, rows)
-    needed = 8 * (3 * side**2 + 2 * subsets * side + 2 * subsets * COLUMNS + (2 * subsets + rows) * targets)
+    needed = 8 * (3 * side**2 + 2 * subsets * side + 2 * subsets * ROWS_PER_BLOCK + (2 * subsets + rows) * targets)
     if subsets > rows:
         needed += 8 * subsets * rows
     if needed > memory:

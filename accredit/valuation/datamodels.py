@@ -10,7 +10,7 @@ are that plus shrinkage. A lasso suits few rows that matter, ridge many that mat
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from accredit.core.game import check_coalitions, check_names, check_players
 from accredit.core.multi_target import Predicting, retrain
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
-from accredit.valuation.datamodel_ridge import MEMORY, check_memory, ridge
+from accredit.valuation.datamodel_ridge import MEMORY_AT_MOST, check_memory, ridge
 from accredit.valuation.harmonics import harmonic_facts
 from accredit.valuation.subsets import random_subsets
 from accredit.values.lasso import gram, lasso
@@ -41,7 +41,7 @@ from accredit.values.lasso import gram, lasso
 Shrinkage = Literal["least squares", "lasso", "ridge"]
 LASSO_ROWS = 2_000  # beyond which a lasso, whose steps cost rows × rows, is not tried
 PENALTIES = np.geomspace(1.0, 0.02, 12)  # of the smallest penalty that silences a target
-HELD_OUT = 0.2  # of the subsets, to choose the penalty
+SUBSETS_HELD_OUT = 0.2  # of the subsets, to choose the penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Datamodels:
     subsets: int
     held_out: FloatArray | None  # (T,) R² on subsets held out to choose by; None: none were
     seed: int
-    certificate: dict[str, Any] = field(default_factory=dict)
+    certificate: dict[str, object] = field(default_factory=dict)
 
     def predict(self, coalitions: BoolArray) -> FloatArray:
         """Predicted outputs of models trained on these rows: (batch, N) -> (batch, T)."""
@@ -132,7 +132,7 @@ def datamodels(
     fraction: float = 0.5,
     seed: int = 0,
     penalty: float | None = None,
-    memory: float = MEMORY,
+    memory: float = MEMORY_AT_MOST,
 ) -> Datamodels:
     """Retrain on `subsets` random parts of the rows and fit one linear model for each target of the game.
 
@@ -171,7 +171,7 @@ def fit_datamodels(
     fraction: float,
     seed: int = 0,
     penalty: float | None = None,
-    memory: float = MEMORY,
+    memory: float = MEMORY_AT_MOST,
 ) -> Datamodels:
     """Fit to given subsets (m, N) and outputs (m, T).
 
@@ -219,7 +219,7 @@ def _choose(masks: BoolArray, y: FloatArray, seed: int, memory: float) -> tuple[
         return found.weights, found.penalties, 1 - found.errors / spread, "ridge"
     x = masks.astype(np.float64)
     order = np.random.default_rng([seed, 1]).permutation(len(x))
-    judge, teach = order[: max(2, int(HELD_OUT * len(x)))], order[max(2, int(HELD_OUT * len(x))) :]
+    judge, teach = order[: max(2, int(SUBSETS_HELD_OUT * len(x)))], order[max(2, int(SUBSETS_HELD_OUT * len(x))) :]
     penalties, by_lasso = _lasso_penalties(x, y, teach, judge)
     tried = ridge(masks[teach], y[teach], memory)
     answers = y[teach].mean(axis=0) + (x[judge] - x[teach].mean(axis=0)) @ tried.weights

@@ -16,7 +16,7 @@ from accredit.core import Attribution, Game
 from accredit.errors import InvalidInput, NotConverged, TooManyPlayers
 from accredit.values.shapley import shapley
 
-PILOT = 130  # trainings: nobody, everybody and 64 pairs of coalitions
+PILOT_TRAININGS = 130  # trainings: nobody, everybody and 64 pairs of coalitions
 
 Estimate = Callable[[int], Attribution]  # budget -> values with intervals
 
@@ -85,7 +85,7 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
     >>> forecast(game).budget(0.01) < forecast(game).budget(0.001)
     True
     """
-    found = estimate(PILOT) if estimate else shapley(game, budget=PILOT, seed=seed)
+    found = estimate(PILOT_TRAININGS) if estimate else shapley(game, budget=PILOT_TRAININGS, seed=seed)
     if found.interval is None or found.total is None or not found.payoffs:
         why = found.precision.because if found.precision else "it has no intervals"
         raise InvalidInput(
@@ -105,7 +105,7 @@ def settle_budget(
     """
     if half_width is None:
         spent = budget or usual
-        if spent < 2 * PILOT:
+        if spent < 2 * PILOT_TRAININGS:
             return spent, ""
         try:
             return spent, plan().says(spent)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from accredit.core.statistics import alike
 from accredit.errors import InvalidInput
 from accredit.valuation.subsets import random_subsets
 
-LEAST, MOST = 20, 2000  # subsets; of more than these the first are read, since all pairs of them are looked at
+SUBSETS_NEEDED, SUBSETS_READ = 20, 2000  # subsets; of more than these the first are read, since all pairs of them are looked at
 READING = "harmonics"  # its name among the facts of a datamodel
 
 
@@ -52,10 +51,10 @@ class Harmonics:
         return f"p = {self.fraction:g}: linear {self.linear:.2f}, pairs {self.pairs:.2f} of the variance"
 
 
-def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> dict[str, Any]:
+def harmonic_facts(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> dict[str, object]:
     """The reading of subsets that were drawn for something else, as plain facts; none where it would say nothing."""
-    kept, seen = coalitions[:MOST], outputs[:MOST]
-    if len(kept) < LEAST or alike(seen):
+    kept, seen = coalitions[:SUBSETS_READ], outputs[:SUBSETS_READ]
+    if len(kept) < SUBSETS_NEEDED or alike(seen):
         return {}
     found = read(kept, seen, fraction)
     shares = {"linear": found.linear, "pairs": found.pairs}
@@ -76,7 +75,7 @@ def harmonics(game: Game, subsets: int = 400, *, fraction: float = 0.5, seed: in
     >>> str(harmonics(additive, 2000)).split(":")[0], harmonics(additive, 2000).linear.above(0.8)
     ('p = 0.5', True)
     """
-    whole_number(subsets, "subsets", LEAST, example=400)
+    whole_number(subsets, "subsets", SUBSETS_NEEDED, example=400)
     coalitions = random_subsets(len(game.players), subsets, fraction, seed)
     earned = retrain(game, coalitions)[1].mean(axis=1) if isinstance(game, Predicting) else payoffs(game, coalitions)
     return read(coalitions, earned, fraction)

@@ -18,10 +18,9 @@ where $\phi^m$ is the recursion above with m in place of every tied row's 0 or 1
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.store import Executor
+from accredit.valuation.knn_numbers import value_rows
 from accredit.valuation.knn_order import Distances, Ties, all_by_distance, nearest_few
 from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
@@ -59,7 +59,7 @@ class KNNUtility(Utility):
                 outputs[row, part] = _right_among(coalition, order, right, self.k, ties) / self.k
         return outputs.mean(axis=1), outputs
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         return {"data": self.data, "model": f"nearest neighbours k={self.k}", "metric": "share of right neighbours"}
 
 
@@ -93,12 +93,13 @@ def knn_shapley(
     executor: str | Executor | None = "serial",
     watch: Callable[[int], None] | None = None,
 ) -> Attribution:
-    """Exact Data Shapley values of every training row for a K-nearest-neighbour classifier.
+    """Exact Data Shapley values of every training row for K nearest neighbours, of classes or of numbers.
 
-    Costs M·N·(d + log N) for M test points: no retraining, no sampling error. The credits add up to the share of right
-    labels among K neighbours when all rows play. `within` asks for less: every credit is at most that far from the exact one,
-    and only max(K, 1/within) neighbours of each test point are sorted. `executor` spreads the test points over threads, worker
-    processes or a cluster; `watch` is called with the number of test points done so far.
+    Costs M·N·(d + log N) for M test points: no retraining, no sampling error. For classes the credits add up to the share of
+    right labels among K neighbours when all rows play; for numbers, to how much the squared error falls, from predicting the
+    mean of all training targets to asking the K nearest of all rows. `within`, for classes, asks for less: every credit is at
+    most that far from the exact one, and only max(K, 1/within) neighbours of each test point are sorted. `executor` spreads the
+    test points over threads, worker processes or a cluster; `watch` is called with the number of test points done so far.
 
     >>> from accredit.valuation import split
     >>> data = split([[0.0], [1.0], [2.0]], [0, 1, 1], [[0.4]], [1])
@@ -106,31 +107,41 @@ def knn_shapley(
     array([-0.6667,  0.3333,  0.3333])
     >>> knn_shapley(split([[0.0], [0.0]], ["a", "b"], [[0.0]], ["a"]), k=1).credit  # a tie: the mean over both orders
     array([ 0.75, -0.25])
+    >>> numbers = split([[0.0], [1.0], [5.0]], [1.0, 2.0, 6.0], [[0.9]], [2.0], regression=True)
+    >>> knn_shapley(numbers, k=1).credit.round(4)
+    array([ 2.5,  3.5, -5. ])
     """
+    if data.classes is None:
+        if within is not None:
+            raise InvalidInput(
+                f"within is {within!r}, and this split holds numbers: squared errors have no bound; leave it out",
+                argument="within",
+            )
+        return value_rows(data, k, executor, watch)
     k = _check_k(data, k)
     reach = _reach(within, k, len(data))
     credit, everybody = spread_over_tests(Neighbours(data, k, reach), executor, watch)
-    if reach is None:
-        known: dict[str, Any] = {"precision": Precision.exact(), "stopped": "closed form"}
-    else:
-        bound = 1 / reach
-        known = {
-            "precision": Precision.interval(
-                f"a bound that always holds: rows beyond the {reach} nearest earn at most 1/{reach}"
-            ),
-            "interval": np.column_stack([credit - bound, credit + bound]),
-            "stopped": f"the {reach} nearest rows of each test row",
-        }
-    near = {} if reach is None else {"within": 1 / reach}
-    return Attribution(
+    exact = Attribution(
         data.names,
         credit,
         total=everybody,
-        method=Procedure("knn-shapley", settings={"k": k} | near, closed_form=reach is None),
-        claims=_exact_claims() if reach is None else _bound_claims(reach),
+        method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
+        claims=_exact_claims(),
         baseline=0.0,
         payoffs=0,
-        **known,
+        precision=Precision.exact(),
+        stopped="closed form",
+    )
+    if reach is None:
+        return exact
+    bound = 1 / reach
+    return replace(
+        exact,
+        method=Procedure("knn-shapley", settings={"k": k, "within": bound}, closed_form=False),
+        claims=_claims_within(reach),
+        precision=Precision.interval(f"a bound that always holds: rows beyond the {reach} nearest earn at most 1/{reach}"),
+        interval=np.column_stack([credit - bound, credit + bound]),
+        stopped=f"the {reach} nearest rows of each test row",
     )
 
 
@@ -139,7 +150,7 @@ def _exact_claims() -> tuple[Claim, ...]:
     return tuple(Claim(axiom, Holds.EXACTLY, why) for axiom in ("efficiency", "symmetry", "null player", "linearity"))
 
 
-def _bound_claims(reach: int) -> tuple[Claim, ...]:
+def _claims_within(reach: int) -> tuple[Claim, ...]:
     why = f"every credit is within 1/{reach} of the closed form of Jia et al. (2019), and equal to it with all rows in reach"
     return (
         Claim("efficiency", Holds.IN_THE_LIMIT, why),
@@ -179,7 +190,7 @@ class Neighbours:
     def _distances(self) -> Distances:
         return Distances(self.data)
 
-    def judged(self, tests: IntArray) -> tuple[FloatArray, float]:
+    def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
         if self.reach is None:
             return self._all(tests)
         weights, credit, everybody = _weights(self.k, self.reach), np.zeros(len(self.data)), 0.0
@@ -234,5 +245,5 @@ def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes:
 
 def _check_k(data: Split, k: int) -> int:
     if data.classes is None:
-        raise InvalidInput("this split holds numbers, not classes; use KNNRegression and knn_regression_shapley")
+        raise InvalidInput("this split holds numbers, not classes; use KNNRegression")
     return whole_number(k, "k", example=5)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,7 @@ class KNNRegression(Utility):
 
     @check_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
-        self.data, self.k = data, check(data, k)
+        self.data, self.k = data, check_k(data, k)
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and minus the squared error at each test point (batch, M)."""
@@ -63,7 +62,7 @@ class KNNRegression(Utility):
             outputs[:, test] = -((predicted - self.data.test_y[test]) ** 2)
         return outputs.mean(axis=1), outputs
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         return {
             "data": self.data,
             "model": f"nearest neighbours k={self.k}, missing ones the mean",
@@ -71,22 +70,15 @@ class KNNRegression(Utility):
         }
 
 
-@check_arguments
-def knn_regression_shapley(
-    data: Split, k: int = 5, *, executor: str | Executor | None = "serial", watch: Callable[[int], None] | None = None
-) -> Attribution:
-    """Exact Data Shapley values of every training row for K nearest neighbours that predict a number.
-
-    Costs M·N·(d + log N) for M test points: no retraining, no sampling error. The credits add up to how much the squared error
-    falls, from predicting the mean of all training targets to asking the K nearest of all rows. `executor` spreads the test
-    points over workers; `watch` is called with the number of test points done so far.
+def value_rows(data: Split, k: int, executor: str | Executor | None, watch: Callable[[int], None] | None) -> Attribution:
+    """Exact Shapley values of every training row in the game of `KNNRegression`.
 
     >>> from accredit.valuation import split
     >>> data = split([[0.0], [1.0], [5.0]], [1.0, 2.0, 6.0], [[0.9]], [2.0], regression=True)
-    >>> knn_regression_shapley(data, k=1).credit.round(4)
+    >>> value_rows(data, 1, None, None).credit.round(4)
     array([ 2.5,  3.5, -5. ])
     """
-    k = check(data, k)
+    k = check_k(data, k)
     credit, total = spread_over_tests(NumberNeighbours(data, k), executor, watch)
     why = f"closed form, exact for every test point; {ORDER}"
     return Attribution(
@@ -109,7 +101,7 @@ class NumberNeighbours:
     data: Split
     k: int
 
-    def judged(self, tests: IntArray) -> tuple[FloatArray, float]:
+    def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
         data, mean = self.data, float(self.data.y.mean())
         chances = _chances(self.k, len(data))
         credit, total = np.zeros(len(data)), 0.0
@@ -148,7 +140,7 @@ def _order(data: Split, test: int) -> IntArray:
     return np.argsort(((data.x - data.test_x[test]) ** 2).sum(axis=1), kind="stable")
 
 
-def check(data: Split, k: int) -> int:
+def check_k(data: Split, k: int) -> int:
     if data.classes is not None:
-        raise InvalidInput("this split holds classes; use KNNUtility and knn_shapley")
+        raise InvalidInput("this split holds classes; use KNNUtility")
     return whole_number(k, "k", example=5)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.valuation.split import Split
 
-CHUNK = 1 << 22  # distances held at once
+DISTANCES_HELD = 1 << 22  # distances held at once
 PASS = 1 << 16  # training rows that are centred at a time
 FEW_COLUMNS = 8  # up to which a tree finds neighbours faster than looking at every row does
 
@@ -26,10 +25,10 @@ class Distances:
     def __init__(self, data: Split) -> None:
         self.data = data
         self._centre = data.x.mean(axis=0)  # subtracting it changes no distance but keeps rounding small
-        self._squares = np.concatenate([(part**2).sum(axis=1) for _, part in self._centred()])
+        self._squares = np.concatenate([(part**2).sum(axis=1) for _, part in self._shift()])
         self.digits = 4 * (data.x.shape[1] + 2) * np.finfo(float).eps
 
-    def _centred(self) -> Iterator[tuple[slice, FloatArray]]:
+    def _shift(self) -> Iterator[tuple[slice, FloatArray]]:
         """The training rows about their mean, some at a time: no second copy of a million rows is held."""
         for start in range(0, len(self.data), PASS):
             rows = slice(start, start + PASS)
@@ -37,11 +36,11 @@ class Distances:
 
     def chunks(self, tests: IntArray) -> Iterator[tuple[int, FloatArray, FloatArray]]:
         """First of the test rows, distances (m, N), bound on their rounding (m,)."""
-        rows = max(1, CHUNK // len(self.data))
+        rows = max(1, DISTANCES_HELD // len(self.data))
         for first in range(0, len(tests), rows):
             asked = self.data.test_x[tests[first : first + rows]] - self._centre
             found = np.empty((len(asked), len(self.data)))
-            for part, near in self._centred():
+            for part, near in self._shift():
                 found[:, part] = self._squares[part] - 2 * asked @ near.T  # ‖z‖² is the same for all
             yield first, found, self.digits * (self._squares.max() + (asked**2).sum(axis=1))
 
@@ -97,8 +96,8 @@ def _by_tree(distances: Distances, tests: IntArray, reach: int) -> Iterator[tupl
     from scipy.spatial import KDTree
 
     data = distances.data
-    tree: Any = KDTree(data.x)
-    rows = max(1, CHUNK // (reach + 1))
+    tree = KDTree(data.x)
+    rows = max(1, DISTANCES_HELD // (reach + 1))
     for first in range(0, len(tests), rows):
         far, order = tree.query(data.test_x[tests[first : first + rows]], reach + 1)
         close = np.diff(far**2, axis=1) <= distances.digits * far[:, 1:] ** 2

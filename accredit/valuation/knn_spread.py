@@ -24,13 +24,13 @@ class Judge(Protocol):
 
     @property
     def data(self) -> Split: ...
-    def judged(self, tests: IntArray) -> tuple[FloatArray, float]:
+    def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
         """Credit (N,) and what there was to share, both summed over the test rows given."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class BlockGame:
     """The game of blocks: payoff and outputs of a coalition are what its test rows say, summed."""
 
     judge: Judge
@@ -47,7 +47,7 @@ class Blocks:
         return self.retrain(coalitions)[0]
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
-        found = [self.judge.judged(np.flatnonzero(tests)) for tests in coalitions]
+        found = [self.judge.judge(np.flatnonzero(tests)) for tests in coalitions]
         return np.array([total for _, total in found]), np.array([credit for credit, _ in found])
 
 
@@ -60,6 +60,6 @@ def spread_over_tests(
     for block, rows in zip(blocks, np.array_split(np.arange(tests), len(blocks)), strict=True):
         block[rows] = True
     told = None if watch is None else lambda done: watch(done * tests // len(blocks))
-    with durable(Blocks(judge), executor=executor, name={"game": "blocks of test rows"}, watch=told) as game:
+    with durable(BlockGame(judge), executor=executor, name={"game": "blocks of test rows"}, watch=told) as game:
         totals, credit = game.retrain(blocks)
     return credit.sum(axis=0) / tests, float(totals.sum()) / tests

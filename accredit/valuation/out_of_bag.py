@@ -17,7 +17,7 @@ from accredit.checks import check_seed, needs, whole_number
 from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
-from accredit.valuation.split import Split
+from accredit.valuation.split import Labels, Split
 
 LEAST_VOTES = 2  # below this a row has no spread, hence no interval
 
@@ -56,7 +56,7 @@ def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
     return _scores(data, votes, sums / votes, squares / votes, trees, seed)
 
 
-def _right(predicted: FloatArray, truth: FloatArray, numbers: bool) -> FloatArray:
+def _right(predicted: FloatArray, truth: Labels, numbers: bool) -> FloatArray:
     return np.asarray(-((predicted - truth) ** 2) if numbers else predicted == truth, dtype=np.float64)
 
 

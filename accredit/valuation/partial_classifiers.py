@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 
 
 class Widened(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier fitted on some classes, answering for all: the others get probability 0."""
 
-    def __init__(self, model: Any, classes: int) -> None:
+    def __init__(self, model: ClassifierMixin, classes: int) -> None:
         self.model, self.classes = model, classes
         self.classes_ = np.arange(classes)
         self.n_features_in_ = model.n_features_in_
 
-    def predict(self, x: FloatArray) -> npt.NDArray[Any]:
+    def predict(self, x: FloatArray) -> npt.NDArray[np.generic]:
         return np.asarray(self.model.predict(x))
 
     @available_if(lambda self: hasattr(self.model, "predict_proba"))  # type: ignore[untyped-decorator]
@@ -37,7 +35,7 @@ class Constant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.probability = probability
         self.classes_ = np.arange(len(probability))
 
-    def predict(self, x: FloatArray) -> npt.NDArray[Any]:
+    def predict(self, x: FloatArray) -> IntArray:
         return np.full(len(x), int(self.probability.argmax()))
 
     def predict_proba(self, x: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -12,10 +12,21 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
 from accredit.valuation.scores import log_odds
-from accredit.valuation.split import Split
+from accredit.valuation.split import Labels, Split
 from accredit.valuation.utility import Utility
 
-Scorer = Callable[[Any, FloatArray, Any], float]  # (fitted model, test x, test y) -> payoff
+if TYPE_CHECKING:
+    import sklearn.base
+
+Scorer = Callable[["sklearn.base.BaseEstimator", FloatArray, Labels], float]  # (fitted model, test x, test y) -> payoff
+
+
+class Judging(TypedDict, total=False):
+    """How a retrained model is judged: the settings of `Retraining` by name."""
+
+    metric: str | Scorer | None
+    empty: float | None
+    seed: int
 
 
 class Retraining(Utility):
@@ -38,7 +49,7 @@ class Retraining(Utility):
     def __init__(
         self,
         data: Split,
-        estimator: Any,
+        estimator: sklearn.base.BaseEstimator,
         metric: str | Scorer | None = None,
         *,
         empty: float | None = None,
@@ -78,12 +89,12 @@ class Retraining(Utility):
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and outputs (batch, M)."""
-        models = [self.fitted(coalition) for coalition in coalitions]
+        models = [self.teach(coalition) for coalition in coalitions]
         values = np.array([self._value(m, c) for m, c in zip(models, coalitions, strict=True)], dtype=np.float64)
         outputs = np.array([self._outputs(model) for model in models], dtype=np.float64)
         return values, outputs.reshape(len(models), len(self.targets))
 
-    def fitted(self, coalition: BoolArray) -> Any:
+    def teach(self, coalition: BoolArray) -> sklearn.base.BaseEstimator:
         """The model that one coalition (n,) teaches."""
         from sklearn.base import clone
 
@@ -99,7 +110,7 @@ class Retraining(Utility):
         model = clone(self._estimator).fit(x, y)
         return model if len(present) == count else Widened(model, count)
 
-    def _value(self, model: Any, coalition: BoolArray) -> float:
+    def _value(self, model: sklearn.base.BaseEstimator, coalition: BoolArray) -> float:
         if not coalition.any():
             if self._empty is not None:
                 return self._empty
@@ -107,7 +118,7 @@ class Retraining(Utility):
                 return 1 / len(self.data.classes)
         return float(self._scorer(model, self.data.test_x, self.data.test_y))
 
-    def _outputs(self, model: Any) -> FloatArray:
+    def _outputs(self, model: sklearn.base.BaseEstimator) -> FloatArray:
         if self.data.classes is None:
             return np.asarray(-((model.predict(self.data.test_x) - self.data.test_y) ** 2))
         if not hasattr(model, "predict_proba"):
@@ -115,12 +126,12 @@ class Retraining(Utility):
         chance = model.predict_proba(self.data.test_x)[np.arange(len(self.data.test_y)), self.data.test_y]
         return log_odds(chance) if hasattr(self._estimator, "predict_proba") else np.asarray(chance)
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         model = [_with_state(self._estimator, None), self._empty]
         return {"data": self.data, "model": model, "metric": self.metric}
 
 
-def _with_state(estimator: Any, state: int | None) -> Any:
+def _with_state(estimator: sklearn.base.BaseEstimator, state: int | None) -> sklearn.base.BaseEstimator:
     """A fresh copy whose every random state is `state`."""
     from sklearn.base import clone
 

@@ -9,8 +9,6 @@ the mean, and credit is for more than learning it; of classes it prefers none.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
@@ -20,7 +18,7 @@ from accredit.valuation.scores import margins, score_named
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
-CHUNK = 1 << 22  # numbers held by one chunk of coalitions
+NUMBERS_PER_CHUNK = 1 << 22  # numbers held by one chunk of coalitions
 
 
 class RidgeUtility(Utility):
@@ -49,7 +47,7 @@ class RidgeUtility(Utility):
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and margins (batch, M)."""
-        rows = max(1, CHUNK // self._x.size)
+        rows = max(1, NUMBERS_PER_CHUNK // self._x.size)
         chunks = [self._chunk(coalitions[i : i + rows]) for i in range(0, len(coalitions), rows)]
         if not chunks:
             return np.zeros(0), np.zeros((0, len(self.targets)))
@@ -62,7 +60,7 @@ class RidgeUtility(Utility):
         answers = self._test_x @ weights + self._mean  # (batch, M, C)
         return self._score(answers, self.data.test_y), margins(answers, self.data)
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         return {"data": self.data, "model": f"ridge l2={self.l2!r} about the mean", "metric": self.metric}
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Unpack, final
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray, check_groups, player_index
 from accredit.core.choices import Choosing
 from accredit.errors import InvalidInput
-from accredit.valuation.retraining import Retraining
+from accredit.valuation.retraining import Judging, Retraining
 from accredit.valuation.split import Split
+
+if TYPE_CHECKING:
+    import sklearn.base
 
 STATES = ("absent", "relabelled", "kept")
 
@@ -32,7 +35,13 @@ class RowChoices(Choosing):
     array([1. , 0. , 0.5])
     """
 
-    def __init__(self, data: Split, estimator: Any, groups: Mapping[str, Iterable[str]] | None = None, **how: Any) -> None:
+    def __init__(
+        self,
+        data: Split,
+        estimator: sklearn.base.BaseEstimator,
+        groups: Mapping[str, Iterable[str]] | None = None,
+        **how: Unpack[Judging],
+    ) -> None:
         if data.classes is None:
             raise InvalidInput("rows with numbers for labels have no other label; RowChoices is for classes")
         listed = (

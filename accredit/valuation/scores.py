@@ -8,27 +8,27 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
-from accredit.valuation.split import Split
+from accredit.valuation.split import Labels, Split
 
-TIED = 1e-12  # of the largest answer: sums of the same shares in another order differ by less
+TIED_ANSWERS = 1e-12  # of the largest answer: sums of the same shares in another order differ by less
 CERTAIN = 1e-6  # probabilities are kept this far from 0 and 1, so that a margin stays finite
 
-Score = Callable[[FloatArray, FloatArray], FloatArray]  # (batch, M, C) answers and (M,) truth -> (batch,) payoffs
+Score = Callable[[FloatArray, Labels], FloatArray]  # (batch, M, C) answers and (M,) truth -> (batch,) payoffs
 
 
-def accuracy(answers: FloatArray, truth: FloatArray) -> FloatArray:
+def accuracy(answers: FloatArray, truth: Labels) -> FloatArray:
     """Share of test points whose class has the highest answer; a tie counts its fair share.
 
     >>> accuracy(np.array([[[0.2, 0.8], [0.5, 0.5]]]), np.array([1, 0]))
     array([0.75])
     """
     highest = answers.max(axis=2, keepdims=True)
-    best = answers >= highest - TIED * np.abs(highest)
+    best = answers >= highest - TIED_ANSWERS * np.abs(highest)
     right = np.take_along_axis(best, truth[None, :, None].astype(np.int64), axis=2)[:, :, 0]
     return np.asarray((right / best.sum(axis=2)).mean(axis=1))
 
 
-def negative_log_loss(answers: FloatArray, truth: FloatArray) -> FloatArray:
+def negative_log_loss(answers: FloatArray, truth: Labels) -> FloatArray:
     """Mean log probability of the true class, from log-probabilities up to a constant per row (a softmax is applied)."""
     highest = answers.max(axis=2, keepdims=True)
     log_sum = np.log(np.exp(answers - highest).sum(axis=2)) + highest[:, :, 0]
@@ -36,7 +36,7 @@ def negative_log_loss(answers: FloatArray, truth: FloatArray) -> FloatArray:
     return np.asarray((true - log_sum).mean(axis=1))
 
 
-def negative_squared_error(answers: FloatArray, truth: FloatArray) -> FloatArray:
+def negative_squared_error(answers: FloatArray, truth: Labels) -> FloatArray:
     """Minus the mean squared error of the first answer."""
     return np.asarray(-((answers[:, :, 0] - truth) ** 2).mean(axis=1))
 
@@ -69,7 +69,7 @@ def margins(answers: FloatArray, data: Split) -> FloatArray:
     """
     if data.classes is None:
         return np.asarray(-((answers[:, :, 0] - data.test_y) ** 2))
-    truth = np.broadcast_to(data.test_y[None, :, None], (len(answers), len(data.test_y), 1))
+    truth = np.broadcast_to(data.test_y.astype(np.int64, copy=False)[None, :, None], (len(answers), len(data.test_y), 1))
     true = np.take_along_axis(answers, truth, axis=2)[:, :, 0]
     others = answers.copy()
     np.put_along_axis(others, truth, -np.inf, axis=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,16 @@ import numpy.typing as npt
 from accredit.checks import as_array, real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import check_text
-from accredit.core import FloatArray, check_players
+from accredit.core import FloatArray, IntArray, check_players
 from accredit.core.game import check_names
 from accredit.errors import InvalidInput
 
-LARGEST = 1e100  # a feature or a number to predict; the squares of larger ones overflow
+if TYPE_CHECKING:
+    pass
+
+Labels = IntArray | FloatArray  # class numbers, or numbers to predict
+
+LARGEST_NUMBER = 1e100  # a feature or a number to predict; the squares of larger ones overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +34,9 @@ class Split:
     """
 
     x: FloatArray  # (N, d)
-    y: npt.NDArray[Any]  # (N,) int64 classes or float64
+    y: Labels  # (N,)
     test_x: FloatArray  # (M, d)
-    test_y: npt.NDArray[Any]  # (M,)
+    test_y: Labels  # (M,)
     names: tuple[str, ...]  # (N,), of the players
     classes: tuple[str, ...] | None  # their names; None: regression
 
@@ -42,16 +47,16 @@ class Split:
     def targets(self) -> tuple[str, ...]:
         return tuple(f"test {i}" for i in range(len(self.test_x)))
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         return {"x": self.x, "y": self.y, "test x": self.test_x, "test y": self.test_y, "classes": self.classes}
 
 
 @check_arguments
 def split(
-    x: Any,
-    y: Any,
-    test_x: Any,
-    test_y: Any,
+    x: object,
+    y: object,
+    test_x: object,
+    test_y: object,
     *,
     names: Iterable[str] | None = None,
     regression: bool = False,
@@ -101,7 +106,7 @@ def split(
     return Split(train_features, numbered[0], test_features, numbered[1], players, tuple(map(str, number)))
 
 
-def _features(values: Any, name: str) -> FloatArray:
+def _features(values: object, name: str) -> FloatArray:
     if hasattr(values, "toarray"):  # a sparse matrix
         values = values.toarray()
     try:
@@ -112,7 +117,7 @@ def _features(values: Any, name: str) -> FloatArray:
         raise InvalidInput(
             f"{name} has shape {array.shape}; rows and columns are needed, at least one of each", argument=name, code="shape"
         )
-    bad = ~(np.abs(array) < LARGEST)
+    bad = ~(np.abs(array) < LARGEST_NUMBER)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidInput(
@@ -123,7 +128,7 @@ def _features(values: Any, name: str) -> FloatArray:
     return np.ascontiguousarray(array)
 
 
-def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
+def _labels(values: object, rows: int, name: str) -> npt.NDArray[np.generic]:
     mixed = isinstance(values, list | tuple) and len(set(map(type, values))) > 1  # np.asarray makes NaN the word 'nan'
     labels = np.asarray(values, dtype=object) if mixed else as_array(values, name)
     if labels.shape != (rows,):
@@ -139,25 +144,25 @@ def _labels(values: Any, rows: int, name: str) -> npt.NDArray[Any]:
     return labels
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Can this cell be read as a number? Python also takes 1_000 and digits of other scripts, which tables do not."""
     if isinstance(value, str) and ("_" in value or not value.isascii()):
         return False
     try:
-        float(value)
+        float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return False
     return True
 
 
-def missing(label: Any) -> bool:
+def missing(label: object) -> bool:
     try:
         return label is None or bool(label != label) or label in (np.inf, -np.inf)  # only NaN differs from itself
     except TypeError:  # pandas.NA cannot be compared
         return True
 
 
-def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
+def _numbers(labels: npt.NDArray[np.generic], name: str) -> FloatArray:
     try:
         numbers = labels.astype(np.float64)
     except OverflowError:
@@ -165,7 +170,7 @@ def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
     except (TypeError, ValueError):
         word = next(label for label in labels.tolist() if not is_number(label))
         raise InvalidInput(f"{name} holds {word!r}; regression needs numbers", argument=name) from None
-    bad = ~(np.abs(numbers) < LARGEST)
+    bad = ~(np.abs(numbers) < LARGEST_NUMBER)
     if bad.any():
         raise InvalidInput(
             f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first", argument=name
@@ -174,7 +179,7 @@ def _numbers(labels: npt.NDArray[Any], name: str) -> FloatArray:
 
 
 @check_arguments
-def groups_of(names: Sequence[str], labels: Iterable[Any]) -> dict[str, list[str]]:
+def groups_of(names: Sequence[str], labels: Iterable[object]) -> dict[str, list[str]]:
     """Players by label, for `grouped(game, groups)`: annotators, sources, data sets.
 
     >>> groups_of(("row 0", "row 1", "row 2"), ["ann", "bob", "ann"])

@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.checks.numbers import shown
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
-from accredit.valuation.split import LARGEST, is_number
+from accredit.valuation.split import LARGEST_NUMBER, is_number
+
+if TYPE_CHECKING:
+    import pandas
 
 MANY_VALUES = 20  # a target of more different whole numbers is a number to predict, not a class
 EMPTY = "an empty cell counts as missing, and so do NA, N/A, NaN, None and null"
-NAMED = 3  # rows that a message names
+ROWS_NAMED = 3  # rows that a message names
 
 
-def predicts_number(target: Any) -> bool:
+def predicts_number(target: pandas.Series) -> bool:
     """Is this column a number to predict? Classes are words, or few whole numbers."""
     if target.dtype.kind not in "iuf":
         return False
     return bool(target.nunique() > MANY_VALUES or (target.dropna() % 1 != 0).any())
 
 
-def check_target(part: Any, target: str, file: str) -> None:
+def check_target(part: pandas.DataFrame, target: str, file: str) -> None:
     """Refuse rows without a target, by their numbers."""
     unknown = part.index[part[target].isna()]
     if len(unknown):
         raise InvalidInput(
-            f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {named(unknown)} ({EMPTY}); fill, rename or "
-            "drop them",
+            f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {name_rows(unknown)} ({EMPTY}); fill, rename "
+            "or drop them",
             code="missing",
         )
 
 
-def numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]:
+def numbers(train: pandas.DataFrame, held: pandas.DataFrame, target: str) -> tuple[FloatArray, FloatArray]:
     """Numbers to predict, of training and test rows."""
     found = _numbers(train[target]), _numbers(held[target])
     if found[0].min() == found[0].max():
@@ -46,7 +50,7 @@ def numbers(train: Any, held: Any, target: str) -> tuple[FloatArray, FloatArray]
     return found
 
 
-def _numbers(column: Any) -> FloatArray:
+def _numbers(column: pandas.Series) -> FloatArray:
     words = [] if column.dtype.kind in "iufb" else [cell for cell in column if not is_number(cell)]
     if words:
         raise InvalidInput(
@@ -54,15 +58,15 @@ def _numbers(column: Any) -> FloatArray:
             argument="target",
         )
     found = column.to_numpy(dtype=np.float64)
-    bad = column.index[~(np.abs(found) < LARGEST)]
+    bad = column.index[~(np.abs(found) < LARGEST_NUMBER)]
     if len(bad):
         raise InvalidInput(
-            f"target {column.name!r} is {column[bad[0]]} in {named(bad)}; fill, scale or drop them", argument="target"
+            f"target {column.name!r} is {column[bad[0]]} in {name_rows(bad)}; fill, scale or drop them", argument="target"
         )
     return np.asarray(found)
 
 
-def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[list[str], list[str]]:
+def classes(train: pandas.DataFrame, held: pandas.DataFrame, target: str, within: bool = False) -> tuple[list[str], list[str]]:
     """Labels as words; a whole number is the same class whether it is written 1 or 1.0. `within`: both are of one file."""
     y, test_y = _words(train[target]), _words(held[target])
     known = set(y)
@@ -85,13 +89,13 @@ def classes(train: Any, held: Any, target: str, within: bool = False) -> tuple[l
     return y, test_y
 
 
-def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, within: bool) -> None:
+def _check_taught(held: pandas.DataFrame, y: list[str], test_y: list[str], target: str, within: bool) -> None:
     """Refuse a class that only test rows have."""
     for unknown in sorted(set(test_y) - set(y)):
         places = [i for i, label in enumerate(test_y) if label == unknown]
         if within and len(places) == 1:
             raise InvalidInput(
-                f"target {target!r} is {unknown!r} in {named(held.index[places])} alone, so no other row can teach that "
+                f"target {target!r} is {unknown!r} in {name_rows(held.index[places])} alone, so no other row can teach that "
                 "class or vouch for its label; drop or merge it, or write task='number' if the target is one",
                 argument="target",
             )
@@ -102,7 +106,7 @@ def _check_taught(held: Any, y: list[str], test_y: list[str], target: str, withi
         )
 
 
-def _words(column: Any) -> list[str]:
+def _words(column: pandas.Series) -> list[str]:
     whole = column.dtype.kind == "f" and (column % 1 == 0).all()
     return [str(label) for label in (column.astype(np.int64) if whole else column)]
 
@@ -129,7 +133,7 @@ def capitals(labels: set[str]) -> tuple[str, ...]:
     )
 
 
-def _alike(labels: set[str], key: Any) -> list[list[str]]:
+def _alike(labels: set[str], key: Callable[[str], str]) -> list[list[str]]:
     """Labels that are the same under `key`, sorted."""
     found: dict[str, list[str]] = defaultdict(list)
     for label in sorted(labels):
@@ -148,11 +152,11 @@ def rows(count: int, kind: str = "", all_of: str = "") -> str:
     return f"{all_of}{count} {kind}row{'s' * (count != 1)}"
 
 
-def named(index: Any) -> str:
+def name_rows(index: Sequence[int] | pandas.Index) -> str:
     """Rows by their numbers in the file, the first few of them.
 
-    >>> named([3, 16])
+    >>> name_rows([3, 16])
     'row 4, row 17'
     """
-    some = ", ".join(f"row {i + 1}" for i in list(index)[:NAMED])
-    return some + (f" and {len(index) - NAMED} more" if len(index) > NAMED else "")
+    some = ", ".join(f"row {i + 1}" for i in list(index)[:ROWS_NAMED])
+    return some + (f" and {len(index) - ROWS_NAMED} more" if len(index) > ROWS_NAMED else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from accredit.checks import needs
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 
-BATCH = 32
+if TYPE_CHECKING:
+    import transformers
+
+TEXTS_PER_PASS = 32
 BUILTIN = "builtin"  # names the encoder that comes with accredit
-LONGEST = 512  # tokens, where the encoder states no limit
+TOKENS_AT_MOST = 512  # tokens, where the encoder states no limit
 
 
 def text_features(texts: Sequence[str], encoder: str | Path) -> FloatArray:
@@ -44,7 +47,9 @@ def text_encoder(encoder: str | Path) -> Callable[[Sequence[str]], tuple[FloatAr
     return partial(_encode, *_encoder(encoder))
 
 
-def _encode(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tuple[FloatArray, int]:
+def _encode(
+    body: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase, longest: int, texts: Sequence[str]
+) -> tuple[FloatArray, int]:
     """Features of texts, (texts, D), and how many texts were longer than `longest` tokens."""
     import torch
 
@@ -53,8 +58,8 @@ def _encode(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tu
     features: dict[int, FloatArray] = {}
     cut = 0
     with torch.no_grad():
-        for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH]
+        for start in range(0, len(order), TEXTS_PER_PASS):
+            rows = order[start : start + TEXTS_PER_PASS]
             batch = [texts[i] for i in rows]
             tokens = tokenizer(batch, return_tensors="pt", padding=True, truncation=True, max_length=longest)
             if tokens["input_ids"].shape[1] >= longest:
@@ -67,7 +72,7 @@ def _encode(body: Any, tokenizer: Any, longest: int, texts: Sequence[str]) -> tu
     return np.array([features[i] for i in range(len(texts))]), cut
 
 
-def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
+def _encoder(encoder: str | Path) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase, int]:
     """The body of a model without its head, its tokenizer, and how many tokens it reads."""
     import transformers
 
@@ -88,7 +93,7 @@ def _encoder(encoder: str | Path) -> tuple[Any, Any, int]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
         with quiet():
             body = settle(transformers.AutoModel.from_pretrained(folder, use_safetensors=True, **local))
-        longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", LONGEST))
+        longest = min(tokenizer.model_max_length, getattr(body.config, "max_position_embeddings", TOKENS_AT_MOST))
     if body.config.is_encoder_decoder:
         body = body.get_encoder()
     return body.float().eval(), tokenizer, longest

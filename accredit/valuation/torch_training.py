@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class TorchTraining(Utility):
         answers = np.zeros((len(coalitions), len(self.data.test_x), self._columns))
         for row, coalition in enumerate(coalitions):
             if coalition.any():
-                answers[row] = self._answers(self.trained(coalition))
+                answers[row] = self._answers(self.teach(coalition))
         return self._score(answers, self.data.test_y), margins(answers, self.data)
 
     @property
@@ -95,7 +95,7 @@ class TorchTraining(Utility):
             answers: FloatArray = module(torch.tensor(self.data.test_x, dtype=torch.float32)).double().numpy()
         return answers.reshape(len(answers), -1)
 
-    def trained(self, coalition: BoolArray) -> torch.nn.Module:
+    def teach(self, coalition: BoolArray) -> torch.nn.Module:
         """The module that one coalition (n,) teaches, in evaluation mode."""
         import torch
 
@@ -107,7 +107,7 @@ class TorchTraining(Utility):
             torch.manual_seed(self.seed)
             module = self.build()
             module.train()
-            optimiser: Any = torch.optim.Adam if recipe.optimizer == "adam" else torch.optim.SGD
+            optimiser = torch.optim.Adam if recipe.optimizer == "adam" else torch.optim.SGD
             steps = optimiser(module.parameters(), lr=recipe.rate, weight_decay=recipe.weight_decay)
             size = recipe.batch_size or len(rows)
             for _ in range(recipe.epochs):
@@ -133,7 +133,7 @@ class TorchTraining(Utility):
             needed = "one number" if self.data.classes is None else f"{self._columns} numbers, one per class"
             raise InvalidInput(f"build() makes a module that answers one row with shape {shape}; it must be {needed}")
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         import torch
 
         return {

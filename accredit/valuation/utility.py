@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 from accredit.core import BoolArray, FloatArray
 from accredit.valuation.split import Split
@@ -31,5 +30,5 @@ class Utility(ABC):
         """Payoffs (batch,) and outputs (batch, M), one training per coalition."""
 
     @abstractmethod
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """Everything that decides a payoff except the seed, which is part of the key."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.checks.json_data import round_off
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
@@ -104,7 +104,7 @@ def _table(report: Findings) -> tuple[list[str], list[list[str]]]:
     return [h for h in HEADER if h != RANDOM], [[*row[:5], row[6]] for row in rows]
 
 
-def _cells(finding: Finding) -> list[str]:
+def _cells(finding: AuditFinding) -> list[str]:
     return [
         finding.name,
         "high ↑" if finding.wanted else "low ↓",
@@ -124,7 +124,7 @@ def _sign(value: float, unit: str) -> str:
     return fix(100 * value, 1, signed=True) if unit == "share" else fix(value, 3, signed=True)
 
 
-def _details(finding: Finding) -> str:
+def _details(finding: AuditFinding) -> str:
     return ", ".join(f"{printable(name)} {round_off(value, BRIEF)}" for name, value in finding.details.items())
 
 

@@ -11,7 +11,7 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution
 from accredit.evaluate.data import Curve
 from accredit.training_data.report import DataReport, Valuation
-from accredit.training_data.suspects import MOST, Harmful
+from accredit.training_data.suspects import ROWS_LISTED, Harmful
 from accredit.valuation.harmonics import READING
 from accredit.views.columns import printable, table
 from accredit.views.engine import render
@@ -29,7 +29,7 @@ QUESTION = "What is each row worth?"
 WORTH = "worth"  # what the number of a row is called
 HARMFUL = (
     "The model does better without these rows: their worth is below zero and far below that of the others. The worst are "
-    f"listed, {MOST} at most; they need not be labelled wrongly."
+    f"listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
 )
 SHOWN = 20  # players in the terminal
 TEXT, ROW_TEXT = 48, 160  # characters of a row's text in the terminal, and on a page

@@ -21,6 +21,7 @@ INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention",
 OWN = {
     "attn-lrp": "AttnLRP",
     "deep-lift": "DeepLIFT",
+    "fast-shapley": "Fast Shapley",
     "gradient-shap": "GradientSHAP",
     "kernel-shap": "KernelSHAP",
     "knn-shapley": "KNN Shapley",

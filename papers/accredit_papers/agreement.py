@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from accredit_papers.verb_number import (
 )
 from accredit_papers.verdicts import Found, all_of, over_runs
 
+if TYPE_CHECKING:
+    import matplotlib.axes
+
 READINGS = ("raw", "rollout", "flow")
 TRUTHS = ("blank-out", "input gradient")
 PUBLISHED = {  # Abnar and Zuidema (2020): Spearman, mean ± sd over 2,000 sentences; layers not transcribed are absent
@@ -37,13 +40,13 @@ PUBLISHED = {  # Abnar and Zuidema (2020): Spearman, mean ± sd over 2,000 sente
 }  # fmt: skip
 PUBLISHED_ACCURACY = 0.96
 NATURAL = (0.947, 0.043, 0.0077, 0.0017, 0.0005)  # attractors 0 to 4 among sentences in print (Kuncoro et al., 2018)
-HELD_OUT = 1000  # Linzen sentences, and as many of the news with which the plain text begins
+SENTENCES_HELD_OUT = 1000  # Linzen sentences, and as many of the news with which the plain text begins
 STUDIED = 400  # of them, on which readings of attention are compared
-FEWEST = 4  # words of a sentence on which ranks are compared
+WORDS_NEEDED = 4  # words of a sentence on which ranks are compared
 
 
 @dataclass(frozen=True)
-class Run:
+class ModelRun:
     """One model, trained from one seed, and what it says of sentences that it was not trained on."""
 
     shape: str  # of the network
@@ -77,14 +80,14 @@ def agreement(
     return report
 
 
-def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path | None) -> Run:
+def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path | None) -> ModelRun:
     """What one seed decides: the sentences held back, and where training begins and goes."""
     sentences = linzen(data)
     order = np.random.default_rng(seed).permutation(len(sentences))
-    held_out = [sentences[k] for k in order[:HELD_OUT]]
-    plain = from_plain_text(data, 2 * HELD_OUT if quick else 60_000 if start is None else 5 * HELD_OUT)
+    held_out = [sentences[k] for k in order[:SENTENCES_HELD_OUT]]
+    plain = from_plain_text(data, 2 * SENTENCES_HELD_OUT if quick else 60_000 if start is None else 5 * SENTENCES_HELD_OUT)
     repeats = 3 if start is None else 2
-    training = repeats * [sentences[k] for k in order[HELD_OUT:]] + minimal_pairs(data) + plain[HELD_OUT:]
+    training = repeats * [sentences[k] for k in order[SENTENCES_HELD_OUT:]] + minimal_pairs(data) + plain[SENTENCES_HELD_OUT:]
     epochs = 1 if quick or start is not None else 4
     kept = None if weights is None else weights / f"seed-{seed}"
     if kept is not None and (kept / "vocabulary.txt").exists():
@@ -95,13 +98,13 @@ def _run(data: Path, weights: Path | None, quick: bool, seed: int, start: Path |
             model.save(kept)
     made = model.network.config
     groups = {f"Linzen, {k} attractors": [p for p in held_out if p.attractors == k] for k in _attractors(held_out)}
-    groups |= {"Linzen, all": held_out, "news": plain[:HELD_OUT]}
+    groups |= {"Linzen, all": held_out, "news": plain[:SENTENCES_HELD_OUT]}
     right = {name: answers(model, group).astype(float) for name, group in groups.items()}
     usual = {name: _more_frequent(group) for name, group in groups.items()}
     by_attractors = [name for name in groups if name.endswith("attractors")]
-    studied = [prefix for prefix in held_out if len(prefix.words) >= FEWEST][: 30 if quick else STUDIED]
+    studied = [prefix for prefix in held_out if len(prefix.words) >= WORDS_NEEDED][: 30 if quick else STUDIED]
     compared = [_correlations(model, prefix) for prefix in studied]
-    return Run(
+    return ModelRun(
         f"{made.num_hidden_layers} layers, {made.num_attention_heads} heads and width {made.hidden_size}",
         len(set(training)),
         right,
@@ -121,7 +124,7 @@ def _more_frequent(prefixes: Sequence[Prefix]) -> float:
     return max(plural, 1 - plural)
 
 
-def _describe(report: Report, runs: Sequence[Run], start: Path | None) -> None:
+def _describe(report: Report, runs: Sequence[ModelRun], start: Path | None) -> None:
     """What was trained, on what."""
     began = "It began at random, with word vectors of GloVe."
     if start is not None:
@@ -155,7 +158,7 @@ def natural_mix(shares: Sequence[float]) -> float:
     return float(weights @ shares / weights.sum())
 
 
-def _task(report: Report, runs: Sequence[Run]) -> None:
+def _task(report: Report, runs: Sequence[ModelRun]) -> None:
     """Do the models do the task at all, and as well as the published one?"""
     rows, weak = [], []
     for name in runs[0].right:
@@ -173,7 +176,7 @@ def _task(report: Report, runs: Sequence[Run]) -> None:
                 paper=f"{PUBLISHED_ACCURACY:.2f}",
             )
     natural, usual = np.array([run.natural for run in runs]).T
-    rows.append(["Linzen, natural mix", f"{HELD_OUT:,}", _spread(natural, 3), f"{usual.mean():.3f}"])
+    rows.append(["Linzen, natural mix", f"{SENTENCES_HELD_OUT:,}", _spread(natural, 3), f"{usual.mean():.3f}"])
     report.verdict(
         "Linzen, natural mix: the model is right as often as the published one",
         over_runs(natural, low=PUBLISHED_ACCURACY),
@@ -206,11 +209,11 @@ def _attractors(prefixes: Sequence[Prefix]) -> list[int]:
     return [k for k in range(len(NATURAL)) if set(range(k + 1)) <= there]
 
 
-def _compare(report: Report, runs: Sequence[Run]) -> None:
+def _compare(report: Report, runs: Sequence[ModelRun]) -> None:
     """What is compared, on how many sentences, and what no attention at all would reach."""
     report.say(
-        f"For {len(runs[0].readings):,} held-out Linzen sentences of each model with at least {FEWEST} words before the verb: "
-        "*blank-out* is the "
+        f"For {len(runs[0].readings):,} held-out Linzen sentences of each model with at least {WORDS_NEEDED} words before the "
+        "verb: *blank-out* is the "
         "change of the predicted number's probability when one word becomes unknown, in magnitude; *input gradient* is "
         "the length of the gradient of that number's logit at the word's embedding. *Raw* is the attention of the first "
         "token in layer ℓ, *rollout* and *flow* reach from it in layer ℓ to the input (residual ½, heads averaged, flow "
@@ -278,12 +281,11 @@ def _blank_out(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
 def _input_gradient(model: VerbNumberModel, prefix: Prefix) -> FloatArray:
     """Length of the gradient of the predicted logit at each word's embedding: (T − 1,)."""
     vectors = model.network.get_input_embeddings()(model.encode(prefix.words)[None]).detach().requires_grad_()
-    logits: Any = model.network(inputs_embeds=vectors).logits[0]
-    logits.max().backward()
+    model.network(inputs_embeds=vectors).logits[0].max().backward()
     return np.asarray(vectors.grad[0, 1:].norm(dim=1).double().numpy())
 
 
-def _tables(report: Report, runs: Sequence[Run]) -> None:
+def _tables(report: Report, runs: Sequence[ModelRun]) -> None:
     means = np.array([run.readings.mean(axis=0) for run in runs])  # (runs, readings, truths, layers)
     mean, sd = means.mean(axis=0), np.mean([run.readings.var(axis=0) for run in runs], axis=0) ** 0.5
     for t, truth in enumerate(TRUTHS):
@@ -333,7 +335,7 @@ def _tables(report: Report, runs: Sequence[Run]) -> None:
     report.figure("layers", "Mean Spearman with blank-out by layer; dashed: published.", lambda axes: _draw(axes, mean[:, 0]))
 
 
-def _draw(axes: Any, mean: FloatArray) -> None:
+def _draw(axes: matplotlib.axes.Axes, mean: FloatArray) -> None:
     for r, (reading, colour) in enumerate(zip(READINGS, ("C7", "C1", "C0"), strict=True)):
         axes.plot(range(1, 7), mean[r], color=colour, marker="o", ms=3, label=reading)
         known = PUBLISHED[reading, "blank-out"]

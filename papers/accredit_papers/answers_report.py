@@ -26,7 +26,7 @@ LAID_OUT = {
 }
 OURS, THEIRS, PATH = "shapley", "lasso", "integrated-gradients"
 COMPARED_ON = ("hit@1", "lds")
-TIED = 1e-9  # scores that differ by less are equal
+TIED_SCORES = 1e-9  # scores that differ by less are equal
 
 
 def answers_report(contest: AnswerContest, contexts: int, store: str | None, executor: str, quick: bool) -> Report:
@@ -89,7 +89,7 @@ def _against(report: Report, kind: str, metric: str, rows: Sequence[RowResult], 
     gap: Estimate = bootstrap(gaps, seed=seed)
     report.verdict(
         f"{kind}: {metric} of {OURS} is at least that of {THEIRS} in each of {len(rows)} contexts",
-        bool((gaps > -TIED).all()),
+        bool((gaps > -TIED_SCORES).all()),
         f"mean difference {interval_text(gap, 3)}, from {gaps.min():.3f} to {gaps.max():.3f}",
         ours=True,
     )

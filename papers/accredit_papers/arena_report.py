@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,9 +32,14 @@ from accredit_papers.answers_report import LAID_OUT
 from accredit_papers.report import Report
 from accredit_papers.verdicts import Found, Judgement, all_of, of_share, over_runs
 
+if TYPE_CHECKING:
+    import matplotlib.axes
+
+    from accredit.models.text import TextModel
+
 PASSES = (2, 20, 60, 0)  # 0: any number
-STEADY = 0.8
-FEWEST, MOST = 8, 11  # words of sentences whose Shapley values are also computed exactly
+STEADY_CORRELATION = 0.8
+FEWEST_WORDS, MOST_WORDS = 8, 11  # words of sentences whose Shapley values are also computed exactly
 
 
 def arena_report(
@@ -90,7 +95,7 @@ def arena_report(
 
 
 def _of_rows(report: Report, contest: RowContest, rows: int, store: str | None, executor: str) -> Standings:
-    contest.checked()
+    contest.check()
     table = hold(contest, contest.examples(rows), store, executor)
     report.heading("Rows of a table")
     report.say(
@@ -151,15 +156,15 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
     ]
     if len(tables) > 1:
         spread = sorted(([_estimate(table[name]) for table in tables.values()], name) for name in shared)
-        steady = [name for values, name in reversed(spread) if min(values) >= STEADY]
+        steady = [name for values, name in reversed(spread) if min(values) >= STEADY_CORRELATION]
         others = "; ".join(f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady)
         report.say(
-            f"Methods whose share is at least {STEADY} in every column: {', '.join(steady) or 'none'}. The others, "
+            f"Methods whose share is at least {STEADY_CORRELATION} in every column: {', '.join(steady) or 'none'}. The others, "
             f"column by column: {others}."
         )
 
 
-def _describe(model: Any) -> str:
+def _describe(model: TextModel) -> str:
     """What is explained, in a line."""
     config = model.model.config
     weights = sum(p.numel() for p in model.model.parameters())
@@ -230,18 +235,15 @@ def _surely(p: float | None) -> bool:
     return p is not None and p <= 1 - defaults.LEVEL
 
 
-def _draw(axes: Any, table: Standings, curve: str) -> None:
+def _draw(axes: matplotlib.axes.Axes, table: Standings, curve: str) -> None:
     for k, s in enumerate(table.standings):
         values = table.curves.get(s.method, {}).get(curve)
         if values is None:
             continue
         plain = s.method in (RANDOM, ORACLE)
-        style = (
-            {"color": "0.3", "ls": ":" if s.method == RANDOM else "--"}
-            if plain
-            else {"color": f"C{k % 10}", "ls": ("-", "-.")[k // 10 % 2]}
-        )
-        axes.plot(np.linspace(0, 1, len(values)), values, lw=1.2, label=s.method, **style)
+        colour = "0.3" if plain else f"C{k % 10}"
+        line = (":" if s.method == RANDOM else "--") if plain else ("-", "-.")[k // 10 % 2]
+        axes.plot(np.linspace(0, 1, len(values)), values, lw=1.2, label=s.method, color=colour, ls=line)
     axes.set(xlabel="share of words removed", ylabel="probability of the predicted class")
     axes.legend(frameon=False, fontsize=6, ncols=2)
 
@@ -257,14 +259,14 @@ def within_intervals(held: Sequence[BoolArray]) -> Judgement:
     return all_of([share, over_runs(np.array([one.mean() for one in held]), low=0.9, unit="sentence")])
 
 
-def _intervals(report: Report, title: str, model: Any, examples: Sequence[Example], count: int, seed: int) -> None:
+def _intervals(report: Report, title: str, model: TextModel, examples: Sequence[Example], count: int, seed: int) -> None:
     """Our estimate against the exact value, where that is affordable."""
     held: list[BoolArray] = []  # sentence by sentence, because the credits of one sentence err together
     errors, spans = [], []
     for example in examples:
         game = text_game(model, example.text, players="word", payoff="probability")
         n = len(game.players)
-        if not FEWEST <= n <= MOST:
+        if not FEWEST_WORDS <= n <= MOST_WORDS:
             continue
         played = cached(game)
         truth = shapley(played, budget=2**n).credit
@@ -282,8 +284,8 @@ def _intervals(report: Report, title: str, model: Any, examples: Sequence[Exampl
     report.verdict(
         f"{title}: our Shapley estimate lies within its 95 % interval of the exact value",
         within_intervals(held),
-        f"{every.mean():.1%} of {len(every)} credits in {len(held)} sentences of {FEWEST} to {MOST} words, from a quarter "
-        f"of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}; "
+        f"{every.mean():.1%} of {len(every)} credits in {len(held)} sentences of {FEWEST_WORDS} to {MOST_WORDS} words, from "
+        f"a quarter of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}; "
         "at least 90 % wanted",
         ours=True,
     )

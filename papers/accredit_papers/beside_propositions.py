@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from accredit.games import TableGame, text_game
 from accredit.values import leave_one_out, shapley
 from accredit_papers.report import Report
 from accredit_papers.verdicts import of_estimate
+
+if TYPE_CHECKING:
+    from accredit.models.text import TextModel
 
 
 def degenerate(report: Report) -> None:
@@ -74,7 +77,7 @@ def roll(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> None
     )
 
 
-def correctness(report: Report, model: Any, sentence: str) -> None:
+def correctness(report: Report, model: TextModel, sentence: str) -> None:
     """Leave-one-out for a payoff of 0 or 1, on a real model."""
     game = text_game(model, sentence, players="word", payoff="correctness")
     out, fair = leave_one_out(game).credit, shapley(game).credit
@@ -117,7 +120,7 @@ def allocations(report: Report, seed: int) -> None:
     )
 
 
-def confidence(report: Report, model: Any, texts: Sequence[str], seed: int) -> None:
+def confidence(report: Report, model: TextModel, texts: Sequence[str], seed: int) -> None:
     """Whether the total flow says how sure the model is, over sentences: as it is, and for each token."""
     from accredit.flow.maximum import MaximumFlows
     from accredit.flow.network import LayeredNetwork

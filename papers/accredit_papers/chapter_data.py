@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from accredit.checks import needs
-from accredit.core import FloatArray
+from accredit.checks import needs, real_number
+from accredit.core import FloatArray, IntArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
 from accredit_papers.report import Report
 from accredit_papers.verdicts import of_share
 
-ROWS = 10  # training rows whose 2ᴺ subsets are all trained on
+TRAINING_ROWS = 10  # training rows whose 2ᴺ subsets are all trained on
 SETTLED = 100  # full steps after which the classifier is at its minimum
-SUBSETS, DRAWS = 200, 600  # of a sampled reading, and how often it is drawn to count its intervals
-NOISE = 0.8  # ρ of the noise stability that is checked
+SUBSETS, READINGS_DRAWN = 200, 600  # of a sampled reading, and how often it is drawn to count its intervals
+NOISE_STABILITY = 0.8  # ρ of the noise stability that is checked
 
 
 def influence_assumption(report: Report, seed: int) -> None:
@@ -33,7 +31,7 @@ def influence_assumption(report: Report, seed: int) -> None:
     y = (x @ [1.5, -1.0, 0.5, 0.0] + rng.normal(size=60) > 0).astype(int)
     data = split(x[:40], y[:40], x[40:], y[40:])
 
-    def trained(steps: int, rows: Any = slice(None)) -> Any:
+    def descend(steps: int, rows: slice | IntArray = slice(None)) -> torch.nn.Module:
         """A linear classifier after that many full steps of gradient descent from zero."""
         net = torch.nn.Linear(4, 2).double()
         given, labels = torch.tensor(data.x[rows]), torch.tensor(data.y[rows])
@@ -47,20 +45,20 @@ def influence_assumption(report: Report, seed: int) -> None:
                 p.data -= 1.0 * slope
         return net
 
-    def losses(net: Any) -> FloatArray:
+    def losses(net: torch.nn.Module) -> FloatArray:
         with torch.no_grad():
             out = torch.nn.functional.cross_entropy(net(torch.tensor(data.test_x)), torch.tensor(data.test_y), reduction="none")
         return np.asarray(out.numpy())
 
-    whole, left_out = losses(trained(SETTLED)), [np.delete(np.arange(40), i) for i in range(40)]
-    truth = np.stack([losses(trained(SETTLED, rows)) - whole for rows in left_out])  # (rows, test points)
+    whole, left_out = losses(descend(SETTLED)), [np.delete(np.arange(40), i) for i in range(40)]
+    truth = np.stack([losses(descend(SETTLED, rows)) - whole for rows in left_out])  # (rows, test points)
     table, found = [], {}
     for steps in (1, 4, 16, SETTLED):
-        told = influence(TorchObjective(data, trained(steps), decay))
-        share = told.certificate["gradient norm"] / told.certificate["gradient norm of a row"]
+        told = influence(TorchObjective(data, descend(steps), decay))
+        norm, typical = (real_number(told.certificate[name], name) for name in ("gradient norm", "gradient norm of a row"))
         off = float(np.linalg.norm(told.matrix - truth) / np.linalg.norm(truth))
         found[steps] = (bool(told.certificate["stationary"]), off)
-        table.append([steps, share, found[steps][0], off])
+        table.append([steps, norm / typical, found[steps][0], off])
     report.table(["steps of training", "‖∇J‖ beside one row's", "called a minimum", "relative error"], table)
     report.verdict(
         "(i) ∇L(S, θ) = 0 is needed: away from a minimum the formula is about another model, and the certificate says so",
@@ -78,14 +76,14 @@ def harmonic_analysis(report: Report, seed: int) -> None:
     game = train_on_subsets(seed)
     weights = degree_weights(game.table)
     variance = weights[1:].sum()
-    signs = 2.0 * from_index(np.arange(1 << ROWS), ROWS) - 1
-    design = np.column_stack([np.ones(1 << ROWS), signs])
+    signs = 2.0 * from_index(np.arange(1 << TRAINING_ROWS), TRAINING_ROWS) - 1
+    design = np.column_stack([np.ones(1 << TRAINING_ROWS), signs])
     fitted = design @ np.linalg.lstsq(design, game.table, rcond=None)[0]
     explained = 1 - ((game.table - fitted) ** 2).mean() / game.table.var()
     report.say(
-        f"A ridge regression is trained on each of the {1 << ROWS:,} subsets of {ROWS} rows, and answers at one test point. "
-        "At p = ½ the squared coefficients of its expansion in products of x_i = ±1 add up, degree by degree, to the variance "
-        "of that answer over subsets:"
+        f"A ridge regression is trained on each of the {1 << TRAINING_ROWS:,} subsets of {TRAINING_ROWS} rows, and answers at "
+        "one test point. At p = ½ the squared coefficients of its expansion in products of x_i = ±1 add up, degree by "
+        "degree, to the variance of that answer over subsets:"
     )
     report.table(
         ["degree", *map(str, range(1, 5)), "above"],
@@ -96,18 +94,19 @@ def harmonic_analysis(report: Report, seed: int) -> None:
         abs(explained - weights[1] / variance) < 1e-9,
         f"least squares over all subsets explains {explained:.4f}, degree 1 weighs {weights[1] / variance:.4f} of the variance",
     )
-    stable = noise_stability(game.table, NOISE)
+    stable = noise_stability(game.table, NOISE_STABILITY)
+    by_degrees = float((NOISE_STABILITY ** np.arange(TRAINING_ROWS + 1) * weights).sum())
     report.verdict(
         "Noise stability is Σ ρᵏ times the weight of degree k: an answer that survives changes of the subset is of low degree",
-        abs(stable - float((NOISE ** np.arange(ROWS + 1) * weights).sum())) < 1e-9,
-        f"ρ = {NOISE}: by pairs of subsets {stable:.6f}, by degrees {(NOISE ** np.arange(ROWS + 1) * weights).sum():.6f}",
+        abs(stable - by_degrees) < 1e-9,
+        f"ρ = {NOISE_STABILITY}: by pairs of subsets {stable:.6f}, by degrees {by_degrees:.6f}",
     )
-    seen = [harmonics(game, SUBSETS, seed=seed + draw).linear for draw in range(DRAWS)]
+    seen = [harmonics(game, SUBSETS, seed=seed + draw).linear for draw in range(READINGS_DRAWN)]
     inside = sum(weights[1] / variance in one for one in seen)
     report.verdict(
         f"{SUBSETS} random subsets estimate the linear share: the interval of 95 % holds it nine times in ten or more",
-        of_share(inside, DRAWS, low=0.9, unit="draw"),
-        f"it held {weights[1] / variance:.3f} in {inside} of {DRAWS} draws of subsets; the first is {seen[0]:.3f}",
+        of_share(inside, READINGS_DRAWN, low=0.9, unit="draw"),
+        f"it held {weights[1] / variance:.3f} in {inside} of {READINGS_DRAWN} draws of subsets; the first is {seen[0]:.3f}",
         ours=True,
     )
     report.table(
@@ -119,13 +118,13 @@ def harmonic_analysis(report: Report, seed: int) -> None:
 def train_on_subsets(seed: int) -> TableGame:
     """What a ridge regression, trained on the rows that play, answers at a test point."""
     rng = np.random.default_rng(seed)
-    x, at = rng.normal(size=(ROWS, 3)), rng.normal(size=3)
-    y = x @ rng.normal(size=3) + 0.5 * rng.normal(size=ROWS)
+    x, at = rng.normal(size=(TRAINING_ROWS, 3)), rng.normal(size=3)
+    y = x @ rng.normal(size=3) + 0.5 * rng.normal(size=TRAINING_ROWS)
     answers = [
         at @ np.linalg.solve((x * rows[:, None]).T @ x + np.eye(3), x.T @ (rows * y))
-        for rows in from_index(np.arange(1 << ROWS), ROWS).astype(float)
+        for rows in from_index(np.arange(1 << TRAINING_ROWS), TRAINING_ROWS).astype(float)
     ]
-    return TableGame(tuple(f"row {i + 1}" for i in range(ROWS)), np.array(answers))
+    return TableGame(tuple(f"row {i + 1}" for i in range(TRAINING_ROWS)), np.array(answers))
 
 
 def degree_weights(table: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ def influence_theorem(report: Report, seed: int) -> None:
     x, z = rng.normal(size=(40, 5)), rng.normal(size=5)
     y, target, decay = x @ rng.normal(size=5) + rng.normal(size=40), 0.3, 0.1
 
-    def fitted(weights: FloatArray) -> FloatArray:
+    def fit(weights: FloatArray) -> FloatArray:
         """Minimiser of Σ wᵢ ½(xᵢθ − yᵢ)² + ½ decay ‖θ‖²."""
         return np.asarray(np.linalg.solve((x * weights[:, None]).T @ x + decay * np.eye(5), x.T @ (weights * y)))
 
@@ -25,18 +25,16 @@ def influence_theorem(report: Report, seed: int) -> None:
         return 0.5 * float((z @ theta - target) ** 2)
 
     even = np.full(40, 1 / 40)
-    theta = fitted(even)
+    theta = fit(even)
     hessian = x.T @ x / 40 + decay * np.eye(5)
     gradient = (z @ theta - target) * z
     by_formula = -(x * (x @ theta - y)[:, None]) @ np.linalg.solve(hessian, gradient)
     step = 1e-5
-    by_definition = np.array(
-        [(loss(fitted(even + step * row)) - loss(fitted(even - step * row))) / (2 * step) for row in np.eye(40)]
-    )
+    by_definition = np.array([(loss(fit(even + step * row)) - loss(fit(even - step * row))) / (2 * step) for row in np.eye(40)])
     gap = float(np.abs(by_formula - by_definition).max() / np.abs(by_definition).max())
     off_without = _without_decay(x, theta, y, gradient, by_definition)
-    removed = np.array([loss(fitted(even - row / 40)) - loss(theta) for row in np.eye(40)])
-    fit = float(np.corrcoef(-by_formula / 40, removed)[0, 1])
+    removed = np.array([loss(fit(even - row / 40)) - loss(theta) for row in np.eye(40)])
+    agreement = float(np.corrcoef(-by_formula / 40, removed)[0, 1])
     report.verdict(
         "Theorem 10.1.2: the influence is −∇ℓ(z)ᵀH⁻¹∇ℓ(x)",
         gap < 1e-6,
@@ -44,8 +42,8 @@ def influence_theorem(report: Report, seed: int) -> None:
         f"the whole objective, decay included; without it the formula is off by {off_without:.0%}",
     )
     report.say(
-        f"The slope is not the effect of leaving a row out, but it predicts it: −I/n correlates {fit:.4f} with retraining "
-        "without each row."
+        f"The slope is not the effect of leaving a row out, but it predicts it: −I/n correlates {agreement:.4f} with "
+        "retraining without each row."
     )
 
 

@@ -13,7 +13,7 @@ from accredit.values import banzhaf, best_subsets, leave_one_out, mobius, shaple
 from accredit_papers.report import Report
 from accredit_papers.verdicts import of_share
 
-LITTLE = 0.02  # of accuracy
+LITTLE_ACCURACY = 0.02  # of accuracy
 
 
 class MatchedPair:
@@ -90,13 +90,13 @@ def matched_pair(report: Report, seed: int, draws: int) -> None:
     a, t, s, phi_mean = (np.array(x) for x in (alone, together, pairs, values))
     report.verdict(
         "A critical row that comes alone adds little or even harms, in most draws",
-        of_share(int((a <= LITTLE).sum()), draws, low=0.5, unit="draw"),
+        of_share(int((a <= LITTLE_ACCURACY).sum()), draws, low=0.5, unit="draw"),
         f"added to the easy rows a critical row changes accuracy by {np.median(a):+.3f} (median of {draws} draws; "
         f"negative in {np.mean(a < 0):.0%})",
     )
     report.verdict(
         "Adding the partner then brings a large gain, in most draws",
-        of_share(int(((t > LITTLE) & (t > a)).sum()), draws, low=0.5, unit="draw"),
+        of_share(int(((t > LITTLE_ACCURACY) & (t > a)).sum()), draws, low=0.5, unit="draw"),
         f"{np.median(t):+.3f} (median); more than the first in {np.mean(t > a):.0%} of draws",
     )
     between = (np.minimum(a, t) <= phi_mean) & (phi_mean <= np.maximum(a, t))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.checks import needs
-from accredit.core import Attribution, Attributions
+from accredit.core import Attribution, Attributions, IntArray
 from accredit.core.choices import ChoiceGame
 from accredit.evaluate.choice_axioms import AXIOMS, KEPT, choice_axioms
-from accredit.games import ChoiceFunction, ChoiceTable
+from accredit.games import ChoiceFunction, ChoiceTable, FunctionGame
 from accredit.games.word_choices import WordChoices
 from accredit.values import bolger, by_player, multichoice, multichoices, shapley
 from accredit.values.multichoice import RULES, from_dividends, from_orders, from_vertices, from_weights
 from accredit_papers.report import Report, mean_error
 from accredit_papers.verdicts import all_of, over_runs
+
+if TYPE_CHECKING:
+    from accredit.models.text import TextModel
 
 VALUES = {
     "orders": from_orders,
@@ -28,12 +31,12 @@ GAMES = {
     "a reaches 1 and b reaches 2": [[0, 0, 0], [0, 0, 1]],
     "any two level units are there": [[0, 0, 1], [0, 1, 1]],
 }
-DRAWS = 8  # of training rows
+DRAWS_OF_ROWS = 8  # of training rows
 SENTENCE = "The plot is thin but the acting is superb."
 WORDS = {"thin": "rich", "but": "and", "superb": "awful"}
 
 
-def choices_report(model: Any, quick: bool = False, seed: int = 0) -> Report:
+def choices_report(model: TextModel, quick: bool = False, seed: int = 0) -> Report:
     """Axioms on random games, three small games, then words, training rows and attention with several choices."""
     report = Report("choices", "Players with several choices")
     report.say(
@@ -76,14 +79,14 @@ def small_games(report: Report) -> None:
     """Three games that tell the values apart."""
     report.heading("Three small games")
     report.say("Player a has one level, player b has two; a game pays 1 where its condition is met.")
-    lines: list[list[Any]] = []
+    lines: list[list[object]] = []
     for name, table in GAMES.items():
         credit = multichoices(ChoiceTable("ab", table))
         lines += [[f"{name}: {level}", *numbers] for level, numbers in zip(credit.players, credit.credit, strict=True)]
     report.table(["paid when: level", *RULES], lines)
 
 
-def words(report: Report, model: Any) -> None:
+def words(report: Report, model: TextModel) -> None:
     """Words of a sentence, masked, replaced or kept."""
     report.heading("Words: masked, replaced, kept")
     game = WordChoices(model, SENTENCE, WORDS, target="POSITIVE")
@@ -110,11 +113,11 @@ def words(report: Report, model: Any) -> None:
 def rows(report: Report, seed: int, count: int) -> None:
     """Batches of training rows, absent, relabelled or kept."""
     report.heading("Training rows: absent, relabelled, kept")
-    every = [_batches(seed + draw, count) for draw in range(DRAWS)]
+    every = [_batches(seed + draw, count) for draw in range(DRAWS_OF_ROWS)]
     found = every[0]
     report.say(
         f"{count} rows of two classes in three batches, the first with every label wrong; test accuracy of a line. The first "
-        f"of {DRAWS} draws of the rows:"
+        f"of {DRAWS_OF_ROWS} draws of the rows:"
     )
     report.table(["batch", *found.outputs], [[p, *row] for p, row in zip(found.players, found.credit, strict=True)])
     gains = np.array([one["relabelled"].credit - one["kept"].credit for one in every])  # (draws, batches)
@@ -126,7 +129,7 @@ def rows(report: Report, seed: int, count: int) -> None:
         ),
         "relabelled rather than kept: "
         + ", ".join(f"{p} {mean_error(gain, 3)}" for p, gain in zip(found.players, gains.T, strict=True))
-        + f", over {DRAWS} draws",
+        + f", over {DRAWS_OF_ROWS} draws",
     )
 
 
@@ -149,7 +152,7 @@ def _batches(seed: int, count: int) -> Attributions:
     return bolger(game)
 
 
-def attention(report: Report, model: Any, budget: int, seed: int) -> None:
+def attention(report: Report, model: TextModel, budget: int, seed: int) -> None:
     """Input tokens whose pipe in the attention graph is shut, half open or open."""
     from accredit.flow.maximum import MaximumFlows
     from accredit.flow.network import LayeredNetwork
@@ -160,7 +163,7 @@ def attention(report: Report, model: Any, budget: int, seed: int) -> None:
     flows = MaximumFlows(network)
     tokens = [f"{token}·{i}" for i, token in enumerate(seen.tokens)]
 
-    def through(choices: Any) -> list[float]:
+    def through(choices: IntArray) -> list[float]:
         return [flows.value(demand=network.demand * row / 2) for row in choices]
 
     game = ChoiceFunction(tokens, [["shut", "half", "open"]] * len(tokens), through)
@@ -189,7 +192,5 @@ def _surely_more(credit: Attribution, gap: float) -> bool | None:
     return None if abs(gap) <= doubt else gap > 0
 
 
-def _two_states(game: ChoiceGame) -> Any:
-    from accredit.games import FunctionGame
-
+def _two_states(game: ChoiceGame) -> FunctionGame:
     return FunctionGame(game.players, lambda coalitions: game.worth(2 * coalitions.astype(np.int64)))

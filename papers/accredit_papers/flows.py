@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.arena.contest import Example
 from accredit.arena.texts import among, load
-from accredit.core import Estimate, FloatArray
+from accredit.core import Attribution, Estimate, FloatArray, Selection
 from accredit.errors import AccreditError
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
@@ -19,7 +19,11 @@ from accredit_papers.report import Report
 from accredit_papers.verdicts import of_estimate
 
 if TYPE_CHECKING:
+    import matplotlib.axes
+
     from accredit.attention import FlowReport
+    from accredit.explanation.subject import Subject
+    from accredit.models.text import TextModel
 
 REFERENCES = ("leave-one-out", "shapley", "integrated-gradients")
 READINGS = (
@@ -39,11 +43,11 @@ READINGS = (
     "flow-shapley:agf",
 )
 WAYS = ("by size", "signed")
-BUDGET = 300  # payoffs of the Shapley reference
+SHAPLEY_BUDGET = 300  # payoffs of the Shapley reference
 
 
 @dataclass(frozen=True)
-class Seen:
+class SentenceFlows:
     """What one sentence showed."""
 
     tokens: int
@@ -77,13 +81,13 @@ def flows(models: Sequence[str], examples: Sequence[Example], quick: bool = Fals
     return report
 
 
-def _look(model: Any, example: Example, seed: int) -> Seen:
+def _look(model: TextModel, example: Example, seed: int) -> SentenceFlows:
     from accredit.attention import flow_report
     from accredit.explanation.graph import graph_of
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
-    subject = text_subject(model, example.text, target=example.target, payoff="log-odds", budget=BUDGET, seed=seed)
+    subject = text_subject(model, example.text, target=example.target, payoff="log-odds", budget=SHAPLEY_BUDGET, seed=seed)
     graph = graph_of(subject)
     reports = [flow_report(graph.attention, outputs=out, seed=seed) for out in (None, graph.outputs)]
     truth = [_credit(attribution_of(subject, name), subject) for name in REFERENCES]
@@ -99,7 +103,7 @@ def _look(model: Any, example: Example, seed: int) -> Seen:
         tuple(pair)
         for pair in zip(*((_width(r), r.free_share or 0.0, r.collapse_share, _renumber(r)) for r in reports), strict=True)
     )
-    return Seen(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
+    return SentenceFlows(len(subject.owner), widths, free, collapse, renumbered, correlations, refused)
 
 
 def _renumber(report: FlowReport) -> float:
@@ -108,17 +112,19 @@ def _renumber(report: FlowReport) -> float:
     return report.relabelling.solver_rank_correlation
 
 
-def _credit(result: Any, subject: Any) -> FloatArray:
-    credit: FloatArray = among(result, subject.players).credit  # type: ignore[union-attr]
-    return credit
+def _credit(result: Attribution | Selection, subject: Subject) -> FloatArray:
+    mine = among(result, subject.players)
+    assert isinstance(mine, Attribution)
+    return mine.credit
 
 
-def _width(report: Any) -> float:
+def _width(report: FlowReport) -> float:
+    assert report.intervals is not None  # asked for above
     widths = report.intervals[:, 1] - report.intervals[:, 0]
     return float(widths.mean() / (report.max_flow / len(report.players)))
 
 
-def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
+def _structure(report: Report, model: str, found: Sequence[SentenceFlows], seed: int) -> None:
     rows = []
     for k, outputs in enumerate(("all tokens", "tokens that the output is read from")):
         cells = [
@@ -146,8 +152,8 @@ def _structure(report: Report, model: str, found: Sequence[Seen], seed: int) -> 
     )
 
 
-def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) -> None:
-    rows: list[list[Any]] = []
+def _faithfulness(report: Report, model: str, found: Sequence[SentenceFlows], seed: int) -> None:
+    rows: list[list[object]] = []
     best: dict[str, dict[str, Estimate]] = {way: {} for way in WAYS}  # way -> reading -> agreement with Shapley
     for name in READINGS:
         measured = [s.correlations[name] for s in found if name in s.correlations]
@@ -185,7 +191,7 @@ def _faithfulness(report: Report, model: str, found: Sequence[Seen], seed: int) 
     )
 
 
-def _gain(found: Sequence[Seen], first: str, second: str, way: int) -> FloatArray:
+def _gain(found: Sequence[SentenceFlows], first: str, second: str, way: int) -> FloatArray:
     """How much closer to Shapley values the first reading is, in every sentence that has both."""
     at = REFERENCES.index("shapley")
     both = [s.correlations for s in found if first in s.correlations and second in s.correlations]
@@ -196,7 +202,7 @@ def _file_name(model: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in model).strip("_").lower()
 
 
-def _draw(axes: Any, best: dict[str, dict[str, Estimate]]) -> None:
+def _draw(axes: matplotlib.axes.Axes, best: dict[str, dict[str, Estimate]]) -> None:
     names = list(best[WAYS[0]])
     for w, way in enumerate(WAYS):
         y = np.arange(len(names))[::-1] + (0.15 - 0.3 * w)

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.arena.texts import among, load
-from accredit.core import BoolArray, FloatArray
+from accredit.core import Attribution, BoolArray, FloatArray
 from accredit.core.statistics import falling
 from accredit.errors import AccreditError, InvalidInput
 from accredit.evaluate.baselines import random_scores
@@ -22,6 +22,10 @@ from accredit.evaluate.metric import rounding_between
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
 from accredit_papers.report import Report
 from accredit_papers.verdicts import over_runs
+
+if TYPE_CHECKING:
+    from accredit.explanation.subject import Subject
+    from accredit.models.text import TextModel
 
 METHODS = (
     "shapley",
@@ -34,8 +38,8 @@ METHODS = (
     "flow",
     "flow:agf",
 )
-WINDOW = 70  # words of a passage
-BUDGET = 300
+PASSAGE_WORDS = 70  # words of a passage
+METHOD_BUDGET = 300
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
             for start, end in review["rationales"]:
                 marked[start:end] = True
             first = int(np.argmax(marked))
-            begin = max(0, min(first - WINDOW // 3, len(words) - WINDOW))
-            part = slice(begin, begin + WINDOW)
+            begin = max(0, min(first - PASSAGE_WORDS // 3, len(words) - PASSAGE_WORDS))
+            part = slice(begin, begin + PASSAGE_WORDS)
             yield Passage(tuple(words[part]), tuple(marked[part].tolist()), review["label"] == 1)
 
 
@@ -90,7 +94,7 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
     if not used:
         raise InvalidInput(f"data file {Path(file).name} has no test review with a rationale that could be explained")
     report.say(
-        f"{Path(model.name).name}, {used} test reviews of ERASER movies, each a passage of at most {WINDOW} words "
+        f"{Path(model.name).name}, {used} test reviews of ERASER movies, each a passage of at most {PASSAGE_WORDS} words "
         f"around its first rationale; the model is right on {np.mean(right):.0%}. The label that people gave reasons "
         f"for is explained (log-odds, words masked). People marked {np.mean(shares):.0%} of the words, which is the "
         "AUPRC of chance. F1: as many top words as people marked; IOU F1: runs of them that overlap a marked run by "
@@ -118,23 +122,24 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
     return report
 
 
-def _scores(model: Any, passage: Passage, seed: int) -> tuple[dict[str, FloatArray], BoolArray, bool]:
+def _scores(model: TextModel, passage: Passage, seed: int) -> tuple[dict[str, FloatArray], BoolArray, bool]:
     """Every method's scores for the words, which words people marked, and whether the model agrees with the label."""
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 
     text = " ".join(passage.words)
     target = int(passage.positive)
-    subject = text_subject(model, text, target=target, payoff="log-odds", cut=True, budget=BUDGET, seed=seed)
+    subject = text_subject(model, text, target=target, payoff="log-odds", cut=True, budget=METHOD_BUDGET, seed=seed)
     scores: dict[str, FloatArray] = {"random": random_scores(subject.game, seed).credit}
     for name in METHODS:
-        result: Any = among(attribution_of(subject, name), subject.players)
+        result = among(attribution_of(subject, name), subject.players)
+        assert isinstance(result, Attribution)
         scores[name] = result.credit
     agrees = int(model.predict(subject.seen).argmax()) == target
     return scores, _mark(subject, passage), agrees
 
 
-def _mark(subject: Any, passage: Passage) -> BoolArray:
+def _mark(subject: Subject, passage: Passage) -> BoolArray:
     """Which players overlap a word that people marked: (n,)."""
     ends = np.cumsum([len(word) + 1 for word in passage.words])
     starts = np.concatenate([[0], ends[:-1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,11 +16,16 @@ from accredit.values.semivalues import leave_one_out_weights, semivalue_from_tab
 from accredit_papers import beside_propositions as beside
 from accredit_papers.report import Report
 
+if TYPE_CHECKING:
+    import matplotlib.axes
+
+    from accredit.models.text import TextModel
+
 SENTENCE = "The plot is thin but the acting is superb."
 TWICE = "A superb film with superb acting."
 
 
-def propositions(model: Any, quick: bool = False, seed: int = 0) -> Report:
+def propositions(model: TextModel, quick: bool = False, seed: int = 0) -> Report:
     """Run all three; `model` is a `TextModel` whose attention is read."""
     report = Report("propositions", "Attention, flows, leave-one-out and Shapley: three propositions, run")
     report.say(
@@ -184,7 +189,9 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
     )
 
 
-def _draw(axes: Any, tokens: tuple[str, ...], low: FloatArray, high: FloatArray, one: FloatArray, value: FloatArray) -> None:
+def _draw(
+    axes: matplotlib.axes.Axes, tokens: tuple[str, ...], low: FloatArray, high: FloatArray, one: FloatArray, value: FloatArray
+) -> None:
     x = np.arange(len(tokens))
     axes.vlines(x, low, high, color="0.6", lw=3)
     axes.plot(x, one, "o", mfc="none", color="C1", label="one max flow")
@@ -244,7 +251,7 @@ def erasure(report: Report, games: int, seed: int) -> None:
     )
 
 
-def redundancy(report: Report, model: Any) -> None:
+def redundancy(report: Report, model: TextModel) -> None:
     """Two players that can replace each other, in a table and in a real model."""
     report.heading("Redundancy")
     either = TableGame(("first", "second"), [0, 1, 1, 1])

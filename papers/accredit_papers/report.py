@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from accredit.checks.json_data import round_off
 from accredit.core import FloatArray
 from accredit_papers.verdicts import Found, Judgement
 
-Draw = Callable[[Any], None]  # draws onto a matplotlib Axes
+if TYPE_CHECKING:
+    import matplotlib.axes
+
+Draw = Callable[["matplotlib.axes.Axes"], None]
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Report:
         """Markdown that is already laid out."""
         self._parts.append(markdown)
 
-    def table(self, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """A table; numbers are rounded to four digits, first column to the left."""
         lines = ["| " + " | ".join(header) + " |", "|---" + "|---:" * (len(header) - 1) + "|"]
         lines += ["| " + " | ".join(cell(x) for x in row) + " |" for row in rows]
@@ -133,7 +136,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     """One table cell.
 
     >>> cell(1 / 3), cell(True), cell("a|b")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -20,6 +20,9 @@ from accredit.cli.command import Commands
 from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFolder, write
 from accredit.errors import AccreditError, InvalidInput
+
+if TYPE_CHECKING:
+    from accredit_papers.report import Report
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
 FOUND = "accredit.found"  # where `all` counts the verdicts of its pages
@@ -45,7 +48,7 @@ TEXTS = [
     click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Keep only these rows, for example split=dev."),
     click.option("--limit", type=Count(min=1), help="Use the first rows only."),
 ]  # fmt: skip
-Command = Callable[..., Any]
+Command = Callable[..., None]
 
 
 def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
@@ -386,7 +389,7 @@ def _type_of() -> str:
     return " ".join(words)
 
 
-def _finish(report: Any, out: str) -> None:
+def _finish(report: Report, out: str) -> None:
     report.command = _type_of()
     files = report.write(out)
     click.get_current_context().meta.get(FOUND, Counter()).update(str(verdict.found) for verdict in report.verdicts)

@@ -28,7 +28,7 @@ from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 
 FIRST_WORDS = 5
-LONGEST = 400  # whitespace tokens of a review that are read
+REVIEW_TOKENS = 400  # whitespace tokens of a review that are read
 WORDS_KNOWN = 40_000  # commonest GloVe words
 TOKEN = re.compile(r"n't\b|'(?:s|re|ve|ll|d|m)\b|[^\W_]+?(?=n't\b)|[^\W_]+(?:[-.,][^\W_]+)*|\.\.\.|--|[^\w\s]|_")
 REVIEWS = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"
@@ -54,7 +54,7 @@ class Review:
 
 
 def reviews(folder: Path) -> list[Review]:
-    """The 50,000 reviews of IMDB, or whatever of them the folder holds; texts cut to `LONGEST` whitespace tokens."""
+    """The 50,000 reviews of IMDB, or whatever of them the folder holds; texts cut to `REVIEW_TOKENS` whitespace tokens."""
     compact, published = folder / "imdb_400.tsv.gz", folder / "aclImdb"
     if compact.exists():
         return list(_from_table(compact))
@@ -71,7 +71,7 @@ def _from_table(file: Path) -> Iterator[Review]:
     if {"split", "label", "text"} - set(sheet.names):
         raise InvalidInput(f"{file} has the columns {', '.join(sheet.names)}; it needs split, label and text")
     for row in sheet.records():
-        yield Review(" ".join(row["text"].split()[:LONGEST]), int(row["label"]), row["split"] == "train")
+        yield Review(" ".join(row["text"].split()[:REVIEW_TOKENS]), int(row["label"]), row["split"] == "train")
 
 
 def _from_folder(folder: Path) -> Iterator[Review]:
@@ -81,7 +81,7 @@ def _from_folder(folder: Path) -> Iterator[Review]:
                 raise InvalidInput(f"{folder} has no {half}/{name}; unpack the whole of {REVIEWS}")
             for file in sorted((folder / half / name).glob("*.txt")):
                 text = file.read_text(encoding="utf-8").replace("<br />", " ")
-                yield Review(" ".join(text.split()[:LONGEST]), label, half == "train")
+                yield Review(" ".join(text.split()[:REVIEW_TOKENS]), label, half == "train")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,23 +19,26 @@ from accredit.evaluate.stability import max_sensitivity, nudge_embeddings
 from accredit_papers.report import Report, mean_error
 from accredit_papers.verdicts import Found, all_of, over_runs
 
+if TYPE_CHECKING:
+    from accredit.models.text import TextModel
+
 NUDGE = 0.1  # of the spread of the embeddings
-LEFT = 0.9  # a correlation above this counts as no change
-DRAWS, QUICK_DRAWS = 3, 2  # of random weights: one draw judges nothing
+UNCHANGED_CORRELATION = 0.9  # a correlation above this counts as no change
+DRAWS_OF_WEIGHTS, QUICK_DRAWS = 3, 2  # of random weights: one draw judges nothing
 
 
 def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool, seed: int) -> Report:
     """Random layers and nudged embeddings, for every method of a contest."""
     report = Report("sanity", "Sanity checks of explanations")
     model = load(contest.model)
-    draws = QUICK_DRAWS if quick else DRAWS
+    draws = QUICK_DRAWS if quick else DRAWS_OF_WEIGHTS
     drawn = [
         (f"{stage}, draw {draw}", broken) for draw in range(draws) for stage, broken in randomised_layers(model, seed + draw)
     ]
     names = [stage.partition(",")[0] for stage, _ in drawn[: len(drawn) // draws]]
     near = list(nudge_embeddings(model, NUDGE, 4, seed))
     texts = [(e.text, int(model.predict(model.encode(e.text)).argmax())) for e in examples]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     found: dict[str, FloatArray] = {}  # (draws, stages) of each method that explains
     for method in contest.methods:
         explain = partial(_explain, method, contest)
@@ -59,27 +62,30 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
     report.table(["method", *names, "max-sensitivity"], rows)
     for stage, when in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
         left = {method: kept[:, names.index(stage)] for method, kept in found.items()}
-        judged = {method: over_runs(values, high=LEFT, unit="draw", family=len(left)) for method, values in left.items()}
+        judged = {
+            method: over_runs(values, high=UNCHANGED_CORRELATION, unit="draw", family=len(left))
+            for method, values in left.items()
+        }
         stuck = [method for method, one in judged.items() if one.found is Found.REFUTED]
         unsure = [method for method, one in judged.items() if one.found is Found.OPEN]
         report.verdict(
-            f"Every explanation changes when {when}: what remains is below {LEFT:g}",
+            f"Every explanation changes when {when}: what remains is below {UNCHANGED_CORRELATION:g}",
             all_of(judged.values()),
-            f"surely above {LEFT:g} remains for {', '.join(stuck) or 'none'}"
+            f"surely above {UNCHANGED_CORRELATION:g} remains for {', '.join(stuck) or 'none'}"
             + (f"; {', '.join(unsure)} cannot be told" if unsure else ""),
             ours=True,
         )
     return report
 
 
-Explain = Callable[[Any, tuple[str, int]], Attribution]
+Explain = Callable[["TextModel", tuple[str, int]], Attribution]
 
 
-def _of_text(explain: Explain, text: tuple[str, int], model: Any) -> Attribution:
+def _of_text(explain: Explain, text: tuple[str, int], model: TextModel) -> Attribution:
     return explain(model, text)
 
 
-def _explain(method: str, contest: TextContest, model: Any, given: tuple[str, int]) -> Attribution:
+def _explain(method: str, contest: TextContest, model: TextModel, given: tuple[str, int]) -> Attribution:
     from accredit.explanation.stream import attribution_of
     from accredit.explanation.subject import text_subject
 

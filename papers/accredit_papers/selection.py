@@ -13,10 +13,10 @@ from accredit.store.executors import fresh_processes
 from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 from accredit_papers.report import Report
-from accredit_papers.selection_data import SOURCES, kind, needed
+from accredit_papers.selection_data import SOURCES, find_files, kind
 from accredit_papers.selection_further import WHERE, tell_further, try_further
 from accredit_papers.selection_report import Cells, selection_report
-from accredit_papers.selection_runs import FULL, METHODS, QUICK, Outcome, Run, Sizes, measure
+from accredit_papers.selection_runs import FULL, METHODS, QUICK, RunSizes, SelectionOutcome, SelectionRun, measure
 
 
 def selection(
@@ -27,7 +27,7 @@ def selection(
     seed: int = 0,
     store: str | Path | None = None,
     workers: int = 2,
-    sizes: dict[str, Sizes] | None = None,
+    sizes: dict[str, RunSizes] | None = None,
     scale: float = 1.0,
     only_finished: bool = False,
     further: bool = False,
@@ -38,11 +38,11 @@ def selection(
     is run: the report is about the black boxes whose methods are all in the store. `further` tries other settings of the
     explainers of one set; they are shown, and nothing is chosen among them.
     """
-    needed(data, list(sets))
+    find_files(data, list(sets))
     if seeds < 1 or workers < 1:
         raise InvalidInput(f"seeds and workers must be at least 1, got {seeds} and {workers}")
     chosen = sizes or (QUICK if quick else FULL)
-    runs = [Run(str(data), name, seed + s, chosen[kind(name)].scaled(scale)) for s in range(seeds) for name in sets]
+    runs = [SelectionRun(str(data), name, seed + s, chosen[kind(name)].scale(scale)) for s in range(seeds) for name in sets]
     if further and WHERE not in sets:
         raise InvalidInput(f"--further tries settings on {WHERE}; name it in --sets")
     if only_finished and store is None:
@@ -57,28 +57,28 @@ def selection(
     return report
 
 
-def _of_finished(runs: Sequence[Run], store: str | Path) -> tuple[list[Run], Cells]:
+def _of_finished(runs: Sequence[SelectionRun], store: str | Path) -> tuple[list[SelectionRun], Cells]:
     cells: Cells = {}
-    done: list[Run] = []
+    done: list[SelectionRun] = []
     with Finished(store) as kept:
         for run in runs:
             found = {method: kept.found(run.key(method)) for method in METHODS}
             if None not in found.values():
                 done.append(run)
-                cells |= {(run.name, m, run.seed): Outcome(**cell) for m, cell in found.items() if cell is not None}
+                cells |= {(run.name, m, run.seed): SelectionOutcome(**cell) for m, cell in found.items() if cell is not None}
     if not done:
         raise InvalidInput(f"{store} holds no finished run of these sets and sizes; run the command without --finished")
     return done, cells
 
 
-def read_finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells:
+def read_finished(runs: Sequence[SelectionRun], store: str | Path, workers: int) -> Cells:
     """Every cell, those in the store read and the others run, in `workers` processes; each is kept the moment it is done."""
     cells: Cells = {}
     with Finished(store) as kept, progress("cells", len(runs) * len(METHODS)) as bar:
-        missing: list[tuple[Run, list[str]]] = []
+        missing: list[tuple[SelectionRun, list[str]]] = []
         for run in runs:
             found = {method: kept.found(run.key(method)) for method in METHODS}
-            cells |= {(run.name, m, run.seed): Outcome(**cell) for m, cell in found.items() if cell is not None}
+            cells |= {(run.name, m, run.seed): SelectionOutcome(**cell) for m, cell in found.items() if cell is not None}
             if None in found.values():
                 missing.append((run, [method for method, cell in found.items() if cell is None]))
         if workers == 1:
@@ -97,7 +97,7 @@ def read_finished(runs: Sequence[Run], store: str | Path, workers: int) -> Cells
     return cells
 
 
-def _run(run: Run, methods: list[str], store: str) -> dict[str, Outcome]:
+def _run(run: SelectionRun, methods: list[str], store: str) -> dict[str, SelectionOutcome]:
     """One black box with its methods, in a process of its own."""
     results = {}
     with Finished(store) as kept:

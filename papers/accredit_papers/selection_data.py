@@ -13,15 +13,15 @@ import numpy as np
 from accredit.checks.tables import read_sheet
 from accredit.core import IntArray
 from accredit.errors import InvalidInput
-from accredit.learned.inputs import Array, Inputs, Pixels, Words
+from accredit.learned.inputs import Array, Inputs, PixelGrid, Words
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+|[!?]")
 PAD, UNKNOWN, FIRST_WORD = 0, 1, 2  # ids
-SIDE = 28  # pixels
+PICTURE_SIDE = 28  # pixels
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SelectionTask:
     """Rows to learn from, rows to be judged on, and how many players may be kept."""
 
     name: str
@@ -42,7 +42,7 @@ class Source:
     title: str
     file: str
     get: str
-    read: Callable[[Path, int, int, int], Task]  # file, training rows, test rows, seed
+    read: Callable[[Path, int, int, int], SelectionTask]  # file, training rows, test rows, seed
 
 
 def kind(name: str) -> str:
@@ -50,13 +50,13 @@ def kind(name: str) -> str:
     return "pictures" if SOURCES[name].file.endswith(".npz") else "texts"
 
 
-def task(folder: str | Path, name: str, train: int, test: int, seed: int = 0) -> Task:
+def task(folder: str | Path, name: str, train: int, test: int, seed: int = 0) -> SelectionTask:
     """One data set of the folder, cut to that many rows."""
     source = SOURCES[name]
-    return source.read(needed(folder, [name])[name], train, test, seed)
+    return source.read(find_files(folder, [name])[name], train, test, seed)
 
 
-def needed(folder: str | Path, names: list[str]) -> dict[str, Path]:
+def find_files(folder: str | Path, names: list[str]) -> dict[str, Path]:
     """The files of the data sets asked for; all that are missing are named at once, with how to get them."""
     unknown = [name for name in names if name not in SOURCES]
     if unknown or not names:
@@ -90,7 +90,7 @@ def vocabulary(texts: list[str], size: int) -> dict[str, int]:
     return {word: FIRST_WORD + i for i, (word, _) in enumerate(counts.most_common(size - FIRST_WORD))}
 
 
-def encoded(texts: list[str], ids: dict[str, int], length: int) -> Array:
+def encode(texts: list[str], ids: dict[str, int], length: int) -> Array:
     """The first `length` words of every text as ids, padded: (N, length)."""
     rows = np.full((len(texts), length), PAD, dtype=np.int64)
     for row, text in zip(rows, texts, strict=True):
@@ -116,8 +116,8 @@ def _texts(file: Path, label: Callable[[dict[str, str]], int | None]) -> dict[st
 
 def _of_texts(
     name: str, title: str, label: Callable[[dict[str, str]], int | None], length: int, size: int, k: int, used: str
-) -> Callable[[Path, int, int, int], Task]:
-    def read(file: Path, train: int, test: int, seed: int) -> Task:
+) -> Callable[[Path, int, int, int], SelectionTask]:
+    def read(file: Path, train: int, test: int, seed: int) -> SelectionTask:
         splits = _texts(file, label)
         rng = np.random.default_rng(seed)
         chosen = {
@@ -126,9 +126,9 @@ def _of_texts(
         }
         ids = vocabulary([text for text, _ in chosen["train"]], size)
         inputs = Words(length, FIRST_WORD + len(ids), PAD)
-        x, x_test = (encoded([text for text, _ in chosen[split]], ids, length) for split in ("train", "test"))
+        x, x_test = (encode([text for text, _ in chosen[split]], ids, length) for split in ("train", "test"))
         y, y_test = (np.array([kind for _, kind in chosen[split]]) for split in ("train", "test"))
-        return Task(
+        return SelectionTask(
             name,
             title,
             inputs,
@@ -159,7 +159,7 @@ def balance(labels: IntArray, count: int, rng: np.random.Generator, repeat: bool
     return rng.permutation(np.concatenate([np.resize(group, each) for group in groups]))
 
 
-def with_padding(given: Task) -> Task:
+def with_padding(given: SelectionTask) -> SelectionTask:
     """The same texts, read to their full length: padding becomes a word of its own, which may be kept like any other.
 
     A removed word still leaves nothing. So it is where texts of a fixed length are explained without a mask of what is there.
@@ -173,23 +173,25 @@ def with_padding(given: Task) -> Task:
 # Pictures
 
 
-def _of_pictures(name: str, title: str, first: int, second: int, k: int, used: str) -> Callable[[Path, int, int, int], Task]:
-    def read(file: Path, train: int, test: int, seed: int) -> Task:
+def _of_pictures(
+    name: str, title: str, first: int, second: int, k: int, used: str
+) -> Callable[[Path, int, int, int], SelectionTask]:
+    def read(file: Path, train: int, test: int, seed: int) -> SelectionTask:
         rng = np.random.default_rng(seed)
         (x, y), (x_test, y_test) = (
             _two_classes(file, split, first, second, count, rng) for split, count in (("train", train), ("test", test))
         )
-        return Task(
+        return SelectionTask(
             name,
             title,
-            Pixels((SIDE, SIDE)),
+            PixelGrid((PICTURE_SIDE, PICTURE_SIDE)),
             k,
             x,
             y,
             x_test,
             y_test,
             f"{used} {len(y):,} training and {len(y_test):,} test pictures, half of each class; k = {k} of "
-            f"{SIDE * SIDE} pixels.",
+            f"{PICTURE_SIDE * PICTURE_SIDE} pixels.",
         )
 
     return read
@@ -213,9 +215,10 @@ def _pictures(file: Path, split: str) -> tuple[Array, IntArray]:
             x, y = arrays[f"x_{split}"], arrays[f"y_{split}"]
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise InvalidInput(f"{file.name} must be an .npz with x_{split} and y_{split}: {error!r}") from None
-    if x.ndim != 3 or x.shape[1:] != (SIDE, SIDE) or y.shape != (len(x),):
+    if x.ndim != 3 or x.shape[1:] != (PICTURE_SIDE, PICTURE_SIDE) or y.shape != (len(x),):
         raise InvalidInput(
-            f"{file.name}: x_{split} has shape {x.shape} and y_{split} {y.shape}; needed are (N, {SIDE}, {SIDE}) and (N,)"
+            f"{file.name}: x_{split} has shape {x.shape} and y_{split} {y.shape}; needed are (N, {PICTURE_SIDE}, "
+            f"{PICTURE_SIDE}) and (N,)"
         )
     return x, y
 

@@ -5,10 +5,10 @@ All are run and all are shown, on the test rows that judge the table; nothing is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -17,49 +17,61 @@ from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 from accredit_papers.report import Report, mean_error
 from accredit_papers.selection_data import SOURCES
-from accredit_papers.selection_report import NEAR, TITLES, Cells, apart, figures, published
-from accredit_papers.selection_runs import Outcome, Run, measure_together
+from accredit_papers.selection_report import NEAR_POINTS, TITLES, Cells, apart, figures, published
+from accredit_papers.selection_runs import SelectionOutcome, SelectionRun, measure_together
 
 WHERE = "yelp"  # the cheapest of the four sets
-SEEDS = 3
-LONGER = {"epochs": 6}
+SEEDS_TRIED = 3
+
+
+class OtherSizes(TypedDict, total=False):
+    """Sizes of a trial that are not those of the table."""
+
+    epochs: int
+    cxplain_epochs: int
+    selector: int
+    surrogate: str
+    temperatures: tuple[float, ...]
+
+
+LONGER: OtherSizes = {"epochs": 6}
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class FurtherTrial:
     """A setting that is not the table's, and the methods it is tried on."""
 
     words: str
     methods: tuple[str, ...]
-    sizes: dict[str, Any] = field(default_factory=dict)  # other sizes
-    settings: dict[str, Any] = field(default_factory=dict)  # of the explainer
+    sizes: OtherSizes = field(default_factory=lambda: OtherSizes())
+    settings: Mapping[str, object] = field(default_factory=dict)  # of the explainer
     padding: bool = False
 
-    def of(self, run: Run) -> Run:
+    def of(self, run: SelectionRun) -> SelectionRun:
         """The run with this setting."""
         sizes = replace(run.sizes, **self.sizes)
         return replace(run, sizes=sizes, padding=self.padding, settings=tuple(self.settings.items()))
 
 
 TRIALS = (  # in the order in which they are run
-    Trial("6 epochs", ("l2x+answer", "vibi", "l2x+answer+pretraining"), LONGER),
-    Trial("6 epochs, temperature 0.5, not chosen", ("l2x+answer",), {**LONGER, "temperatures": (0.5,)}),
-    Trial("6 epochs, a surrogate that reads no places", ("l2x+answer",), {**LONGER, "surrogate": "bag"}),
-    Trial("losses at the black box's answers, not at the labels", ("cxplain",), {}, {"labels": "answers"}),
-    Trial("20 epochs", ("cxplain",), {"cxplain_epochs": 20}),
-    Trial("6 epochs, padding may be chosen, a surrogate that reads no places, temperature 0.5", ("l2x+answer",),
+    FurtherTrial("6 epochs", ("l2x+answer", "vibi", "l2x+answer+pretraining"), LONGER),
+    FurtherTrial("6 epochs, temperature 0.5, not chosen", ("l2x+answer",), {**LONGER, "temperatures": (0.5,)}),
+    FurtherTrial("6 epochs, a surrogate that reads no places", ("l2x+answer",), {**LONGER, "surrogate": "bag"}),
+    FurtherTrial("losses at the black box's answers, not at the labels", ("cxplain",), {}, {"labels": "answers"}),
+    FurtherTrial("20 epochs", ("cxplain",), {"cxplain_epochs": 20}),
+    FurtherTrial("6 epochs, padding may be chosen, a surrogate that reads no places, temperature 0.5", ("l2x+answer",),
           {**LONGER, "surrogate": "bag", "temperatures": (0.5,)}, padding=True),
-    Trial("6 epochs, 100 filters in the selector", ("l2x+answer", "vibi"), {**LONGER, "selector": 100}),
-    Trial("6 epochs, β = 0.01", ("vibi",), LONGER, {"beta": 0.01}),
-    Trial("12 epochs", ("l2x+answer", "vibi"), {"epochs": 12}),
+    FurtherTrial("6 epochs, 100 filters in the selector", ("l2x+answer", "vibi"), {**LONGER, "selector": 100}),
+    FurtherTrial("6 epochs, β = 0.01", ("vibi",), LONGER, {"beta": 0.01}),
+    FurtherTrial("12 epochs", ("l2x+answer", "vibi"), {"epochs": 12}),
 )  # fmt: skip
 ASKED = [(trial, method) for trial in TRIALS for method in trial.methods]
-Tried = dict[tuple[Trial, str], dict[int, Outcome]]  # seed -> outcome
+Tried = dict[tuple[FurtherTrial, str], dict[int, SelectionOutcome]]  # seed -> outcome
 
 
-def try_further(runs: Sequence[Run], store: str | Path, only_finished: bool = False) -> Tried:
+def try_further(runs: Sequence[SelectionRun], store: str | Path, only_finished: bool = False) -> Tried:
     """Every trial on the first seeds, run where the store does not hold it; with `only_finished` those that it holds."""
-    first = [run for run in runs if run.name == WHERE][:SEEDS]
+    first = [run for run in runs if run.name == WHERE][:SEEDS_TRIED]
     tried: Tried = {}
     with Finished(store) as kept, progress("trials on a seed", len(first)) as bar:
         for done, run in enumerate(first):
@@ -70,12 +82,14 @@ def try_further(runs: Sequence[Run], store: str | Path, only_finished: bool = Fa
                 kept.keep(trial.of(run).key(method), asdict(outcome))
             for (trial, method), plain in found.items():
                 if plain is not None:
-                    tried.setdefault((trial, method), {})[run.seed] = Outcome(**plain)
+                    tried.setdefault((trial, method), {})[run.seed] = SelectionOutcome(**plain)
             bar.update(done + 1)
     return tried
 
 
-def _measure(run: Run, missing: Sequence[tuple[Trial, str]]) -> Iterator[tuple[Trial, str, Outcome]]:
+def _measure(
+    run: SelectionRun, missing: Sequence[tuple[FurtherTrial, str]]
+) -> Iterator[tuple[FurtherTrial, str, SelectionOutcome]]:
     """Trials of a seed: those that read padding have a black box of their own, all others share one."""
     for padding in (False, True):
         some = [(trial, method) for trial, method in missing if trial.padding is padding]
@@ -83,7 +97,7 @@ def _measure(run: Run, missing: Sequence[tuple[Trial, str]]) -> Iterator[tuple[T
         yield from ((*asked, outcome) for asked, (_, _, outcome) in zip(some, outcomes, strict=True))
 
 
-def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Run]) -> None:
+def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[SelectionRun]) -> None:
     """The trials beside the setting of the table, on the first seeds, method by method."""
     report.heading(f"Tried further: {SOURCES[WHERE].title}")
     if not tried:
@@ -93,15 +107,15 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Run]
     usual = next(run.sizes for run in runs if run.name == WHERE)
     report.say(
         "Where a published figure does not appear, other settings were tried, on at most "
-        f"{SEEDS} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is the "
-        f"setting of the table on the first {SEEDS} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for CXPlain), "
-        f"{usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a word. "
-        f"{spent / 3600:.2f} CPU-hours."
+        f"{SEEDS_TRIED} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is "
+        f"the setting of the table on the first {SEEDS_TRIED} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for "
+        f"CXPlain), {usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a "
+        f"word. {spent / 3600:.2f} CPU-hours."
     )
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for method in dict.fromkeys(method for _, method in tried):
         table = {seed: cell for (name, m, seed), cell in cells.items() if (name, m) == (WHERE, method)}
-        rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS]})]
+        rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS_TRIED]})]
         rows += [_row(method, trial.words, outcomes) for (trial, m), outcomes in tried.items() if m == method]
     report.table(
         [
@@ -122,7 +136,7 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Run]
         report.say(_reach(method, {words: figures(outcomes, "post_hoc") for words, outcomes in mine.items()}))
 
 
-def _row(method: str, words: str, by_seed: dict[int, Outcome]) -> list[Any]:
+def _row(method: str, words: str, by_seed: dict[int, SelectionOutcome]) -> list[object]:
     outcomes, paper = list(by_seed.values()), published(WHERE, method)
     post_hoc, evalx, own = (figures(outcomes, what) for what in ("post_hoc", "evalx", "surrogate"))
     return [
@@ -142,10 +156,10 @@ def _reach(method: str, post_hoc: dict[str, FloatArray]) -> str:
     """How far the trials of one method reach, and which of them comes nearest to the paper."""
     paper, means = published(WHERE, method), {words: float(values.mean()) for words, values in post_hoc.items()}
     nearest = min(means, key=lambda words: abs(means[words] - paper))
-    verb = "is reached" if abs(means[nearest] - paper) <= NEAR else "is not reached"
+    verb = "is reached" if abs(means[nearest] - paper) <= NEAR_POINTS else "is not reached"
     seeds = len(post_hoc[nearest])
     return (
         f"**{TITLES[method]}**: trials: {len(means)}, from {min(means.values()):.1f} to {max(means.values()):.1f} %; the "
-        f"paper's {paper:.1f} {verb} within {NEAR:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %"
+        f"paper's {paper:.1f} {verb} within {NEAR_POINTS:g} points (nearest: {nearest}, {mean_error(post_hoc[nearest], 1)} %"
         f"{', of one seed, which judges nothing' if seeds == 1 else ''})."
     )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.core import FloatArray
 from accredit_papers.report import Report, mean_error
 from accredit_papers.selection_data import SOURCES, kind
-from accredit_papers.selection_runs import CHOOSING, METHODS, Outcome, Run, Sizes, read
+from accredit_papers.selection_runs import CHOOSING, METHODS, RunSizes, SelectionOutcome, SelectionRun, read
 from accredit_papers.verdicts import over_runs, standard_errors_from
+
+if TYPE_CHECKING:
+    import matplotlib.axes
 
 PUBLISHED = {  # post-hoc accuracy in %, Table 3 of "Why is Attention Not So Attentive?" (Bai et al., 2020)
     "gradient": (85.6, 82.3, 98.2, 58.6),
@@ -44,12 +47,12 @@ ORDERS = (  # statements of the paper's table, first against second
     CURES,
 )
 BENCHMARKS = [method for method in PUBLISHED if method not in CURES]
-NEAR = 2.0  # points
+NEAR_POINTS = 2.0  # points
 
-Cells = dict[tuple[str, str, int], Outcome]  # (set, method, seed)
+Cells = dict[tuple[str, str, int], SelectionOutcome]  # (set, method, seed)
 
 
-def selection_report(runs: Sequence[Run], cells: Cells) -> Report:
+def selection_report(runs: Sequence[SelectionRun], cells: Cells) -> Report:
     """The report of all runs."""
     report = Report("selection", "Which k players keep a black box's answer?")
     sets = list(dict.fromkeys(run.name for run in runs))
@@ -60,7 +63,7 @@ def selection_report(runs: Sequence[Run], cells: Cells) -> Report:
     return report
 
 
-def figures(outcomes: Iterable[Outcome], what: str) -> FloatArray:
+def figures(outcomes: Iterable[SelectionOutcome], what: str) -> FloatArray:
     """One figure of a method, one number per seed, in %; empty where the method has none."""
     found = [getattr(outcome, what) for outcome in outcomes]
     return 100 * np.array([value for value in found if value is not None])
@@ -70,7 +73,7 @@ def _of(cells: Cells, name: str, method: str, what: str) -> FloatArray:
     return figures(seeds_of(cells, name, method), what)
 
 
-def seeds_of(cells: Cells, name: str, method: str) -> list[Outcome]:
+def seeds_of(cells: Cells, name: str, method: str) -> list[SelectionOutcome]:
     """The outcomes of a method, in the order of their seeds."""
     return [cell for (s, m, _), cell in sorted(cells.items(), key=lambda item: item[0]) if (s, m) == (name, method)]
 
@@ -80,7 +83,7 @@ def _gain(gap: FloatArray) -> str:
     return f"{gap.mean():+.1f}{error}"
 
 
-def _seeds(runs: Sequence[Run]) -> str:
+def _seeds(runs: Sequence[SelectionRun]) -> str:
     """How many seeds there are, for each set where they differ."""
     counts = {name: sum(run.name == name for run in runs) for name in dict.fromkeys(run.name for run in runs)}
     if len(set(counts.values())) == 1:
@@ -96,7 +99,7 @@ def apart(values: FloatArray, paper: float) -> str:
     return "no spread" if errors is None else f"{errors:+.1f}"
 
 
-def _introduce(report: Report, runs: Sequence[Run], cells: Cells) -> None:
+def _introduce(report: Report, runs: Sequence[SelectionRun], cells: Cells) -> None:
     report.say(
         "A black box is trained on a training split. A method then shows k players of each test input; the others are "
         "replaced (words by padding, pixels by 0). **Post-hoc**: share of test inputs in which the black box, given only "
@@ -123,7 +126,7 @@ def _introduce(report: Report, runs: Sequence[Run], cells: Cells) -> None:
     )
 
 
-def _describe(what: str, sizes: Sizes) -> str:
+def _describe(what: str, sizes: RunSizes) -> str:
     black_box = (
         f"a convolution of three words, {sizes.width} filters, maximum over the text; selector {sizes.selector} filters; "
         f"EVAL-X is a bag of words, the surrogate {SURROGATES[sizes.surrogate]}"
@@ -150,7 +153,7 @@ def _describe(what: str, sizes: Sizes) -> str:
     )
 
 
-def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[Run]) -> None:
+def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[SelectionRun]) -> None:
     run = next(run for run in runs if run.name == name)
     report.heading(SOURCES[name].title)
     accuracy, judge = _of(cells, name, "random", "accuracy"), _of(cells, name, "random", "judge")
@@ -250,7 +253,7 @@ def _summary(report: Report, sets: Sequence[str], cells: Cells) -> None:
     report.heading("The table as published, and here")
     rows = []
     for method in PUBLISHED:
-        row: list[Any] = [TITLES[method]]
+        row: list[object] = [TITLES[method]]
         for name in sets:
             here = _of(cells, name, method, "post_hoc")
             row += [f"{published(name, method):.1f}", mean_error(here, 1), apart(here, published(name, method))]
@@ -292,9 +295,9 @@ def _against_paper(name: str, cells: Cells) -> str:
     for method in PUBLISHED:
         gaps[TITLES[method]] = float(_of(cells, name, method, "post_hoc").mean()) - published(name, method)
     parts = {
-        f"within {NEAR:g} points of the paper": [m for m, gap in gaps.items() if abs(gap) <= NEAR],
-        "above it": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap > NEAR],
-        "below it, not reached": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap < -NEAR],
+        f"within {NEAR_POINTS:g} points of the paper": [m for m, gap in gaps.items() if abs(gap) <= NEAR_POINTS],
+        "above it": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap > NEAR_POINTS],
+        "below it, not reached": [f"{m} ({gap:+.1f})" for m, gap in gaps.items() if gap < -NEAR_POINTS],
     }
     return f"**{SOURCES[name].title}.** " + "; ".join(f"{k}: {', '.join(v) or 'none'}" for k, v in parts.items()) + "."
 
@@ -304,7 +307,7 @@ def published(name: str, method: str) -> float:
     return PUBLISHED[method][list(SOURCES).index(name)]
 
 
-def _draw(axes: Any, name: str, cells: Cells) -> None:
+def _draw(axes: matplotlib.axes.Axes, name: str, cells: Cells) -> None:
     places = np.arange(len(METHODS))[::-1]
     for what, colour, marker, label, shift in (
         ("post_hoc", "C0", "o", "post-hoc", 0.2),

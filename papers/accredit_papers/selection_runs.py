@@ -6,15 +6,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.black_boxes import BlackBox
-from accredit.learned.inputs import Array, Pixels
+from accredit.learned.inputs import Array, PixelGrid
 from accredit.learned.masks import top
-from accredit_papers.selection_data import Task, task, with_padding
+from accredit_papers.selection_data import SelectionTask, task, with_padding
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from accredit.learned.evalx import EvalX
+    from accredit.learned.trainer import TrainedExplainer
 
 PAPER_METHODS = (
     "gradient",
@@ -30,7 +36,7 @@ METHODS = ("random", "gradient", "gradient x input", "lime", "lime, supporting",
 
 
 @dataclass(frozen=True)
-class Sizes:
+class RunSizes:
     """How much of everything: what a run costs, and what its report must say."""
 
     train: int  # rows that black box and explainers learn from
@@ -48,40 +54,40 @@ class Sizes:
     surrogate: str = "auto"  # the reader of a trained explainer: a kind that `network_for` knows
     temperatures: tuple[float, ...] = (0.5,)  # of the relaxed choice; of several, rows of the training split decide
 
-    def scaled(self, factor: float) -> Sizes:
+    def scale(self, factor: float) -> RunSizes:
         """`factor` times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
         rows = {name: round(getattr(self, name) * factor) for name in ("train", "lime_rows", "cxplain_rows")}
         return replace(self, **rows)
 
 
 FULL = {
-    "texts": Sizes(4000, 1500, 3, 40, 5, 150, 400, 300, 10, 3, 100, 50),
-    "pictures": Sizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
+    "texts": RunSizes(4000, 1500, 3, 40, 5, 150, 400, 300, 10, 3, 100, 50),
+    "pictures": RunSizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
 }
-ALL = 10**6  # more rows than any of the data sets has
+ALL_ROWS = 10**6  # more rows than any of the data sets has
 WHOLE = {  # every training row, and one network of CXPlain that is asked about all of them
-    "texts": Sizes(ALL, 5000, 2, 40, 5, 150, 400, ALL, 6, 1, 100, 50, "places", (0.5, 0.1)),
-    "pictures": Sizes(ALL, 5000, 2, 32, 6, 100, 600, ALL, 6, 1, 16, 8, "auto", (0.5, 0.1)),
+    "texts": RunSizes(ALL_ROWS, 5000, 2, 40, 5, 150, 400, ALL_ROWS, 6, 1, 100, 50, "places", (0.5, 0.1)),
+    "pictures": RunSizes(ALL_ROWS, 5000, 2, 32, 6, 100, 600, ALL_ROWS, 6, 1, 16, 8, "auto", (0.5, 0.1)),
 }
 CHOOSING = 0.125  # of the training rows that an explainer learns from while its temperature is chosen
 QUICK = {
-    "texts": Sizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
-    "pictures": Sizes(1000, 400, 2, 32, 4, 60, 400, 100, 5, 1, 8, 8),
+    "texts": RunSizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
+    "pictures": RunSizes(1000, 400, 2, 32, 4, 60, 400, 100, 5, 1, 8, 8),
 }
 
 
 @dataclass(frozen=True)
-class Run:
+class SelectionRun:
     """One black box: a data set, a seed, and the sizes."""
 
     data: str  # folder
     name: str
     seed: int
-    sizes: Sizes
+    sizes: RunSizes
     padding: bool = False  # whether the padding of a text is a word like others, that may be chosen
-    settings: tuple[tuple[str, Any], ...] = ()  # of the explainer, by name, instead of its recipe's
+    settings: tuple[tuple[str, object], ...] = ()  # of the explainer, by name, instead of its recipe's
 
-    def key(self, method: str) -> dict[str, Any]:
+    def key(self, method: str) -> dict[str, object]:
         """Everything but the folder that the numbers of a method depend on."""
         usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 2}
         changed = {"padding": self.padding, "settings": dict(self.settings)}
@@ -89,7 +95,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SelectionOutcome:
     """What became of one method's selections; shares of test rows. None: there is no such thing for this method."""
 
     post_hoc: float  # the black box on the kept players gives its own full answer
@@ -107,20 +113,20 @@ class Outcome:
 class Bench:
     """A data set with its trained black box and its judge."""
 
-    task: Task
-    network: Any
+    task: SelectionTask
+    network: nn.Module
     black_box: BlackBox
-    judge: Any  # EvalX
+    judge: EvalX
     choice: IntArray  # the black box's class of every test row
     seconds: float  # CPU, that black box and judge took
 
 
-def measure(run: Run, methods: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+def measure(run: SelectionRun, methods: Sequence[str]) -> Iterator[tuple[str, SelectionOutcome]]:
     """Methods on one black box, one after another."""
     yield from ((method, outcome) for _, method, outcome in measure_together([(run, m) for m in methods]))
 
 
-def measure_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, str, Outcome]]:
+def measure_together(asked: Sequence[tuple[SelectionRun, str]]) -> Iterator[tuple[SelectionRun, str, SelectionOutcome]]:
     """Runs that differ in their explainers alone, on the black box of the first; on one thread, so that the numbers are the
     same everywhere."""
     import torch
@@ -135,14 +141,14 @@ def measure_together(asked: Sequence[tuple[Run, str]]) -> Iterator[tuple[Run, st
         torch.set_num_threads(threads)
 
 
-def _measure(world: Bench, run: Run, method: str) -> Outcome:
+def _measure(world: Bench, run: SelectionRun, method: str) -> SelectionOutcome:
     began = time.process_time()
     chosen, surrogate, ended = EXPLAIN[method](world, run)
     spent = time.process_time() - began
     given, rows = world.task, len(chosen)
     x, choice = given.x_test[:rows], world.choice[:rows]
     kept = world.black_box(given.inputs.keep(x, chosen))
-    return Outcome(
+    return SelectionOutcome(
         float((kept.argmax(axis=1) == choice).mean()),
         world.judge.accuracy(x, chosen, choice),
         None if surrogate is None else float((surrogate.argmax(axis=1) == choice).mean()),
@@ -155,7 +161,7 @@ def _measure(world: Bench, run: Run, method: str) -> Outcome:
     )
 
 
-def build(run: Run) -> Bench:
+def build(run: SelectionRun) -> Bench:
     """Train the black box on true labels and EVAL-X on its answers; both stop early on rows of the training split."""
     from accredit.learned.evalx import EvalX, train_masked
     from accredit.learned.networks import as_black_box, network_for
@@ -174,21 +180,21 @@ def build(run: Run) -> Bench:
         seed=run.seed,
     )
     black_box = as_black_box(network, given.inputs)
-    width = sizes.width if isinstance(given.inputs, Pixels) else None
+    width = sizes.width if isinstance(given.inputs, PixelGrid) else None
     judge = EvalX(given.inputs, k=given.k, width=width, epochs=sizes.judge_epochs, patience=3)
     judge.fit(given.x, black_box, seed=run.seed + 1000)
     choice = black_box(given.x_test).argmax(axis=1)
     return Bench(given, network, black_box, judge, choice, time.process_time() - began)
 
 
-def read(run: Run) -> Task:
+def read(run: SelectionRun) -> SelectionTask:
     """The data of a run."""
     found = _task(run.data, run.name, run.sizes.train, run.sizes.test)
     return with_padding(found) if run.padding else found
 
 
 @lru_cache(maxsize=1)
-def _task(data: str, name: str, train: int, test: int) -> Task:
+def _task(data: str, name: str, train: int, test: int) -> SelectionTask:
     return task(data, name, train, test)
 
 
@@ -197,24 +203,24 @@ def _task(data: str, name: str, train: int, test: int) -> Task:
 Explained = tuple[BoolArray, FloatArray | None, str]
 
 
-def _random(world: Bench, run: Run) -> Explained:
+def _random(world: Bench, run: SelectionRun) -> Explained:
     x = world.task.x_test
     drawn = np.random.default_rng(run.seed).random((len(x), world.task.inputs.n))
     return top(drawn, world.task.k, world.task.inputs.present(x)), None, "nothing is trained"
 
 
-def _gradient(times_input: bool) -> Callable[[Bench, Run], Explained]:
-    def explain(world: Bench, run: Run) -> Explained:
+def _gradient(times_input: bool) -> Callable[[Bench, SelectionRun], Explained]:
+    def explain(world: Bench, run: SelectionRun) -> Explained:
         from accredit.learned.gradient import Gradient
 
         explainer = Gradient(world.task.inputs, world.task.k, world.network, times_input)
-        return explainer.select(world.task.x_test), None, explainer.history["stopped_because"]
+        return explainer.select(world.task.x_test), None, str(explainer.history["stopped_because"])
 
     return explain
 
 
-def _lime(rank: str) -> Callable[[Bench, Run], Explained]:
-    def explain(world: Bench, run: Run) -> Explained:
+def _lime(rank: str) -> Callable[[Bench, SelectionRun], Explained]:
+    def explain(world: Bench, run: SelectionRun) -> Explained:
         x = world.task.x_test[: run.sizes.lime_rows]
         slopes = _slopes(world, run)
         scores = np.abs(slopes) if rank == "magnitude" else slopes
@@ -224,18 +230,18 @@ def _lime(rank: str) -> Callable[[Bench, Run], Explained]:
 
 
 @lru_cache(maxsize=1)
-def _slopes(world: Bench, run: Run) -> FloatArray:
+def _slopes(world: Bench, run: SelectionRun) -> FloatArray:
     """LIME's slopes, which both of its rows read."""
     from accredit.learned.lime import LimeExplainer
     from accredit.values.lime import Lime
 
     x = world.task.x_test[: run.sizes.lime_rows]
-    law = "coins" if isinstance(world.task.inputs, Pixels) else "sizes"
+    law = "coins" if isinstance(world.task.inputs, PixelGrid) else "sizes"
     explainer = LimeExplainer(world.task.inputs, world.task.k, Lime(run.sizes.lime_budget, law=law))
     return explainer.fit(x, world.black_box, seed=run.seed).lines(x)[0]
 
 
-def _cxplain(world: Bench, run: Run) -> Explained:
+def _cxplain(world: Bench, run: SelectionRun) -> Explained:
     from accredit.learned.convolution_ablation import losses_without_each
     from accredit.learned.cxplain import CXPlain, removal_losses, shares
     from accredit.learned.networks import ConvolutionOfWords
@@ -244,7 +250,7 @@ def _cxplain(world: Bench, run: Run) -> Explained:
     explainer = CXPlain(
         given.inputs,
         given.k,
-        block=2 if isinstance(given.inputs, Pixels) else 1,
+        block=2 if isinstance(given.inputs, PixelGrid) else 1,
         models=sizes.cxplain_models,
         epochs=sizes.cxplain_epochs,
         width=sizes.selector,
@@ -257,11 +263,11 @@ def _cxplain(world: Bench, run: Run) -> Explained:
     else:
         grown = removal_losses(explainer.removed, x, world.black_box, y)
     explainer.learn(x, shares(grown, explainer.removed.present(x)), seed=run.seed)
-    return explainer.select(given.x_test), None, explainer.history["stopped_because"]
+    return explainer.select(given.x_test), None, str(explainer.history["stopped_because"])
 
 
-def _train(name: str) -> Callable[[Bench, Run], Explained]:
-    def explain(world: Bench, run: Run) -> Explained:
+def _train(name: str) -> Callable[[Bench, SelectionRun], Explained]:
+    def explain(world: Bench, run: SelectionRun) -> Explained:
         given, temperature = world.task, _temperature(world, run, name)
         explainer = _learn(world, run, name, temperature, given.x)
         ended = f"{explainer.history.stopped_because}; temperature {temperature:g}"
@@ -270,7 +276,7 @@ def _train(name: str) -> Callable[[Bench, Run], Explained]:
     return explain
 
 
-def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> Any:
+def _learn(world: Bench, run: SelectionRun, name: str, temperature: float, x: Array) -> TrainedExplainer:
     """A trained explainer of these rows."""
     from accredit.learned.recipes import RECIPES, defaults
 
@@ -290,7 +296,7 @@ def _learn(world: Bench, run: Run, name: str, temperature: float, x: Array) -> A
     return explainer.fit(x, world.black_box, seed=run.seed)
 
 
-def _temperature(world: Bench, run: Run, name: str) -> float:
+def _temperature(world: Bench, run: SelectionRun, name: str) -> float:
     """Of several temperatures the one whose choices keep most answers on training rows that it has not learned from."""
     candidates, given = run.sizes.temperatures, world.task
     if len(candidates) == 1:
@@ -299,15 +305,15 @@ def _temperature(world: Bench, run: Run, name: str) -> float:
     learned, held = given.x[:cut], given.x[cut : 2 * cut]
     choice = world.black_box(held).argmax(axis=1)
 
-    def kept(temperature: float) -> float:
+    def keep(temperature: float) -> float:
         chosen = _learn(world, run, name, temperature, learned).select(held)
         answers = world.black_box(given.inputs.keep(held, chosen)).argmax(axis=1)
         return float((answers == choice).mean())
 
-    return max(candidates, key=kept)
+    return max(candidates, key=keep)
 
 
-EXPLAIN: dict[str, Callable[[Bench, Run], Explained]] = {
+EXPLAIN: dict[str, Callable[[Bench, SelectionRun], Explained]] = {
     "random": _random,
     "gradient": _gradient(False),
     "gradient x input": _gradient(True),

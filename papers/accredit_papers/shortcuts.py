@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,13 +26,16 @@ from accredit_papers.shortcuts_runs import (
     CHANCE,
     FURTHER,
     PLAIN,
-    Outcome,
     Part,
     Setting,
-    Task,
+    ShortcutOutcome,
+    ShortcutTask,
     read_finished,
 )
 from accredit_papers.verdicts import all_of, over_runs, standard_errors_from
+
+if TYPE_CHECKING:
+    import matplotlib.axes
 
 PUBLISHED = {  # accuracy and attention to default tokens, on the training set: Tables 1 and 2 of the paper
     ("Baseline", "pooling"): (0.717, None), ("Baseline", "rcnn"): (0.961, None),
@@ -48,11 +51,11 @@ QUICK_ROWS, QUICK_EPOCHS, QUICK_BATCH, QUICK_SEEDS = 5000, 6, 64, 2
 
 
 @dataclass(frozen=True)
-class Row:
+class SettingRow:
     """One setting over all seeds."""
 
     setting: Setting
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ShortcutOutcome, ...]
 
     @property
     def name(self) -> str:
@@ -104,11 +107,11 @@ def shortcuts(
     texts = ReviewTexts.load(source, folder, rows)  # fails before anything is written when data are missing
     digest = data_digest(source)
 
-    def outcomes(settings: Sequence[Setting], numbers: Sequence[int], part: Part) -> list[Row]:
-        tasks = [Task(s, n, part, str(source), folder, rows) for n in numbers for s in settings]
+    def outcomes(settings: Sequence[Setting], numbers: Sequence[int], part: Part) -> list[SettingRow]:
+        tasks = [ShortcutTask(s, n, part, str(source), folder, rows) for n in numbers for s in settings]
         with Finished(Path(folder) / "runs.sqlite") as kept:
             found = read_finished(tasks, kept, digest, workers, tell)
-        return [Row(s, tuple(found[k :: len(settings)])) for k, s in enumerate(settings)]
+        return [SettingRow(s, tuple(found[k :: len(settings)])) for k, s in enumerate(settings)]
 
     numbers = range(seed, seed + count)
     tried = []
@@ -118,7 +121,7 @@ def shortcuts(
         tried = outcomes(steady, CHOOSING_SEEDS[:1], "choose") + outcomes(unstable, CHOOSING_SEEDS, "choose")
     settings = [*BASELINES, *PLAIN, *(choose_shortcut(tried) if tried else firsts(CANDIDATES))]
     if quick:
-        settings = [s.shortened(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
+        settings = [s.shorten(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
     found = outcomes(settings, numbers, "report")
     report = _report(found, tried, texts, quick, numbers)
     if further:
@@ -126,7 +129,7 @@ def shortcuts(
     return report
 
 
-def _further(report: Report, usual: Sequence[Row], more: Sequence[Row]) -> None:
+def _further(report: Report, usual: Sequence[SettingRow], more: Sequence[SettingRow]) -> None:
     """Other settings of Weighting beside the ones that are reported, all on the same first seeds."""
     seeds = len(more[0].outcomes)
     report.heading("Weighting, tried further")
@@ -134,13 +137,13 @@ def _further(report: Report, usual: Sequence[Row], more: Sequence[Row]) -> None:
         "Weighting stays below the paper's accuracy. Longer training, wider networks in small batches, and other clipping, on "
         f"{seeds} seed(s); all that was tried is shown, and nothing is chosen among it:"
     )
-    for row in (Row(r.setting, r.outcomes[:seeds]) for r in usual if r.setting.method == "Weighting"):
+    for row in (SettingRow(r.setting, r.outcomes[:seeds]) for r in usual if r.setting.method == "Weighting"):
         others = [r for r in more if r.setting.encoder == row.setting.encoder]
         if others:
             _one_further(report, row, others)
 
 
-def _one_further(report: Report, row: Row, others: Sequence[Row]) -> None:
+def _one_further(report: Report, row: SettingRow, others: Sequence[SettingRow]) -> None:
     report.table(
         (row.name, *HEADER[3:], "CPU s per run"),
         [(r.setting.words(), *_measure(r), f"{r.mean('seconds'):.0f}") for r in (row, *others)],
@@ -160,7 +163,7 @@ def firsts(settings: Sequence[Setting]) -> list[Setting]:
     return list({(s.method, s.encoder): s for s in reversed(settings)}.values())[::-1]
 
 
-def choose_shortcut(tried: Sequence[Row]) -> list[Setting]:
+def choose_shortcut(tried: Sequence[SettingRow]) -> list[Setting]:
     """For each method and encoder the candidate of lowest neutral loss on the rows held out."""
     by_loss = sorted(tried, key=lambda row: row.mean("neutral_loss"))
     order = [(s.method, s.encoder) for s in firsts([row.setting for row in tried])]
@@ -168,7 +171,7 @@ def choose_shortcut(tried: Sequence[Row]) -> list[Setting]:
     return list(best.values())
 
 
-def _report(rows: list[Row], tried: list[Row], texts: ReviewTexts, quick: bool, seeds: range) -> Report:
+def _report(rows: list[SettingRow], tried: list[SettingRow], texts: ReviewTexts, quick: bool, seeds: range) -> Report:
     report = Report("shortcuts", "Attention as a code for the answer, and two cures")
     _introduce(report, texts, quick, seeds)
     report.heading("Table 1: the shortcut")
@@ -231,16 +234,16 @@ HEADER = (
 )
 
 
-def _table(report: Report, rows: Sequence[Row]) -> None:
+def _table(report: Report, rows: Sequence[SettingRow]) -> None:
     report.table(HEADER, [(row.name, *_published(row), *_measure(row)) for row in rows])
 
 
-def _published(row: Row) -> tuple[str, str]:
+def _published(row: SettingRow) -> tuple[str, str]:
     accuracy, mass = PUBLISHED[row.setting.method, row.setting.encoder]
     return f"{100 * accuracy:.1f}", "–" if mass is None else f"{100 * mass:.1f}"
 
 
-def _measure(row: Row) -> tuple[str, ...]:
+def _measure(row: SettingRow) -> tuple[str, ...]:
     return (
         row.percent("accuracy"),
         row.percent("mass"),
@@ -253,12 +256,12 @@ def _measure(row: Row) -> tuple[str, ...]:
     )
 
 
-def _range(row: Row, measure: str) -> str:
+def _range(row: SettingRow, measure: str) -> str:
     values = 100 * row.values(measure)
     return f"{values.min():.1f} to {values.max():.1f}"
 
 
-def _shortcut_verdict(report: Report, row: Row, baseline: Row) -> None:
+def _shortcut_verdict(report: Report, row: SettingRow, baseline: SettingRow) -> None:
     accuracy, mass = row.values("accuracy"), row.values("mass")
     gain = accuracy - baseline.values("accuracy")
     published = PUBLISHED[row.setting.method, row.setting.encoder]
@@ -292,7 +295,7 @@ def _shortcut_verdict(report: Report, row: Row, baseline: Row) -> None:
     )
 
 
-def _cure_verdict(report: Report, row: Row, shortcut: Row) -> None:
+def _cure_verdict(report: Report, row: SettingRow, shortcut: SettingRow) -> None:
     mass, accuracy, losses = row.values("mass"), row.values("accuracy"), row.values("neutral_loss")
     enough = ENOUGH[row.setting.encoder]
     before = PUBLISHED["Attention", row.setting.encoder][1]
@@ -320,7 +323,7 @@ def _cure_verdict(report: Report, row: Row, shortcut: Row) -> None:
     )
 
 
-def _draw(axes: Any, rows: Sequence[Row]) -> None:
+def _draw(axes: matplotlib.axes.Axes, rows: Sequence[SettingRow]) -> None:
     marks = {"pooling": "o", "rcnn": "^"}
     colours = {"Attention": "#d55e00", "Pretraining": "#0072b2", "Weighting": "#009e73"}
     for row in rows:
@@ -351,7 +354,7 @@ def _draw(axes: Any, rows: Sequence[Row]) -> None:
     axes.legend(fontsize=7)
 
 
-def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
+def _beside_the_paper(report: Report, rows: Sequence[SettingRow]) -> None:
     report.heading("Beside the paper's figures")
     report.table(
         (
@@ -390,7 +393,7 @@ def _beside_the_paper(report: Report, rows: Sequence[Row]) -> None:
     )
 
 
-def _gaps(row: Row) -> tuple[str, str, str, str]:
+def _gaps(row: SettingRow) -> tuple[str, str, str, str]:
     accuracy, mass = PUBLISHED[row.setting.method, row.setting.encoder]
     return *_gap(row.values("accuracy"), accuracy), *_gap(row.values("mass"), mass)
 
@@ -404,7 +407,7 @@ def _gap(values: FloatArray, paper: float | None) -> tuple[str, str]:
     return f"{100 * gap:+.1f}", "–" if errors is None else f"{errors:+.1f}"
 
 
-def _how_chosen(report: Report, tried: Sequence[Row]) -> None:
+def _how_chosen(report: Report, tried: Sequence[SettingRow]) -> None:
     report.heading("What was tried")
     if not tried:
         report.say(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks import needs
@@ -11,7 +9,7 @@ from accredit.checks.numbers import IntArray
 from accredit.core import FloatArray
 
 GRAIN = 0.05  # masks are rounded to this: finer ratios are there for trees to read, but no head uses them
-LEAST = 0.02  # P(y|m) that a neutral weight assumes at least
+LEAST_CHANCE = 0.02  # P(y|m) that a neutral weight assumes at least
 
 
 def mask_probe(masks: FloatArray, labels: IntArray, seed: int = 0) -> tuple[FloatArray, IntArray]:
@@ -26,7 +24,7 @@ def mask_probe(masks: FloatArray, labels: IntArray, seed: int = 0) -> tuple[Floa
     order = np.random.default_rng(seed).permutation(len(masks))
     fitted, unseen = order[: len(order) // 2], order[len(order) // 2 :]
     rounded = np.round(masks / GRAIN) * GRAIN
-    trees: Any = HistGradientBoostingClassifier(random_state=seed).fit(rounded[fitted], labels[fitted])
+    trees = HistGradientBoostingClassifier(random_state=seed).fit(rounded[fitted], labels[fitted])
     return trees.predict_proba(rounded[unseen]), unseen
 
 
@@ -45,5 +43,5 @@ def neutral_loss(masks: FloatArray, labels: IntArray, losses: FloatArray, seed: 
     likely, rows = mask_probe(masks, labels, seed)
     prior = np.bincount(labels) / len(labels)
     own = likely[np.arange(len(rows)), labels[rows]]
-    weights = prior[labels[rows]] / np.maximum(own, LEAST)
+    weights = prior[labels[rows]] / np.maximum(own, LEAST_CHANCE)
     return float((weights * losses[rows]).sum() / weights.sum())

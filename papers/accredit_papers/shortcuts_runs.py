@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.numbers import IntArray
-from accredit.core import FloatArray
+from accredit.core import BoolArray, FloatArray
 from accredit.shortcuts.cures import Cure, MaskNeutral, Plain, RandomPretraining
 from accredit.store.executors import fresh_processes
 from accredit.store.results_cache import Finished
@@ -23,7 +24,7 @@ from accredit_papers.shortcuts_measures import neutral_loss, probe_accuracy
 if TYPE_CHECKING:
     from accredit.shortcuts.models import AttentionClassifier
 
-FORMAT = 1
+RUN_FORMAT = 1
 INERT = 4  # default tokens, the same in every text
 CHANCE = INERT / (FIRST_WORDS + INERT)
 COMMON = 2000  # GloVe words whose spread the default tokens have
@@ -63,7 +64,7 @@ class Setting:
                 attention = f"T {self.temperature:g}, " if self.attention == "additive" else ""
                 return f"{attention}{head}{units * (self.encoder == 'rcnn')}, batches of {self.batch}, {epochs} epochs"
 
-    def shortened(self, epochs: int, batch: int) -> Setting:
+    def shorten(self, epochs: int, batch: int) -> Setting:
         """The same with few epochs and small batches, for a quick look."""
         cure = self.cure
         few = replace(cure, random_epochs=epochs, epochs=epochs) if isinstance(cure, RandomPretraining) else None
@@ -101,7 +102,7 @@ FURTHER = (  # Weighting stays below the paper's accuracy: what longer training,
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ShortcutOutcome:
     """What one run came to. Shares are of 1; those on the *other* rows are on the rows held out, or on the test half."""
 
     accuracy: float  # on the rows trained on, as in the paper
@@ -117,7 +118,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Task:
+class ShortcutTask:
     """One run to do."""
 
     setting: Setting
@@ -128,7 +129,7 @@ class Task:
     rows: int | None = None  # reviews of each half; None: all
 
 
-def run(task: Task) -> Outcome:
+def run(task: ShortcutTask) -> ShortcutOutcome:
     """Train by one setting and measure; on one thread, so that several runs share a machine."""
     import torch
 
@@ -164,7 +165,7 @@ def run(task: Task) -> Outcome:
     selects = setting.attention == "additive"
     losses = -np.log(np.maximum(answered[np.arange(len(other.labels)), other.labels], 1e-12))
     swapped = _answers_to_other_words(model, other, other_masks) if selects else None
-    return Outcome(
+    return ShortcutOutcome(
         accuracy=float((answers.argmax(axis=1) == learned.labels).mean()),
         other_accuracy=float((answered.argmax(axis=1) == other.labels).mean()),
         mass=float(masks[:, FIRST_WORDS:].sum(axis=1).mean()) if selects else None,
@@ -178,7 +179,7 @@ def run(task: Task) -> Outcome:
     )
 
 
-def _answers_to_other_words(model: AttentionClassifier, given: Rows, masks: FloatArray) -> IntArray:
+def _answers_to_other_words(model: AttentionClassifier, given: ReviewRows, masks: FloatArray) -> IntArray:
     """What the model answers when the words under each mask are another review's: (N,)."""
     import torch
 
@@ -193,16 +194,16 @@ def _answers_to_other_words(model: AttentionClassifier, given: Rows, masks: Floa
 
 
 @dataclass(frozen=True)
-class Rows:
+class ReviewRows:
     """Nine tokens, query and label of some reviews."""
 
-    tokens: np.ndarray[Any, np.dtype[np.float32]]  # (N, 9, 50): five words, four inert tokens
-    query: np.ndarray[Any, np.dtype[np.float32]]  # (N, 350)
-    present: np.ndarray[Any, np.dtype[np.bool_]] | None  # (N, 9); None: all are there
+    tokens: npt.NDArray[np.float32]  # (N, 9, 50): five words, four inert tokens
+    query: npt.NDArray[np.float32]  # (N, 350)
+    present: BoolArray | None  # (N, 9); None: all are there
     labels: IntArray  # (N,)
 
 
-def _parts(task: Task) -> tuple[Rows, Rows]:
+def _parts(task: ShortcutTask) -> tuple[ReviewRows, ReviewRows]:
     """The rows to learn from and the rows to judge by; choosing never touches the test half."""
     texts = _texts(task.data, task.cache, task.rows)
     train, test = np.flatnonzero(texts.train), np.flatnonzero(~texts.train)
@@ -218,28 +219,28 @@ def _texts(data: str, cache_folder: str, rows: int | None) -> ReviewTexts:
     return ReviewTexts.load(data, cache_folder, rows)
 
 
-def _rows(texts: ReviewTexts, chosen: IntArray) -> Rows:
+def _rows(texts: ReviewTexts, chosen: IntArray) -> ReviewRows:
     words = texts.vectors[texts.first[chosen]]
     inert = np.broadcast_to(inert_tokens(texts.vectors), (len(chosen), INERT, words.shape[2]))
     there = np.concatenate([texts.present[chosen], np.ones((len(chosen), INERT), dtype=bool)], axis=1)
     tokens = np.concatenate([words, inert], axis=1).astype(np.float32)
-    return Rows(tokens, texts.query[chosen], None if there.all() else there, texts.labels[chosen])
+    return ReviewRows(tokens, texts.query[chosen], None if there.all() else there, texts.labels[chosen])
 
 
-def inert_tokens(vectors: Any) -> FloatArray:
+def inert_tokens(vectors: npt.NDArray[np.float32]) -> FloatArray:
     """Four fixed random vectors (4, d) with the spread of the commonest words; the same in every text and every run."""
     drawn = np.random.default_rng(0).normal(size=(INERT, vectors.shape[1]))
     return np.asarray(drawn * vectors[:COMMON].std(), dtype=np.float64)
 
 
-def run_key(task: Task, data: str) -> dict[str, Any]:
+def run_key(task: ShortcutTask, data: str) -> dict[str, object]:
     """All that decides the numbers of a run; `data` names the reviews. A way of weighing that older runs did not know is named
     only where it is taken, so that they are found."""
     setting = asdict(task.setting)
     if setting["cure"].get("learn_first"):
         del setting["cure"]["learn_first"]
     return {
-        "format": FORMAT,
+        "format": RUN_FORMAT,
         "data": data,
         "rows": task.rows,
         "part": task.part,
@@ -250,11 +251,11 @@ def run_key(task: Task, data: str) -> dict[str, Any]:
 
 
 def read_finished(
-    tasks: Sequence[Task], store: Finished, data: str, workers: int, tell: Callable[[str], None]
-) -> list[Outcome]:
+    tasks: Sequence[ShortcutTask], store: Finished, data: str, workers: int, tell: Callable[[str], None]
+) -> list[ShortcutOutcome]:
     """The outcome of every task, in order: from the store where it is there, else by running it."""
     kept = {task: store.found(run_key(task, data)) for task in tasks}
-    known = {task: Outcome(**plain) for task, plain in kept.items() if plain is not None}
+    known = {task: ShortcutOutcome(**plain) for task, plain in kept.items() if plain is not None}
     missing = [task for task in dict.fromkeys(tasks) if task not in known]
     for task, outcome in _run_all(missing, workers):
         store.keep(run_key(task, data), asdict(outcome))
@@ -266,7 +267,7 @@ def read_finished(
     return [known[task] for task in tasks]
 
 
-def _run_all(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, Outcome]]:
+def _run_all(tasks: Sequence[ShortcutTask], workers: int) -> Iterator[tuple[ShortcutTask, ShortcutOutcome]]:
     if workers == 1 or len(tasks) < 2:
         yield from ((task, run(task)) for task in tasks)
         return

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +25,11 @@ from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import torch
+    import transformers
 
 PLURAL = {"are": 1, "were": 1, "have": 1, "do": 1, "is": 0, "was": 0, "has": 0, "does": 0}
 PAD, UNKNOWN, CLS = 0, 1, 2
-LONGEST = 40  # words before the verb
+WORDS_BEFORE_VERB = 40  # words before the verb
 LAYERS = 6  # of the study's model
 WORD = re.compile(r"[a-z0-9]+(?:['’-][a-z0-9]+)*|[^\sa-z0-9]")
 PLAIN_TEXT = ("ag_news_10k.tsv.gz", "yelp_reviews_10k.tsv.gz", "mr_sentence_polarity.tsv.gz", "imdb_400.tsv.gz")
@@ -54,10 +55,10 @@ class Prefix:
 
 
 def linzen(folder: Path) -> list[Prefix]:
-    """The Linzen sentences: the words before the verb, at most `LONGEST` of them."""
+    """The Linzen sentences: the words before the verb, at most `WORDS_BEFORE_VERB` of them."""
     found = []
     for index, verb, wrong, attractors, text in _rows(folder / "agreement_linzen_wiki.tsv.gz"):
-        words = tuple(text.lower().split()[: int(index)])[-LONGEST:]
+        words = tuple(text.lower().split()[: int(index)])[-WORDS_BEFORE_VERB:]
         if words and verb != wrong:  # four rows do not show the number
             found.append(Prefix(words, _number(verb, wrong), int(attractors)))
     return found
@@ -69,7 +70,7 @@ def from_plain_text(folder: Path, limit: int) -> list[Prefix]:
     for name in PLAIN_TEXT:
         for row in _rows(folder / name):
             for sentence in re.split(r"[.!?]\s", row[-1].lower()):
-                words = WORD.findall(sentence)[: LONGEST + 1]
+                words = WORD.findall(sentence)[: WORDS_BEFORE_VERB + 1]
                 at = next((k for k, word in enumerate(words) if word in BE), 0)
                 if at > 1 and words[at - 1] not in NO_NOUN:
                     found[BE[words[at]]][Prefix(tuple(words[:at]), BE[words[at]])] = None
@@ -113,7 +114,7 @@ def _rows(file: Path) -> Iterator[list[str]]:
 class VerbNumberModel:
     """A transformer of six layers with a classifier on its first token, and its vocabulary of whole words."""
 
-    network: Any  # transformers.BertForSequenceClassification
+    network: transformers.BertForSequenceClassification
     vocabulary: dict[str, int]
 
     def encode(self, words: Sequence[str]) -> torch.Tensor:
@@ -164,7 +165,7 @@ def train(
     return model
 
 
-def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
+def _fresh(vocabulary: dict[str, int], folder: Path) -> transformers.BertForSequenceClassification:
     """Eight heads and width 128, at random but for the vectors of words that GloVe knows."""
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -174,7 +175,7 @@ def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
         num_hidden_layers=LAYERS,
         num_attention_heads=8,
         intermediate_size=512,
-        max_position_embeddings=LONGEST + 2,
+        max_position_embeddings=WORDS_BEFORE_VERB + 2,
         num_labels=2,
         type_vocab_size=1,
         attn_implementation="eager",
@@ -184,7 +185,7 @@ def _fresh(vocabulary: dict[str, int], folder: Path) -> Any:
     return network
 
 
-def _pretrain(vocabulary: dict[str, int], start: Path) -> Any:
+def _pretrain(vocabulary: dict[str, int], start: Path) -> transformers.BertForSequenceClassification:
     """The BERT of a folder with a new classifier. A word's vector is the mean of its pieces' and is not trained."""
     import torch
     from transformers import AutoConfig, AutoTokenizer, BertForSequenceClassification
@@ -215,7 +216,7 @@ def _pretrain(vocabulary: dict[str, int], start: Path) -> Any:
     return network
 
 
-def _start_from_glove(network: Any, vocabulary: dict[str, int], folder: Path) -> None:
+def _start_from_glove(network: transformers.BertForSequenceClassification, vocabulary: dict[str, int], folder: Path) -> None:
     """The first 100 of 128 dimensions of known words."""
     import torch
 

@@ -16,9 +16,9 @@ import numpy as np
 from accredit import defaults
 from accredit.core import Estimate, FloatArray
 
-FEWEST = 2  # runs that can judge
+RUNS_NEEDED = 2  # runs that can judge
 FEWEST_EQUAL = 6  # runs without a spread: six on one side of an edge are a sign test at 1/32
-ROUNDING = 1e-9  # runs that differ by less, relative to their mean, are equal
+EQUAL_RUNS = 1e-9  # runs that differ by less, relative to their mean, are equal
 MOST_RUNS = 1000  # more are not worth counting
 
 
@@ -65,10 +65,10 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
     from scipy.stats import t
 
     count = len(values)
-    if count < FEWEST:
-        return Judgement(Found.OPEN, f"one {unit} judges nothing; run at least {FEWEST}", runs=FEWEST)
+    if count < RUNS_NEEDED:
+        return Judgement(Found.OPEN, f"one {unit} judges nothing; run at least {RUNS_NEEDED}", runs=RUNS_NEEDED)
     mean, spread = float(values.mean()), float(values.std(ddof=1))
-    if spread <= ROUNDING * abs(mean) and count < FEWEST_EQUAL:
+    if spread <= EQUAL_RUNS * abs(mean) and count < FEWEST_EQUAL:
         needs = f"{count} equal {unit}s show no spread; run at least {FEWEST_EQUAL}"
         return Judgement(Found.OPEN, needs, runs=FEWEST_EQUAL)
     tail = (1 - defaults.LEVEL) / 2 / family
@@ -149,4 +149,4 @@ def standard_errors_from(values: FloatArray, published: float) -> float | None:
     (2.0, None)
     """
     error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return (float(values.mean()) - published) / error if error > ROUNDING * abs(float(values.mean())) else None
+    return (float(values.mean()) - published) / error if error > EQUAL_RUNS * abs(float(values.mean())) else None

@@ -82,7 +82,7 @@ def test_a_model_that_is_sure_has_a_finite_logit():
 )
 def test_settings_that_fail_on_every_row_are_refused_at_once(wrong, message):
     with pytest.raises(InvalidInput, match=message):
-        replace(CONTEST, **wrong).checked()
+        replace(CONTEST, **wrong).check()
 
 
 def test_metrics_of_classes_do_not_apply_to_answers():

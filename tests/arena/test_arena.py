@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accredit.arena.contest import ORACLE, RANDOM, Entry, Example, Explained, RowResult, metrics_named, run_row
+from accredit.arena.contest import ORACLE, RANDOM, Example, MethodRun, RowEntry, RowResult, metrics_named, run_row
 from accredit.arena.examples import read_examples, sample
 from accredit.arena.run import hold, read_finished
 from accredit.arena.standings import standings
@@ -95,7 +95,7 @@ def test_the_best_is_chosen_by_looking_so_its_test_is_corrected_for_all_pairs():
     rows = []
     for k, scores in enumerate(rng.normal((0.0, 0.3, 0.6, 1.5), size=(9, 4))):
         given = {RANDOM: 0.0, ORACLE: 3.0} | dict(zip(names, scores.tolist(), strict=True))
-        rows.append(RowResult(k, "", 3, {n: Entry(scores={"insertion": x}) for n, x in given.items()}, 0.0))
+        rows.append(RowResult(k, "", 3, {n: RowEntry(scores={"insertion": x}) for n, x in given.items()}, 0.0))
     table = standings(rows)
     values = {n: np.array([r.entries[n].scores["insertion"] for r in rows]) for n in names}
     pairs = list(combinations(names, 2))
@@ -125,7 +125,7 @@ class Faulty(ToyContest):
 
     def explain(self, method, example):
         if method == "stranger" and example.row == 0:
-            return Explained(Attribution(("x", "y"), np.ones(2), None, "of another game"), 1)
+            return MethodRun(Attribution(("x", "y"), np.ones(2), None, "of another game"), 1)
         return super().explain("shapley", example)
 
 
@@ -151,15 +151,15 @@ def test_whatever_breaks_in_a_row_stays_in_that_row():
 
 
 def test_one_player_has_no_order_to_agree_on():
-    one = {n: Entry(scores={"insertion": 0.5}, credit=[1.0]) for n in ("a", "b")}
-    two = {n: Entry(scores={"insertion": 0.5}, credit=[1.0, 2.0]) for n in ("a", "b")}
-    ends = {RANDOM: Entry(scores={"insertion": 0.1}), ORACLE: Entry(scores={"insertion": 0.9})}
+    one = {n: RowEntry(scores={"insertion": 0.5}, credit=[1.0]) for n in ("a", "b")}
+    two = {n: RowEntry(scores={"insertion": 0.5}, credit=[1.0, 2.0]) for n in ("a", "b")}
+    ends = {RANDOM: RowEntry(scores={"insertion": 0.1}), ORACLE: RowEntry(scores={"insertion": 0.9})}
     table = standings([RowResult(k, "", 2, {**e, **ends}, 0.0) for k, e in enumerate((one, two))])
     assert table.agreement[0, 1] == 1.0
 
 
 def test_without_a_scale_nobody_is_ranked_and_it_says_so():
-    same = {n: Entry(scores={"insertion": 0.5}) for n in ("a", RANDOM, ORACLE)}
+    same = {n: RowEntry(scores={"insertion": 0.5}) for n in ("a", RANDOM, ORACLE)}
     table = standings([RowResult(0, "", 1, same, 0.0)])
     notes = " ".join(notes_of(table))
     assert "no method is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
@@ -170,7 +170,7 @@ def test_without_a_scale_nobody_is_ranked_and_it_says_so():
 def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked():
     def row(k, chance, mine):
         scores = {RANDOM: chance, ORACLE: 0.9, "a": 0.7} | ({"late": mine} if mine is not None else {})
-        return RowResult(k, "", 2, {n: Entry(scores={"insertion": x}) for n, x in scores.items()}, 0.0)
+        return RowResult(k, "", 2, {n: RowEntry(scores={"insertion": x}) for n, x in scores.items()}, 0.0)
 
     table = standings([row(0, 0.9, 0.9), *(row(k, 0.1, None) for k in range(1, 6))])  # row 0: any order is the best
     assert table["late"].share is None and table["late"].p_best is None
@@ -180,7 +180,7 @@ def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked
 
 def test_a_metric_without_a_scale_in_a_resample_is_left_out_of_it():
     def scored(inserted, deleted):
-        return Entry(scores={"insertion": inserted, "comprehensiveness": deleted})
+        return RowEntry(scores={"insertion": inserted, "comprehensiveness": deleted})
 
     rows = [
         RowResult(k, "", 2, {RANDOM: scored(low, 0.0), ORACLE: scored(high, 1.0), "a": scored(low, 1.0)}, 0.0)
@@ -195,19 +195,19 @@ def test_a_metric_without_a_scale_in_a_resample_is_left_out_of_it():
 
 
 def test_a_metric_measured_on_some_inputs_says_on_how_many():
-    ends = {ORACLE: Entry(scores={"insertion": 0.9})}
+    ends = {ORACLE: RowEntry(scores={"insertion": 0.9})}
     whole, part = (
-        Entry(scores={"insertion": 0.5}),
-        Entry(scores={"insertion": None}, because={"insertion": "it is too short"}),
+        RowEntry(scores={"insertion": 0.5}),
+        RowEntry(scores={"insertion": None}, because={"insertion": "it is too short"}),
     )
     rows = [RowResult(k, "", 2, {"a": e, RANDOM: e, **ends}, 0.0) for k, e in enumerate((whole, whole, part))]
     assert "insertion is not measured on 1 input: it is too short." in notes_of(standings(rows))
 
 
 def test_time_is_the_median_because_the_first_explanation_also_loads():
-    ends = {RANDOM: Entry(scores={"insertion": 0.1}), ORACLE: Entry(scores={"insertion": 0.9})}
+    ends = {RANDOM: RowEntry(scores={"insertion": 0.1}), ORACLE: RowEntry(scores={"insertion": 0.9})}
     rows = [
-        RowResult(k, "", 2, {"a": Entry(scores={"insertion": 0.5}, seconds=s), **ends}, 0.0) for k, s in enumerate((9, 1, 1))
+        RowResult(k, "", 2, {"a": RowEntry(scores={"insertion": 0.5}, seconds=s), **ends}, 0.0) for k, s in enumerate((9, 1, 1))
     ]
     assert standings(rows)["a"].seconds == 1.0
 
@@ -233,7 +233,7 @@ def test_rows_come_back_from_the_store_to_the_last_bit(tmp_path):
     with FinishedRows(tmp_path / "rows.db", contest) as kept:
         result = run_row(contest, TEXTS[0])
         kept.keep(TEXTS[0], result)
-        again = kept.found(TEXTS)
+        again = kept.find(TEXTS)
     assert set(again) == {0}
     assert again[0].to_plain() == json.loads(json.dumps(result.to_plain()))
     assert isinstance(again[0], RowResult)
@@ -243,9 +243,9 @@ def test_other_settings_or_another_text_are_other_rows(tmp_path):
     store = tmp_path / "rows.db"
     hold(ToyContest(), TEXTS[:2], str(store))
     with FinishedRows(store, ToyContest(seed=1)) as kept:
-        assert kept.found(TEXTS) == {}
+        assert kept.find(TEXTS) == {}
     with FinishedRows(store, ToyContest()) as kept:
-        assert set(kept.found([TEXTS[0], Example(1, "another text")])) == {0}
+        assert set(kept.find([TEXTS[0], Example(1, "another text")])) == {0}
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
@@ -276,7 +276,7 @@ def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(
     with pytest.raises(WorkerLost, match="With --store the finished rows are kept"):
         hold(Deadly(), TEXTS[:3], str(store), "processes:1")
     with FinishedRows(store, Deadly()) as kept:
-        assert set(kept.found(TEXTS)) == {0, 1}
+        assert set(kept.find(TEXTS)) == {0, 1}
 
 
 def test_a_cluster_that_does_not_answer_is_refused():
@@ -320,7 +320,7 @@ def _rows(store: Path) -> int:
     if not store.exists():
         return 0
     with FinishedRows(store, ToyContest()) as kept:
-        return len(kept.found(TEXTS))
+        return len(kept.find(TEXTS))
 
 
 def test_the_page_is_one_safe_file(table):

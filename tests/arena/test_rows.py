@@ -35,6 +35,6 @@ def test_what_the_table_does_not_have_is_refused():
     with pytest.raises(InvalidInput, match="1000 rows were asked for; the built-in table has 1 to 100"):
         SMALL.examples(1000)
     with pytest.raises(InvalidInput, match="background is 0; the table has 342 training rows"):
-        RowContest(background=0).checked()
+        RowContest(background=0).check()
     with pytest.raises(InvalidInput, match="'shapely' is unknown; did you mean shapley"):
-        RowContest(methods=("shapely",)).checked()
+        RowContest(methods=("shapely",)).check()

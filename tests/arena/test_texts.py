@@ -78,4 +78,4 @@ def test_settings_that_fail_on_every_row_are_refused_at_once():
         ({"judge": "jury"}, "judge is 'jury'"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            replace(TWO, **wrong).checked()
+            replace(TWO, **wrong).check()

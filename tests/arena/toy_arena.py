@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from accredit.arena.contest import METRICS, Explained
+from accredit.arena.contest import METRICS, MethodRun
 from accredit.core import Attribution, Selection
 from accredit.errors import InvalidInput
 from accredit.games import TableGame
@@ -51,11 +51,11 @@ class ToyContest:
         if method == "brittle" and example.row == 3:
             raise ArithmeticError("no convergence on this row")
         if method in ("shapley", "brittle"):
-            return Explained(shapley(game), 64)
+            return MethodRun(shapley(game), 64)
         if method == "leave-one-out":
-            return Explained(leave_one_out(game), 8)
+            return MethodRun(leave_one_out(game), 8)
         if method == "banzhaf":
-            return Explained(banzhaf(game), 64)
+            return MethodRun(banzhaf(game), 64)
         if method == "chosen":
-            return Explained(Selection(game.players, np.arange(6) < 2, method="first two"), 1)
-        return Explained(Attribution(game.players, -np.arange(6.0), None, "by position"), 0)
+            return MethodRun(Selection(game.players, np.arange(6) < 2, method="first two"), 1)
+        return MethodRun(Attribution(game.players, -np.arange(6.0), None, "by position"), 0)

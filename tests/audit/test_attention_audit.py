@@ -20,8 +20,8 @@ from accredit.audit.counterchecks import (
     MODEL_ADVERSARY,
     SEEDS,
     UNIFORM,
+    CounterTraining,
     Diagnostic,
-    Retraining,
     counterchecks,
 )
 from accredit.errors import InvalidInput
@@ -124,7 +124,7 @@ def test_removals_are_those_of_a_shorter_input(encoder):
     np.testing.assert_allclose(lost[:, 6], np.abs(full - less)[np.arange(3), said], atol=1e-6)
 
 
-QUICK = Retraining(cure=Plain(epochs=8), seeds=2, strengths=(0.0, 0.1), epochs=12)
+QUICK = CounterTraining(cure=Plain(epochs=8), seeds=2, strengths=(0.0, 0.1), epochs=12)
 
 
 @pytest.fixture(scope="module")

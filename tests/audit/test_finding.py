@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accredit.audit.finding import interval_of, interval_of_pairs, judge_finding, named
+from accredit.audit.finding import find_checks, interval_of, interval_of_pairs, judge_finding
 from accredit.audit.value_swaps import others
 from accredit.core import Known
 from accredit.errors import InvalidInput
@@ -48,7 +48,7 @@ def test_one_row_stands_for_itself():
 
 def test_no_name_is_no_test():
     with pytest.raises(InvalidInput, match="no test is named"):
-        named([], ["probe"])
+        find_checks([], ["probe"])
 
 
 def test_pairs_do_not_count_as_rows():

@@ -24,7 +24,7 @@ from accredit.audit.names import (
 from accredit.audit.probes import halves, inert_players, mask_only_probe
 from accredit.audit.value_swaps import mask_transplant, others, value_scramble
 from accredit.errors import InvalidInput
-from accredit.learned.inputs import Pixels, Tabular, Words
+from accredit.learned.inputs import PixelGrid, Tabular, Words
 from accredit.learned.masks import random_masks
 from accredit.shortcuts.world import Choices, World
 
@@ -41,11 +41,11 @@ TWO = World.of(4, lambda x: logistic(2 * x[:, 0] + 1.5 * x[:, 1]))
 SWITCHED = World.of(5, lambda x: logistic(4 * np.where(x[:, 4] > 0, x[:, 0], x[:, 1])))
 
 HONEST = {
-    "the best two features": TWO.chosen(TWO.best_mask(2)),
-    "a switch and what it switches": SWITCHED.chosen(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 1], [0, 1, 0, 0, 1])),
+    "the best two features": TWO.choose(TWO.best_mask(2)),
+    "a switch and what it switches": SWITCHED.choose(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 1], [0, 1, 0, 0, 1])),
 }
-CHEAT = TWO.chosen(np.where(TWO.x[:, :1] > 0, [0, 0, 1, 0], [0, 0, 0, 1]))
-CONDITIONAL = SWITCHED.chosen(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 0], [0, 1, 0, 0, 0]))
+CHEAT = TWO.choose(np.where(TWO.x[:, :1] > 0, [0, 0, 1, 0], [0, 0, 0, 1]))
+CONDITIONAL = SWITCHED.choose(np.where(SWITCHED.x[:, 4:] > 0, [1, 0, 0, 0, 0], [0, 1, 0, 0, 0]))
 
 
 def report_on(choices: Choices, tests: tuple[str, ...] = NAMES) -> Findings:
@@ -155,7 +155,7 @@ def test_words_a_place_for_each_label_is_a_cheat():
 def pictures(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     labels, place = rng.integers(2, size=rows), rng.integers(9, size=rows)
-    inputs = Pixels((6, 6), block=2)
+    inputs = PixelGrid((6, 6), block=2)
     lit = inputs.spread(np.eye(9)[place], rows) * np.where(labels == 1, 1.0, -1.0)[:, None, None]
     return lit + 0.05 * rng.normal(size=lit.shape), labels, place
 
@@ -169,7 +169,7 @@ def reads_pixels(picture: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("cheats", [False, True])
 def test_pixels_the_lit_block_is_honest_and_a_block_for_each_label_is_not(cheats):
     x, labels, place = pictures(1600, seed=0)
-    inputs = Pixels((6, 6), block=2)
+    inputs = PixelGrid((6, 6), block=2)
     masks = np.eye(9)[np.where(labels == 1, 0, 1) if cheats else place]
     own = (lambda _, mask: says_place(mask)) if cheats else (lambda x, mask: reads_pixels(inputs.keep(x, mask)))
     report = leakage_report(inputs, x, masks, labels, reads_pixels, own, width=8)
@@ -273,7 +273,7 @@ def test_a_report_is_plain_data():
 # Few rows: what cannot be known must not be said.
 
 FEW = World.of(6, lambda x: (x[:, 0] + 1) / 2)  # the label is feature 0
-SHOWN = FEW.chosen(np.arange(6) == 0)
+SHOWN = FEW.choose(np.arange(6) == 0)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import leakage_report
-from accredit.audit.finding import Finding
+from accredit.audit.finding import AuditFinding
 from accredit.audit.judges import evalx as judge_alone
 from accredit.audit.judges import train_judge
 from accredit.audit.names import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
@@ -21,15 +21,15 @@ from accredit.audit.verdict import conclude, rows_to_decide
 from accredit.core import Estimate
 from accredit.errors import InvalidInput
 from accredit.learned import EvalX
-from accredit.learned.inputs import Pixels, Tabular, Words
+from accredit.learned.inputs import PixelGrid, Tabular, Words
 
 DECIDE = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
 RNG = np.random.default_rng(0)
 
 
-def finding(name: str, verdict: str, excess: float = 0.0, reach: float = 0.02) -> Finding:
+def finding(name: str, verdict: str, excess: float = 0.0, reach: float = 0.02) -> AuditFinding:
     estimate = Estimate(excess, excess - reach, excess + reach)
-    return Finding(name, "?", 0.5 + excess, 0.5, estimate, 0.05, verdict, "", "", 500)
+    return AuditFinding(name, "?", 0.5 + excess, 0.5, estimate, 0.05, verdict, "", "", 500)
 
 
 def on(**verdicts: str):
@@ -318,7 +318,9 @@ def test_a_page_says_the_verdict_first():
     masks = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
     blind = lambda x, m: np.full((len(x), 2), 0.5)  # noqa: E731
-    report = leakage_report(Pixels((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, blind, tests=(SCRAMBLE, TRANSPLANT))
+    report = leakage_report(
+        PixelGrid((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, blind, tests=(SCRAMBLE, TRANSPLANT)
+    )
     assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(report)
     assert report.to_plain()["conclusion"]["answer"] == "leaks"
 

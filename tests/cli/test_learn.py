@@ -41,8 +41,8 @@ def test_rows_are_learned_once_and_explained_fast(rows):
     assert "R²" in fitted.output and "not for each one" in fitted.output
     shown = run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--fallback", "0", "--json")
     found = json.loads(shown.stdout)
-    assert found["method"].startswith("fast-shapley") and found["level"] == 0.95 and len(found["credit"]) == 5
-    assert "fast-shapley" in run("explain", rows / "new.csv", *about, "--fast", rows / "fast").output
+    assert found["method"]["name"].startswith("fast-shapley") and found["level"] == 0.95 and len(found["credit"]) == 5
+    assert "Fast Shapley" in run("explain", rows / "new.csv", *about, "--fast", rows / "fast").output
     with pytest.raises(InvalidInput, match="fitted for background"):
         run(
             "explain",

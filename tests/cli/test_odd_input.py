@@ -69,7 +69,7 @@ def test_a_folder_for_gradients_is_refused_before_it_is_made(game, typed, tmp_pa
     (tmp_path / "train.txt").write_text("Anna lives in Paris.\nBen lives in Rome.\n")
     place = os.fsdecode(b"\xff/\xff")
     code, _, err = typed("trace", "Paris", "--model", answers_folder(), "--train", "train.txt", "--store", place)
-    assert code == 2 and "folder" in err and err.count("\n") == 1
+    assert code == 2 and "--store" in err and err.count("\n") == 1
     assert sorted(os.listdir(tmp_path)) == ["g.csv", "train.txt"]
 
 

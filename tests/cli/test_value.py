@@ -412,7 +412,7 @@ def test_neighbours_within_a_bound_and_spread_over_threads(run):
     near = json.loads(out)["worth"]["values"]
     exact = json.loads(run(*BASE, "--json", "--no-curves")[1])["worth"]["values"]
     assert 0 < np.abs(np.array(near["credit"]) - np.array(exact["credit"])).max() <= 0.05
-    assert "within=0.05" in near["method"]
+    assert near["method"]["settings"]["within"] == 0.05
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def test_the_command_takes_them(tmp_path):
         CliRunner().invoke(command, ["--table", "--most-steps", "3"], catch_exceptions=False)
     words = ["A film.", "--methods", "gradient-shap,dig", "--samples", "6", "--noise", "0.5", "--points", "4", "--json"]
     drawn = json.loads(CliRunner().invoke(command, words, catch_exceptions=False).stdout)["attributions"]
-    assert drawn["gradient-shap"]["method"] == "gradient SHAP(samples=6, noise=0.5, seed=0)"
+    assert drawn["gradient-shap"]["method"]["settings"] == {"samples": 6, "noise": 0.5, "seed": 0}
     assert drawn["discretised-integrated-gradients"]["certificate"]["points"] == 4
     (tmp_path / "texts.txt").write_text("A film.\n")
     with pytest.raises(InvalidInput, match="none of the methods asked takes it"):

@@ -14,7 +14,7 @@ from accredit.influence import (
     ExactHessian,
     GaussNewton,
     Neumann,
-    Ridge,
+    RidgeObjective,
     Softmax,
     TorchObjective,
     influence,
@@ -34,7 +34,7 @@ def test_the_first_order_part_of_ridge_leave_one_out_in_closed_form() -> None:
     rng = np.random.default_rng(0)
     x, test = rng.normal(size=(40, 5)), rng.normal(size=(12, 5))
     data = split(x, x[:, 0] + rng.normal(size=40), test, test[:, 0], regression=True)
-    model = Ridge(data, weight_decay=0.05)
+    model = RidgeObjective(data, weight_decay=0.05)
     matrix = influence(model, averaged=False).matrix
     wide = np.hstack([x, np.ones((40, 1))])
     inverse = np.linalg.inv(wide.T @ wide + 40 * 0.05 / 2 * np.eye(6))
@@ -53,7 +53,7 @@ def test_one_weight_decay_means_one_ridge_model_and_one_scale_of_influence() -> 
     rng = np.random.default_rng(3)
     x, test = rng.normal(size=(400, 3)), rng.normal(size=(6, 3))
     data = split(x, x[:, 0] + rng.normal(size=400), test, test[:, 0], regression=True)
-    model = Ridge(data, weight_decay=0.1)
+    model = RidgeObjective(data, weight_decay=0.1)
     layer = torch.nn.Linear(3, 1).double()
     with torch.no_grad():
         layer.weight[:], layer.bias[:] = torch.tensor(model.theta[None, :3]), torch.tensor(model.theta[3:])
@@ -128,7 +128,7 @@ def _network(weight_decay: float) -> Any:
         lambda: torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.Linear(6, 2)),
         Recipe(epochs=60, rate=0.05, weight_decay=weight_decay),
     )
-    return TorchObjective(data, game.trained(np.ones(40, bool)), weight_decay)
+    return TorchObjective(data, game.teach(np.ones(40, bool)), weight_decay)
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_a_flat_direction_is_refused_even_where_a_factorisation_would_pass() -> 
         ExactHessian().solve(Flat(), np.ones((2, 1)), 0.0)  # type: ignore[arg-type]
     x = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     with pytest.raises(NotConverged, match="weight_decay"):
-        Ridge(split(x, [1.0, 2.0, 4.0], x, [1.0, 2.0, 4.0], regression=True), weight_decay=0.0)
+        RidgeObjective(split(x, [1.0, 2.0, 4.0], x, [1.0, 2.0, 4.0], regression=True), weight_decay=0.0)
 
 
 def test_torch_derivatives_are_those_of_the_closed_form() -> None:
@@ -300,7 +300,7 @@ def test_damping_must_be_a_number_from_zero_on(damping: float) -> None:
     with pytest.raises(InvalidInput, match="damping"):
         influence(Softmax(blobs(8), 0.1), damping=damping)
     with pytest.raises(InvalidInput, match="weight_decay"):
-        Ridge(split([[0.0], [1.0]], [1.0, 2.0], [[0.0]], [1.0], regression=True), -1.0)
+        RidgeObjective(split([[0.0], [1.0]], [1.0, 2.0], [[0.0]], [1.0], regression=True), -1.0)
 
 
 def test_a_model_that_was_still_moving_is_flagged() -> None:
@@ -321,7 +321,7 @@ def test_a_model_that_was_still_moving_is_flagged() -> None:
     assert found["stationary"] is False
     assert "not at a minimum" in moving(found) and moving(influence(model).certificate) == ""
     numbers = split(data.x, data.x[:, 0], data.test_x, data.test_x[:, 0], regression=True)
-    assert influence(Ridge(numbers, 0.1)).certificate["stationary"]
+    assert influence(RidgeObjective(numbers, 0.1)).certificate["stationary"]
 
 
 def test_a_gradient_is_small_beside_that_of_a_row_and_must_be_finite():

@@ -14,7 +14,7 @@ from accredit.influence.functions import Influences
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.kfac import kronecker, mean_influence, network_influence
 from accredit.influence.layers import row_gradients, track_layers
-from accredit.influence.losses import Classification, NextTokens, Regression, loss_named
+from accredit.influence.losses import Classification, NextTokens, RegressionLoss, loss_named
 from accredit.influence.network import network, weights_of
 from accredit.influence.projection import projection
 from accredit.influence.tracin import tracin
@@ -189,7 +189,7 @@ def test_a_projected_gradient_is_the_gradient_projected() -> None:
 
 
 def test_a_broken_store_goes_on_and_foreign_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accredit.influence.gradient_store.BLOCK", 10)
+    monkeypatch.setattr("accredit.influence.gradient_store.BLOCK_ROWS", 10)
     model, train, queries = _net(), _data(35), _data(2, seed=1)
     net = network(model, loss="classification")
     whole = GradientStore.build(tmp_path / "a", net, train).search(net, queries).matrix
@@ -231,13 +231,13 @@ def test_layers_can_be_chosen_and_what_is_left_out_is_named() -> None:
 def test_losses_draw_what_the_model_believes() -> None:
     generator = torch.Generator().manual_seed(0)
     answers = torch.log(torch.tensor([[0.2, 0.8]])).expand(20_000, 2)
-    drawn = Classification().drawn(answers, torch.zeros(20_000, dtype=torch.int64), generator)
+    drawn = Classification().draw(answers, torch.zeros(20_000, dtype=torch.int64), generator)
     assert abs(float(drawn.float().mean()) - 0.8) < 5 * (0.16 / 20_000) ** 0.5  # fails once in two million seeds
-    noise = Regression().drawn(torch.zeros(20_000), torch.zeros(20_000), generator)
+    noise = RegressionLoss().draw(torch.zeros(20_000), torch.zeros(20_000), generator)
     assert abs(float((noise**2).mean()) - 0.5) < 5 * 0.5 * (2 / 20_000) ** 0.5
     logits = torch.randn(2, 4, 7)
     labels = torch.tensor([[1, 2, -100, 3], [4, -100, -100, 6]])
-    drawn = NextTokens().drawn(logits, labels, generator)
+    drawn = NextTokens().draw(logits, labels, generator)
     assert ((drawn == -100) == (labels == -100)).all()
     logs = torch.log_softmax(logits, dim=2)
     wanted = -(logs[0, 0, 2] + logs[0, 2, 3])

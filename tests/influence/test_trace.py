@@ -14,7 +14,7 @@ from accredit.errors import InvalidInput
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.losses import NextTokens, loss_named
 from accredit.influence.network import network
-from accredit.influence.trace import answer_places, asked, encoded, trace
+from accredit.influence.trace import answer_places, encode_question, encode_texts, trace
 from tests.valuation.small_models import COUNTRIES, FACTS, RIVERS, TOWNS, language_model
 
 torch = pytest.importorskip("torch")
@@ -43,7 +43,7 @@ def test_the_text_that_states_a_fact_comes_first(learned: Any, tmp_path: Path) -
 @pytest.mark.slow
 def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
     model, tokenizer, texts = learned
-    batch, tokens, first = asked(tokenizer, "the capital of", "kelu is bem", 16)
+    batch, tokens, first = encode_question(tokenizer, "the capital of", "kelu is bem", 16)
     assert first
     assert tokens == ("kelu", "is", "bem")
     assert (batch["labels"] != -100).sum(dim=1).tolist() == [1, 1, 1]
@@ -61,7 +61,7 @@ def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
 def test_padding_changes_nothing(learned: Any, tmp_path: Path) -> None:
     """A long text in the same batch pads the others; their scores are the same without it."""
     model, tokenizer, texts = learned
-    data, cut = encoded(tokenizer, [texts[0], " ".join([texts[1], texts[2]])], 12)
+    data, cut = encode_texts(tokenizer, [texts[0], " ".join([texts[1], texts[2]])], 12)
     assert cut == 1 and data["input_ids"].shape == (2, 12)
     net = network(model, embeddings=True)
     (_, together, seen), (_, alone, single) = (
@@ -112,7 +112,7 @@ def test_a_filled_store_answers_without_the_texts_and_an_unfilled_one_says_what_
 def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_flagged(learned: Any, tmp_path: Path) -> None:
     """A side as wide as the layer projects nothing away, so the stored norms are the true ones."""
     model, tokenizer, texts = learned
-    data, _ = encoded(tokenizer, texts, 16)
+    data, _ = encode_texts(tokenizer, texts, 16)
     net = network(model, loss=NextTokens(), layers=["*.attn.c_proj"])
     found = GradientStore.build(tmp_path, net, data, side=64).stationarity()
     gradients = torch.cat([seen["transformer.h.0.attn.c_proj"].gradients() for _, _, seen in net.passes(data)])

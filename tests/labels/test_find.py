@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import nearest, oddities
-from accredit.labels.find import COMBINED, WANTED, _choose, _hear, _read_list, _Scored, wrong_labels
+from accredit.labels.find import COMBINED, WANTED, _choose, _hear, _make_list, _Scored, wrong_labels
 from accredit.labels.out_of_fold import belief, out_of_fold, pool, pool_shares
 from accredit.labels.planted_flips import Trial, find_share, plant
 from accredit.labels.precision import precision_by_planting, precision_in_thought
@@ -245,14 +245,14 @@ def test_a_list_is_as_right_as_its_interval_says_and_admits_what_it_cannot_tell(
         wrong = np.random.default_rng([seed, 1]).random(1000) < rate
         y = np.where(wrong, 1 - true, true)
         order = np.argsort(margin(logs, y), kind="stable")
-        found = _read_list(order, _Scored({}, logs, logs.argmax(axis=1) == y), y, COMBINED, [], WANTED)
-        if not found["suspects"]:
+        found = _make_list(order, _Scored({}, logs, logs.argmax(axis=1) == y), y, COMBINED, [], WANTED)
+        if not found.suspects:
             inside += 1
             continue
-        low, high = found["precision_interval"]
+        low, high = found.precision_interval
         lists += 1
-        inside += low <= wrong[list(found["suspects"])].mean() <= high
-        unsure += "cannot tell how many" in found["verdict"]
+        inside += low <= wrong[list(found.suspects)].mean() <= high
+        unsure += "cannot tell how many" in found.verdict
     assert inside >= 10
     assert unsure == lists * open_question
 

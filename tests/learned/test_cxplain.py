@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("torch")
 
 from accredit.errors import InvalidInput
-from accredit.learned import Pixels, Tabular, Words
+from accredit.learned import PixelGrid, Tabular, Words
 from accredit.learned.cxplain import CXPlain, removal_losses, shares
 from accredit.learned.gradient import Gradient
 from accredit.learned.networks import network_for
@@ -47,7 +47,7 @@ def test_removals_that_change_nothing_are_not_asked():
     pictures = np.zeros((2, 4, 4), dtype=np.float32)
     pictures[:, 0, 0] = 1
     black_box, asked = counting(lambda x: two_classes(x.sum(axis=(1, 2))))
-    grown = removal_losses(Pixels((4, 4)), pictures, black_box, np.array([1, 1]))
+    grown = removal_losses(PixelGrid((4, 4)), pictures, black_box, np.array([1, 1]))
     assert asked[0] == 2 + 2  # both pictures whole, and each without its one inked pixel
     assert_array_equal(grown > 0, pictures.reshape(2, -1) > 0)
     text = np.array([[3, 4, 0, 0]])
@@ -149,7 +149,7 @@ def test_networks_of_an_ensemble_learn_from_rows_drawn_with_replacement(rows, mo
 def test_pictures_by_blocks_share_one_number_a_block():
     pictures = RNG(4).random((60, 8, 8)).astype(np.float32)
     labels = np.arange(60) % 2
-    explainer = CXPlain(Pixels((8, 8)), k=4, block=4, epochs=30)
+    explainer = CXPlain(PixelGrid((8, 8)), k=4, block=4, epochs=30)
     explainer.fit(pictures, lambda x: two_classes(2 * (x[:, :4, 4:].mean(axis=(1, 2)) * 2)), labels)
     scores = explainer.scores(pictures)
     squares = scores.reshape(60, 2, 4, 2, 4)
@@ -215,7 +215,7 @@ def test_it_is_saved_and_loaded_without_loss(fitted, tmp_path):
         (lambda x: CXPlain(Tabular(4), k=1).fit(x, graded, np.zeros(len(x), dtype=int)), "one class"),
         (lambda x: CXPlain(Tabular(4), k=1).fit(x, graded, np.arange(len(x)) % 3), "2 classes"),
         (lambda x: CXPlain(Tabular(4), k=1).fit(x, graded, np.ones(3, dtype=int)), "shape"),
-        (lambda x: CXPlain(Pixels((4, 4)), k=1).fit(x, graded, np.ones(len(x), dtype=int)), "shape"),
+        (lambda x: CXPlain(PixelGrid((4, 4)), k=1).fit(x, graded, np.ones(len(x), dtype=int)), "shape"),
     ],
 )
 def test_what_cannot_be_used_is_named(rows, make, told):
@@ -259,7 +259,7 @@ def test_gradients_of_a_line_are_its_weights():
 
 
 def test_gradients_agree_with_small_steps():
-    inputs = Pixels((4, 4))
+    inputs = PixelGrid((4, 4))
     network = network_for(inputs, 2, width=2, seed=0).eval()
     x = RNG(8).random((1, 4, 4)).astype(np.float32)
     import torch
@@ -274,7 +274,7 @@ def test_gradients_agree_with_small_steps():
         up.reshape(-1)[place] += step
         down.reshape(-1)[place] -= step
         assert abs((top_logit(up) - top_logit(down)) / (2 * step)) == pytest.approx(found[place], abs=2e-3)
-    blocks = Gradient(Pixels((4, 4), block=2), 1, network).scores(x)[0]
+    blocks = Gradient(PixelGrid((4, 4), block=2), 1, network).scores(x)[0]
     assert_allclose(blocks, found.reshape(2, 2, 2, 2).sum(axis=(1, 3)).ravel(), rtol=1e-5)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from accredit.errors import InvalidInput
-from accredit.learned import Pixels, Tabular, Training, Words, l2x, load, recipe
+from accredit.learned import PixelGrid, Tabular, Training, Words, l2x, load, recipe
 from accredit.learned.encoders import Encoder
 
 pytestmark = pytest.mark.slow
@@ -69,7 +69,9 @@ def test_a_bert_selector_finds_the_telling_word_and_is_read_again(tmp_path):
     assert again.settings()["encoder"]["model_type"] == "bert"
 
 
-@pytest.mark.parametrize(("inputs", "config"), [(Words(8, 30), bert), (Pixels((1, 8, 8), block=4), vit)], ids=["bert", "vit"])
+@pytest.mark.parametrize(
+    ("inputs", "config"), [(Words(8, 30), bert), (PixelGrid((1, 8, 8), block=4), vit)], ids=["bert", "vit"]
+)
 def test_masking_inside_is_replacing_outside(inputs, config):
     torch.manual_seed(0)
     _, reader = Encoder.of(config()).networks(inputs, 3, False)
@@ -89,7 +91,7 @@ def test_a_vision_transformer_reads_patches_and_is_read_again(tmp_path):
         one = 1 / (1 + np.exp(-8 * pictures[:, 0, 4:, :4].mean(axis=(1, 2))))  # patch 2
         return np.column_stack([1 - one, one])
 
-    explainer = l2x(Pixels((1, 8, 8), block=4), 2, 1, encoder=transformers.ViTModel(vit()), training=QUICK)
+    explainer = l2x(PixelGrid((1, 8, 8), block=4), 2, 1, encoder=transformers.ViTModel(vit()), training=QUICK)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # so few rows teach it little, and it says so
         explainer.fit(x, bright, seed=0)
@@ -112,8 +114,8 @@ def test_a_given_model_lends_its_weights():
         (lambda: Encoder.of({"model_type": "nonsense"}).body(), "makes no encoder"),
         (lambda: Encoder.of(bert()).networks(Words(40, 30), 2, False), "reads 12 words of 30"),
         (lambda: Encoder.of(vit()).networks(Words(8, 30), 2, False), "does not read words"),
-        (lambda: Encoder.of(vit()).networks(Pixels((1, 8, 8), block=2), 2, False), "block=4"),
-        (lambda: Encoder.of(vit()).networks(Tabular(4), 2, False), "read Words or Pixels"),
+        (lambda: Encoder.of(vit()).networks(PixelGrid((1, 8, 8), block=2), 2, False), "block=4"),
+        (lambda: Encoder.of(vit()).networks(Tabular(4), 2, False), "read Words or PixelGrid"),
         (lambda: l2x(Tabular(4), 2, 1, encoder=bert(), networks=lambda: None), "leave one of them out"),
         (lambda: Training(device="cuda:99"), "device is 'cuda:99'"),
         (lambda: Training(device="teapot"), "device is 'teapot'"),

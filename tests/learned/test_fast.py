@@ -20,7 +20,7 @@ from accredit.explanation.explainer import explain_rows
 from accredit.learned.fast import FastShapley
 from accredit.learned.fast_results import explain_rows_fast, fit_fast_inputs, fit_fast_rows
 from accredit.learned.input_sets import InputFamily, RowFamily
-from accredit.learned.valuers import Asked, Seen, draw_coalitions, efficient, fit
+from accredit.learned.valuers import CoalitionTargets, NetworkInputs, draw_coalitions, efficient, fit
 from accredit.rows.result import TableExplanation
 from tests.models.small_models import image_model, text_model
 
@@ -63,8 +63,8 @@ def test_the_optimum_of_the_loss_is_the_shapley_value():
     wanted = np.stack([(e[: len(shown)] - e[len(shown) :] + t) / 2 for e, t in zip(earned, total, strict=True)])
     network = Free(len(rows), 4)
     twice = np.tile(np.arange(len(rows)), 2)  # what is kept aside has a twin that is learned from
-    seen = Seen(twice[:, None].astype(np.float32), np.tile(np.arange(4), (len(twice), 1)))
-    asked = Asked(coalitions[twice], wanted[twice], total[twice])
+    seen = NetworkInputs(twice[:, None].astype(np.float32), np.tile(np.arange(4), (len(twice), 1)))
+    asked = CoalitionTargets(coalitions[twice], wanted[twice], total[twice])
     fit(network, seen, asked, epochs=300, patience=300, batch=12, rate=0.05, seed=0)
     found = efficient(network.credit.detach().numpy(), np.ones((len(rows), 4), dtype=bool), total)
     assert_allclose(found, explain_rows(rows, model, BACKGROUND).credit, atol=1e-3)
@@ -275,7 +275,7 @@ def test_segments_have_no_common_players():
     family = InputFamily.of([pictures[0]], vit, players=(2, 2))
     family.subjects += InputFamily.of([pictures[1]], vit, players=(3, 3)).subjects
     with pytest.raises(InvalidInput, match="same patches"):
-        family.seen(None)
+        family.network_inputs(None)
 
 
 def test_a_constant_model_is_refused_and_a_constant_output_is_learned_to_be_nothing():

@@ -5,7 +5,7 @@ import pytest
 
 from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import check_answers, check_labels
-from accredit.learned.inputs import Pixels, Tabular, Words, inputs_from
+from accredit.learned.inputs import PixelGrid, Tabular, Words, inputs_from
 from accredit.learned.masks import check_mask, top
 
 ALL = (
@@ -13,8 +13,8 @@ ALL = (
     Tabular(3, replace=(1.0, 2.0, 3.0), columns=("age", "height", "weight")),
     Words(4, 9),
     Words(4, 9, pad=8),
-    Pixels((4, 6)),
-    Pixels((3, 4, 6), block=2, replace=0.5),
+    PixelGrid((4, 6)),
+    PixelGrid((3, 4, 6), block=2, replace=0.5),
 )
 
 
@@ -57,15 +57,15 @@ def test_padding_is_nobodys_player():
 def test_blocks_are_squares_numbered_row_by_row():
     mask = np.zeros((1, 6))
     mask[0, 4] = 1  # second row of blocks, second column
-    kept = Pixels((4, 6), block=2).keep(np.ones((1, 4, 6)), mask)[0]
+    kept = PixelGrid((4, 6), block=2).keep(np.ones((1, 4, 6)), mask)[0]
     assert kept[2:, 2:4].all() and kept.sum() == 4
 
 
 @pytest.mark.parametrize(
     ("inputs", "x", "says"),
     [
-        (Pixels((28, 28)), np.zeros((5, 27, 28)), r"\(N, 28, 28\), got \(5, 27, 28\)"),
-        (Pixels((28, 28)), np.zeros((28, 28)), r"\(N, 28, 28\)"),
+        (PixelGrid((28, 28)), np.zeros((5, 27, 28)), r"\(N, 28, 28\), got \(5, 27, 28\)"),
+        (PixelGrid((28, 28)), np.zeros((28, 28)), r"\(N, 28, 28\)"),
         (Tabular(3), np.zeros((5, 4)), r"\(N, 3\), got \(5, 4\)"),
         (Tabular(2), [[1.0, np.nan]], "NaN"),
         (Tabular(2), [["a", "b"]], "numbers"),
@@ -82,8 +82,8 @@ def test_wrong_inputs_are_named(inputs, x, says):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Pixels((28, 28), block=3),
-        lambda: Pixels((28,)),
+        lambda: PixelGrid((28, 28), block=3),
+        lambda: PixelGrid((28,)),
         lambda: Words(0, 5),
         lambda: Words(5, 5, pad=5),
         lambda: Tabular(2, replace=(1.0, 2.0, 3.0)),
@@ -168,8 +168,8 @@ def test_numbers_beyond_single_precision_are_named():
     "made",
     [
         lambda: Tabular(2, replace="x"),
-        lambda: Pixels(5),
-        lambda: Pixels((4, 4), replace=[]),
+        lambda: PixelGrid(5),
+        lambda: PixelGrid((4, 4), replace=[]),
         lambda: Words(4, 9, pad=1.5),
         lambda: inputs_from("words"),
         lambda: inputs_from({"kind": []}),

@@ -11,7 +11,7 @@ from accredit.errors import InvalidInput
 from accredit.evaluate import check_claims
 from accredit.evaluate.axioms import axioms_kept
 from accredit.games import FunctionGame, TableGame, counted
-from accredit.learned import Pixels, Tabular, Words
+from accredit.learned import PixelGrid, Tabular, Words
 from accredit.learned.lime import LimeExplainer
 from accredit.values.lime import Lime, draw, proximity, ridge_readout
 from tests.random_games import random_games
@@ -179,7 +179,7 @@ def test_the_explainer_is_the_solver_on_the_words_that_exist():
 
 def test_pictures_by_blocks():
     pictures = RNG(7).random((2, 4, 4))
-    inputs = Pixels((4, 4), block=2)
+    inputs = PixelGrid((4, 4), block=2)
     explainer = LimeExplainer(inputs, k=1, lime=Lime(budget=100, law="coins"))
     explainer.fit(pictures, lambda x: two_classes(x[:, :2, 2:].sum(axis=(1, 2))))
     assert_array_equal(explainer.select(pictures), [[False, True, False, False]] * 2)
@@ -197,7 +197,7 @@ def test_pictures_by_blocks():
         (lambda: LimeExplainer(Tabular(3), k=1, rank="size"), "rank"),
         (lambda: LimeExplainer(Tabular(3), k=1, lime=Lime(features=1)), "features"),
         (lambda: LimeExplainer(Tabular(3), k=1).scores(np.ones((1, 3))), "fit"),
-        (lambda: LimeExplainer(Pixels((4, 4)), k=1).fit(np.ones((2, 3, 3)), two_classes), "shape"),
+        (lambda: LimeExplainer(PixelGrid((4, 4)), k=1).fit(np.ones((2, 3, 3)), two_classes), "shape"),
         (lambda: LimeExplainer(Tabular(3), k=1).fit(np.ones((1, 3)), lambda x: x).select(np.ones((1, 3))), "black_box"),
     ],
 )

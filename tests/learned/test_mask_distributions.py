@@ -11,7 +11,7 @@ from accredit.learned.mask_distributions import (
     Dirichlet,
     DrawnTopK,
     RelaxedTopK,
-    Softmax,
+    SoftmaxMask,
     information,
     law_from,
     law_settings,
@@ -19,7 +19,7 @@ from accredit.learned.mask_distributions import (
 from accredit.learned.networks import LOWEST
 
 LAWS = (
-    Softmax(0.5),
+    SoftmaxMask(0.5),
     RelaxedTopK(2),
     Bernoulli("reinforce"),
     Bernoulli("relaxed"),
@@ -60,7 +60,7 @@ def test_draws_follow_their_generator_and_leave_global_state_alone(law):
         return law.draw(logits, present, lambda mask: mask.sum(dim=1), generator(seed)).mask
 
     assert torch.equal(draw(5), draw(5))
-    assert isinstance(law, Softmax) or not torch.equal(draw(5), draw(6))
+    assert isinstance(law, SoftmaxMask) or not torch.equal(draw(5), draw(6))
     assert torch.equal(before, torch.random.get_rng_state())
 
 
@@ -82,7 +82,7 @@ def test_relaxed_top_1_draws_each_player_by_its_chance():
     """The largest entry is player i with chance softmax(logits)_i: the Gumbel trick. 40,000 draws, a standard error of at
     most 0.0025; 0.0125 is five of them, four players: false alarm < 3e-6 by the normal law, so six (0.015): < 1e-8."""
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]]).repeat(40_000, 1)
-    drawn = RelaxedTopK(1, temperature=0.3).relaxed(logits, torch.ones(logits.shape), generator())
+    drawn = RelaxedTopK(1, temperature=0.3).relax(logits, torch.ones(logits.shape), generator())
     shares = torch.bincount(drawn.argmax(dim=1), minlength=4) / len(drawn)
     assert (shares - logits[0].softmax(dim=0)).abs().max() < 0.015
 
@@ -166,10 +166,10 @@ def test_the_price_is_information_or_size():
 def test_random_laws_look_at_nothing():
     present = torch.ones(4000, 6)
     assert (DrawnTopK(2).random(present, generator()).sum(dim=1) == 2).all()
-    for law in (DrawnTopK(2), RelaxedTopK(2), Dirichlet(0.5), Softmax(), Bernoulli(rate=1 / 3)):
+    for law in (DrawnTopK(2), RelaxedTopK(2), Dirichlet(0.5), SoftmaxMask(), Bernoulli(rate=1 / 3)):
         mean = law.random(present, generator()).mean(dim=0)  # standard error at most 0.5/√4000 = 0.008; six of them
         assert (mean - mean.mean()).abs().max() < 0.05
-    sparse, flat = (Softmax(concentration=c).random(present, generator()).amax(dim=1).mean() for c in (0.1, 10.0))
+    sparse, flat = (SoftmaxMask(concentration=c).random(present, generator()).amax(dim=1).mean() for c in (0.1, 10.0))
     assert sparse > 0.7 > 0.4 > flat
 
 

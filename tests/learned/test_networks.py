@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from accredit.errors import InvalidInput
-from accredit.learned.inputs import Pixels, Tabular, Words
+from accredit.learned.inputs import PixelGrid, Tabular, Words
 from accredit.learned.networks import LOWEST, as_black_box, network_for, selector_for
 
 CASES = [
@@ -13,9 +13,9 @@ CASES = [
     (Words(12, 30, pad=7), "bag"),
     (Words(12, 30), "convolution"),
     (Words(12, 30, pad=7), "convolution"),
-    (Pixels((8, 8), replace=0.5), "auto"),
-    (Pixels((3, 8, 12), block=4), "auto"),
-    (Pixels((7, 9)), "auto"),
+    (PixelGrid((8, 8), replace=0.5), "auto"),
+    (PixelGrid((3, 8, 12), block=4), "auto"),
+    (PixelGrid((7, 9)), "auto"),
     (Tabular(5, replace=(1.0, 2.0, 3.0, 4.0, 5.0)), "auto"),
     (Tabular(5), "layers"),
 ]

@@ -8,7 +8,7 @@ import safetensors.numpy
 import torch
 
 from accredit.errors import AccreditError, InvalidInput
-from accredit.learned import CXPlain, Pixels, Tabular, Training, Words, load, recipe
+from accredit.learned import CXPlain, PixelGrid, Tabular, Training, Words, load, recipe
 from accredit.learned.recipes import RECIPES
 from accredit.learned.saving import load_trained
 
@@ -31,7 +31,7 @@ def fitted(name="l2x", inputs=Tabular(4), **settings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
-@pytest.mark.parametrize("inputs", [Tabular(4, (0.0, 1.0, 2.0, 3.0)), Words(6, 20), Pixels((4, 4), 2)], ids=repr)
+@pytest.mark.parametrize("inputs", [Tabular(4, (0.0, 1.0, 2.0, 3.0)), Words(6, 20), PixelGrid((4, 4), 2)], ids=repr)
 def test_an_explainer_comes_back_the_same(name, inputs, tmp_path):
     explainer, x = fitted(name, inputs)
     explainer.save(tmp_path / "deep" / "folder")

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from accredit.errors import InvalidInput
-from accredit.learned import Pixels, Tabular, Training, Words, l2x, recipe
-from accredit.learned.mask_distributions import Bernoulli, Dirichlet, RelaxedTopK, Softmax
+from accredit.learned import PixelGrid, Tabular, Training, Words, l2x, recipe
+from accredit.learned.mask_distributions import Bernoulli, Dirichlet, RelaxedTopK, SoftmaxMask
 from accredit.learned.networks import network_for, selector_for
 from accredit.learned.recipes import RECIPES
-from accredit.learned.schedules import Job, Joint, RandomFirst, Weighted, schedule_from
+from accredit.learned.schedules import Job, JointSchedule, RandomFirstSchedule, WeightedSchedule, schedule_from
 from accredit.learned.stages import Batch, History, Stage, batches, descend, run, surprise
 from accredit.learned.trainer import TrainedExplainer
 from accredit.learned.weighting import MaskLabels
@@ -58,9 +58,11 @@ def test_the_same_seed_gives_the_same_explainer():
     assert not np.array_equal(one.scores(TABLE), other.scores(TABLE))
 
 
-@pytest.mark.parametrize("law", [Softmax(0.5), Dirichlet(1.0), Bernoulli("relaxed", 0.5)], ids=repr)
+@pytest.mark.parametrize("law", [SoftmaxMask(0.5), Dirichlet(1.0), Bernoulli("relaxed", 0.5)], ids=repr)
 def test_other_laws_rank_the_telling_columns_first(law):
-    explainer = TrainedExplainer("own", Tabular(6), 2, 2, law, Joint(), training=QUICK, price=0.02).fit(TABLE, two_columns)
+    explainer = TrainedExplainer("own", Tabular(6), 2, 2, law, JointSchedule(), training=QUICK, price=0.02).fit(
+        TABLE, two_columns
+    )
     assert explainer.select(TABLE)[:, [1, 4]].mean() > 0.9
     assert explainer.predict(TABLE).shape == (1200, 2)
 
@@ -108,7 +110,7 @@ def test_pixels_that_decide_are_found(block):
         one = np.clip(pictures[:, 2:4, 4:6].mean(axis=(1, 2)), 0.02, 0.98)
         return np.column_stack([1 - one, one])
 
-    inputs = Pixels((8, 8), block)
+    inputs = PixelGrid((8, 8), block)
     explainer = l2x(inputs, 2, 4 // block**2, surrogate_width=4, selector_width=4, training=QUICK).fit(x, box)
     kept = inputs.keep(np.ones_like(x), explainer.select(x))
     assert kept[:, 2:4, 4:6].mean() > 0.5 > 10 * kept.mean() - 0.5  # 4 of 64 pixels: chance is 0.06
@@ -144,7 +146,7 @@ def small_job(schedule, training=Training(optimiser="adam")):
 @pytest.mark.parametrize("weigh_selector", [False, True])
 def test_weights_teach_the_surrogate_and_not_the_selector(weigh_selector, learn_first):
     """In one step: slope of mean(w L) for the surrogate, of mean(L) for the selector (mean(w L) if asked)."""
-    schedule = Weighted(steps=3, weigh_selector=weigh_selector, learn_first=learn_first)
+    schedule = WeightedSchedule(steps=3, weigh_selector=weigh_selector, learn_first=learn_first)
     job, batch, (stage,) = small_job(schedule)
     selector, surrogate = copy.deepcopy(job.selector), copy.deepcopy(job.surrogate)
     stage.step(batch)
@@ -168,7 +170,7 @@ def test_weights_teach_the_surrogate_and_not_the_selector(weigh_selector, learn_
 
 
 def test_random_first_trains_one_network_at_a_time():
-    job, batch, (first, second) = small_job(RandomFirst(epochs=1))
+    job, batch, (first, second) = small_job(RandomFirstSchedule(epochs=1))
     assert (first.trained, second.trained) == ((job.surrogate,), (job.selector,))
     for stage, still in ((first, job.selector), (second, job.surrogate)):
         before = copy.deepcopy(still.state_dict())
@@ -308,12 +310,12 @@ def constant(x):
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE, lambda x: x), "probabilities"),
         (lambda: l2x(Tabular(6), 2, 2).fit(TABLE[:3], two_columns), "at least 4"),
         (lambda: l2x(Tabular(5), 2, 2).fit(TABLE, two_columns), r"\(N, 5\)"),
-        (lambda: l2x(Pixels((8, 8)), 2, 2).fit(np.zeros((5, 8, 7)), two_columns), r"\(N, 8, 8\)"),
+        (lambda: l2x(PixelGrid((8, 8)), 2, 2).fit(np.zeros((5, 8, 7)), two_columns), r"\(N, 8, 8\)"),
         (lambda: l2x(Tabular(6), 2, 2).scores(TABLE), "not trained yet"),
         (lambda: Training(epochs=0), "epochs"),
         (lambda: Training(optimiser="lbfgs"), "optimiser"),
         (lambda: Training(validation=0.9), "validation"),
-        (lambda: Weighted(steps=0), "steps"),
+        (lambda: WeightedSchedule(steps=0), "steps"),
         (lambda: schedule_from({"kind": "never"}), "unknown"),
         (lambda: schedule_from({"kind": "joint", "hours": 3}), "damaged"),
     ],
@@ -448,7 +450,7 @@ def test_a_surrogate_that_reads_soft_masks_only_is_a_doubt_with_both_losses():
 
     law = RelaxedTopK(2, 1.0)
     explainer = TrainedExplainer(
-        "mine", Tabular(6), 2, 2, law, Joint(), training=replace(QUICK, epochs=1), networks=lambda: (Even(), SoftOnly())
+        "mine", Tabular(6), 2, 2, law, JointSchedule(), training=replace(QUICK, epochs=1), networks=lambda: (Even(), SoftOnly())
     )
     with pytest.warns(RuntimeWarning, match="trained with soft masks"):
         explainer.fit(TABLE, two_columns)
@@ -506,13 +508,13 @@ def test_the_cures_do_not_show_the_answer_unless_asked():
 
 
 def test_vibi_as_published_averages_twelve_masks_and_its_weights():
-    from accredit.learned.recipes import published
+    from accredit.learned.recipes import paper_settings
 
     asked = recipe("vibi", Tabular(6), 2, 2, preset="paper")
     assert asked.law.draws == 12 and asked.training.averaging == 0.999
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 6))
-    short = replace(published("vibi", Tabular(6))["training"], epochs=2, rate=0.1)
+    short = replace(paper_settings("vibi", Tabular(6))["training"], epochs=2, rate=0.1)
 
     def weights(averaging):
         training = replace(short, averaging=averaging)

@@ -106,7 +106,7 @@ def test_effective_sample_size():
 def weighted_steps(batches: int, **settings):
     """Weights of the rows of some batches, whose masks know nothing of the labels; and the first batch's masks and labels."""
     from accredit.learned.mask_distributions import RelaxedTopK
-    from accredit.learned.schedules import Job, Weighted
+    from accredit.learned.schedules import Job, WeightedSchedule
     from accredit.learned.stages import Batch, Training
 
     players, rows, generator = 400, 40, torch.Generator().manual_seed(0)
@@ -133,7 +133,7 @@ def weighted_steps(batches: int, **settings):
     job = Job(
         Selector(), Surrogate(), RelaxedTopK(10), 0.0, training, generator, torch.full((2,), 0.5), Surrogate, players, 0, 10
     )
-    (stage,) = Weighted(**settings).stages(job)
+    (stage,) = WeightedSchedule(**settings).stages(job)
     labels = []
     for _ in range(batches):
         choice = torch.randint(2, (rows,), generator=generator)

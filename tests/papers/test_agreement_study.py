@@ -160,15 +160,15 @@ def test_the_natural_mix_weighs_attractors_as_in_print():
     assert agreement._attractors(prefixes) == [0, 1]
 
 
-def measured(right: float, rollout: float) -> agreement.Run:
+def measured(right: float, rollout: float) -> agreement.ModelRun:
     """A model that is right this often, and whose rollout tracks blank-out so well; its other readings are at 0.1."""
     readings = np.full((5, 3, 2, 6), 0.1)
     readings[:, 1] = rollout
     share = {"Linzen, all": np.array([right]), "news": np.array([right])}
-    return agreement.Run("", 9, share, dict.fromkeys(share, 0.6), (right, 0.6), readings, np.zeros((5, 2)))
+    return agreement.ModelRun("", 9, share, dict.fromkeys(share, 0.6), (right, 0.6), readings, np.zeros((5, 2)))
 
 
-def judged(runs: list[agreement.Run]) -> dict[str, str]:
+def judged(runs: list[agreement.ModelRun]) -> dict[str, str]:
     report = Report("agreement", "")
     agreement._task(report, runs)
     agreement._tables(report, runs)
@@ -188,8 +188,8 @@ def test_statements_are_judged_from_model_to_model():
 
 
 def test_a_model_that_was_kept_is_not_trained_again(folder, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(agreement, "HELD_OUT", 2)
-    monkeypatch.setattr(agreement, "FEWEST", 1)
+    monkeypatch.setattr(agreement, "SENTENCES_HELD_OUT", 2)
+    monkeypatch.setattr(agreement, "WORDS_NEEDED", 1)
     first = agreement._run(folder, tmp_path / "kept", True, 3, None)
     monkeypatch.setattr(agreement, "train", None)
     again = agreement._run(folder, tmp_path / "kept", True, 3, None)

@@ -19,14 +19,14 @@ from accredit.cli import accredit
 from accredit.errors import InvalidInput
 from accredit.store.results_cache import Finished
 from accredit_papers import selection, selection_data, selection_further, selection_report, selection_runs
-from accredit_papers.selection_further import Trial
-from accredit_papers.selection_runs import METHODS, Outcome, Run, Sizes
+from accredit_papers.selection_further import FurtherTrial
+from accredit_papers.selection_runs import METHODS, RunSizes, SelectionOutcome, SelectionRun
 from accredit_papers.verdicts import Found
 from tests.real_data import real_data
 
 TINY = {
-    "texts": Sizes(160, 24, 1, 40, 40, 6, 40, 20, 2, 2, 32, 8),
-    "pictures": Sizes(60, 20, 1, 32, 30, 4, 60, 16, 2, 1, 8, 4),
+    "texts": RunSizes(160, 24, 1, 40, 40, 6, 40, 20, 2, 2, 32, 8),
+    "pictures": RunSizes(60, 20, 1, 32, 30, 4, 60, 16, 2, 1, 8, 4),
 }
 
 
@@ -111,7 +111,7 @@ def test_damaged_data_are_refused(folder, tmp_path):
     with pytest.raises(InvalidInput, match="one of the two classes"):
         selection_data.task(tmp_path, "yelp", 4, 4)
     with pytest.raises(InvalidInput, match="imdb,yelp,mnist,fashion"):
-        selection_data.needed(folder, ["cifar"])
+        selection_data.find_files(folder, ["cifar"])
 
 
 @pytest.fixture(scope="module")
@@ -147,8 +147,8 @@ def test_a_second_run_reads_the_store(report, folder, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_run_takes_up_where_it_was_left_and_finds_the_same_numbers_in_another_process(report, folder, tmp_path, workers):
-    run = Run(str(folder), "mnist", 0, TINY["pictures"])
-    cell = Outcome(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
+    run = SelectionRun(str(folder), "mnist", 0, TINY["pictures"])
+    cell = SelectionOutcome(0.125, 0.25, None, 0.5, 0.5, 20, 1.0, "kept")
     store, missing = tmp_path / "cells.sqlite", ("random", "l2x")
     with Finished(store) as cells:
         for method in set(METHODS).difference(missing):
@@ -163,14 +163,14 @@ def test_a_run_takes_up_where_it_was_left_and_finds_the_same_numbers_in_another_
 
 def test_a_scaled_run_learns_from_more_rows_and_is_judged_on_the_same():
     usual = TINY["texts"]
-    larger = usual.scaled(2.5)
+    larger = usual.scale(2.5)
     assert (larger.train, larger.lime_rows, larger.cxplain_rows) == (400, 15, 50)
     assert replace(larger, train=160, lime_rows=6, cxplain_rows=20) == usual
 
 
 @pytest.mark.slow
 def test_measures_mean_what_they_say(folder):
-    run = Run(str(folder), "mnist", 0, TINY["pictures"])
+    run = SelectionRun(str(folder), "mnist", 0, TINY["pictures"])
     world = selection_runs.build(run)
     for method, result in selection_runs.measure(run, ["random", "l2x"]):
         chosen, _, _ = selection_runs.EXPLAIN[method](world, run)
@@ -183,7 +183,7 @@ def test_measures_mean_what_they_say(folder):
 
 def test_the_sentence_names_the_cures_that_help():
     def cell(post_hoc):
-        return Outcome(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
+        return SelectionOutcome(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
 
     values = {"l2x": 0.9, "l2x+answer": 0.5, "l2x+answer+pretraining": 0.75, "l2x+answer+weighting": 0.625}
     cells = {("imdb", m, seed): cell(v + seed / 8) for m, v in values.items() for seed in (0, 1)}
@@ -236,7 +236,7 @@ def test_the_whole_run_has_sizes_of_its_own(folder):
 
 def test_a_cure_is_ahead_of_most_when_it_surpasses_the_fourth_of_six():
     def cell(post_hoc):
-        return Outcome(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
+        return SelectionOutcome(post_hoc, 0.5, None, 1.0, 1.0, 9, 0.0, "")
 
     level = {method: k / 16 for k, method in enumerate(selection_report.PUBLISHED)}  # Weighting above Pretraining above all
     level["l2x+answer+pretraining"] = 2.5 / 16  # above three of six, and half a step below the fourth
@@ -253,9 +253,9 @@ def test_a_cure_is_ahead_of_most_when_it_surpasses_the_fourth_of_six():
 def tried(report, folder):
     """Three trials of a yelp of two seeds, one of which reads padding."""
     few = (
-        Trial("2 epochs", ("l2x+answer",), {"epochs": 2}),
-        Trial("padding", ("l2x+answer",), {"surrogate": "bag"}, padding=True),
-        Trial("answers", ("cxplain",), {}, {"labels": "answers"}),
+        FurtherTrial("2 epochs", ("l2x+answer",), {"epochs": 2}),
+        FurtherTrial("padding", ("l2x+answer",), {"surrogate": "bag"}, padding=True),
+        FurtherTrial("answers", ("cxplain",), {}, {"labels": "answers"}),
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selection_further, "ASKED", [(trial, m) for trial in few for m in trial.methods])
@@ -282,7 +282,7 @@ def test_trials_stand_beside_the_setting_of_the_table(tried, report, folder, mon
 
 
 def test_trials_that_were_not_run_are_said_to_be_missing(report, folder, monkeypatch):
-    monkeypatch.setattr(selection_further, "ASKED", [(Trial("never run", ("vibi",), {"epochs": 9}), "vibi")])
+    monkeypatch.setattr(selection_further, "ASKED", [(FurtherTrial("never run", ("vibi",), {"epochs": 9}), "vibi")])
     told = selection.selection(folder, ["yelp"], store=report[1], sizes=TINY, only_finished=True, further=True).markdown()
     assert "The store holds none of the trials" in told
     with pytest.raises(InvalidInput, match="--further tries settings on yelp; name it in --sets"):
@@ -290,7 +290,7 @@ def test_trials_that_were_not_run_are_said_to_be_missing(report, folder, monkeyp
 
 
 def test_a_trial_changes_its_key_and_the_table_keeps_its_own():
-    run = Run("data", "yelp", 0, replace(TINY["texts"], temperatures=(0.5, 0.1)))  # a choice, as the table's own
+    run = SelectionRun("data", "yelp", 0, replace(TINY["texts"], temperatures=(0.5, 0.1)))  # a choice, as the table's own
     assert set(run.key("l2x")) == {"set", "seed", "method", "sizes", "format"}
     keys = [str(trial.of(run).key(m)) for trial, m in selection_further.ASKED]
     assert len({*keys, *(str(run.key(m)) for m in METHODS)}) == len(keys) + len(METHODS)
@@ -307,7 +307,7 @@ def test_padding_becomes_a_word_that_may_be_kept(folder):
 @pytest.mark.slow
 def test_a_temperature_is_chosen_on_training_rows(folder, monkeypatch):
     sizes = replace(TINY["texts"], temperatures=(0.5, 0.1), surrogate="places")
-    run = Run(str(folder), "imdb", 0, sizes)
+    run = SelectionRun(str(folder), "imdb", 0, sizes)
     world, asked = selection_runs.build(run), []
     whole = selection_runs._learn
 

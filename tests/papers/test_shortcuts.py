@@ -25,7 +25,7 @@ from accredit.cli import accredit
 from accredit.errors import InvalidInput
 from accredit.store import Finished
 from accredit_papers import shortcuts, shortcuts_runs
-from accredit_papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, Row, choose_shortcut, firsts
+from accredit_papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, SettingRow, choose_shortcut, firsts
 from accredit_papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
 from accredit_papers.shortcuts_runs import (
     BASELINES,
@@ -33,15 +33,15 @@ from accredit_papers.shortcuts_runs import (
     CHANCE,
     FURTHER,
     PLAIN,
-    Outcome,
-    Task,
+    ShortcutOutcome,
+    ShortcutTask,
     inert_tokens,
     read_finished,
     run_key,
 )
 from accredit_papers.verdicts import Found
 
-OUTCOME = Outcome(
+OUTCOME = ShortcutOutcome(
     accuracy=0.97,
     other_accuracy=0.76,
     mass=0.8,
@@ -129,7 +129,7 @@ def test_every_row_gets_another_rows_words_once():
 
 def test_choosing_uses_no_test_row(folder, tmp_path):
     texts = shortcuts_runs.ReviewTexts.load(folder)
-    task = Task(PLAIN[0], 0, "choose", str(folder), str(tmp_path / "cache"))
+    task = ShortcutTask(PLAIN[0], 0, "choose", str(folder), str(tmp_path / "cache"))
     learned, other = shortcuts_runs._parts(task)
     assert len(learned.labels) == 48 and len(other.labels) == 12
     training = {row.tobytes() for row in texts.query[texts.train]}
@@ -139,7 +139,7 @@ def test_choosing_uses_no_test_row(folder, tmp_path):
 
 
 def test_inert_tokens_are_the_same_in_every_row(folder, tmp_path):
-    rows, _ = shortcuts_runs._parts(Task(PLAIN[0], 0, "report", str(folder), str(tmp_path / "cache")))
+    rows, _ = shortcuts_runs._parts(ShortcutTask(PLAIN[0], 0, "report", str(folder), str(tmp_path / "cache")))
     assert rows.tokens.shape == (60, 9, 50)
     assert (rows.tokens[:, 5:] == rows.tokens[:1, 5:]).all()
     texts = shortcuts_runs.ReviewTexts.load(folder)
@@ -150,7 +150,7 @@ def test_inert_tokens_are_the_same_in_every_row(folder, tmp_path):
 def test_the_lowest_neutral_loss_is_chosen_whatever_the_mass():
     def tried(losses):
         return [
-            Row(s, (replace(OUTCOME, neutral_loss=x, mass=m),))
+            SettingRow(s, (replace(OUTCOME, neutral_loss=x, mass=m),))
             for s, x, m in zip(CANDIDATES, losses, losses[::-1], strict=True)
         ]
 
@@ -181,7 +181,8 @@ def report_of(changes, seeds=6):
     }
     usual = {"Baseline": blank, "Attention": {}, "Pretraining": cured, "Weighting": cured}
     rows = [
-        Row(s, tuple(replace(OUTCOME, **usual[s.method] | changes.get(s.method, {})) for _ in range(seeds))) for s in settings
+        SettingRow(s, tuple(replace(OUTCOME, **usual[s.method] | changes.get(s.method, {})) for _ in range(seeds)))
+        for s in settings
     ]
     return shortcuts._report(rows, [], texts, False, range(seeds))
 
@@ -227,8 +228,8 @@ def test_the_papers_statements_stand_beside_its_figures_and_ours_are_marked():
 
 def test_further_settings_stand_beside_the_ones_that_are_reported(tmp_path):
     three = (replace(OUTCOME, accuracy=0.9), replace(OUTCOME, accuracy=0.92), OUTCOME)
-    usual = [Row(setting, three) for setting in firsts(CANDIDATES)]
-    more = [Row(s, (replace(OUTCOME, accuracy=0.9 + 0.01 * k),) * 2) for k, s in enumerate(FURTHER)]
+    usual = [SettingRow(setting, three) for setting in firsts(CANDIDATES)]
+    more = [SettingRow(s, (replace(OUTCOME, accuracy=0.9 + 0.01 * k),) * 2) for k, s in enumerate(FURTHER)]
     report = shortcuts.Report("shortcuts", "…")
     shortcuts._further(report, usual, more)
     told = report.markdown()
@@ -282,7 +283,7 @@ def test_a_killed_run_goes_on_where_it_was(folder, tmp_path, tiny, monkeypatch):
 @pytest.mark.slow
 def test_further_settings_are_run_on_the_same_reviews(folder, tmp_path, monkeypatch):
     for name in ("BASELINES", "PLAIN", "CANDIDATES", "FURTHER"):
-        few = tuple(s.shortened(1, 30) for s in getattr(shortcuts_runs, name))
+        few = tuple(s.shorten(1, 30) for s in getattr(shortcuts_runs, name))
         monkeypatch.setattr(shortcuts, name, few)
     store = tmp_path / "store"
     told = shortcuts.shortcuts(folder, seeds=1, store=store, workers=1, choose=False, further=True).markdown()
@@ -291,7 +292,7 @@ def test_further_settings_are_run_on_the_same_reviews(folder, tmp_path, monkeypa
 
 
 def test_a_run_is_found_again_only_for_the_same_question(tmp_path):
-    task = Task(PLAIN[0], 0, "report", "data", "cache")
+    task = ShortcutTask(PLAIN[0], 0, "report", "data", "cache")
     others = [
         replace(task, seed=1),
         replace(task, part="choose"),
@@ -314,7 +315,7 @@ def test_runs_on_record_are_those_of_todays_settings():
     settings = (*BASELINES, *PLAIN, *CANDIDATES, *FURTHER)
     seeds = (*range(10), *CHOOSING_SEEDS)
     asked = [
-        json.loads(json.dumps(run_key(Task(setting, seed, part, "", ""), kept[0]["data"])))
+        json.loads(json.dumps(run_key(ShortcutTask(setting, seed, part, "", ""), kept[0]["data"])))
         for setting in settings
         for seed in seeds
         for part in ("choose", "report")
@@ -326,8 +327,8 @@ def test_runs_on_record_are_those_of_todays_settings():
 @pytest.mark.processes
 @pytest.mark.slow
 def test_worker_processes_give_the_same_numbers(folder, tmp_path):
-    settings = [s.shortened(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
-    tasks = [Task(s, 0, "report", str(folder), str(tmp_path / "cache")) for s in settings]
+    settings = [s.shorten(1, 30) for s in (PLAIN[0], firsts(CANDIDATES)[1])]
+    tasks = [ShortcutTask(s, 0, "report", str(folder), str(tmp_path / "cache")) for s in settings]
     with Finished(":memory:") as two, Finished(":memory:") as one:
         apart = read_finished(tasks, two, "d", 2, lambda _line: None)
         here = read_finished(tasks, one, "d", 1, lambda _line: None)

@@ -18,7 +18,7 @@ from accredit.shortcuts.cures import (
     OnRandomMasks,
     Plain,
     RandomPretraining,
-    Weighted,
+    WeightedStage,
     random_masks,
 )
 from accredit.shortcuts.models import AttentionClassifier, AttentionData, AttentionShape
@@ -59,7 +59,7 @@ def small(**changes):
 def test_one_weighted_step_gives_each_part_the_gradient_of_its_own_loss(weigh_attention):
     model, tokens, query, labels = small()
     data = AttentionData.of(model.shape, tokens, query, labels)
-    stage = Weighted(model, data, MaskNeutral(weigh_attention=weigh_attention), rate=1e-3, seed=0)
+    stage = WeightedStage(model, data, MaskNeutral(weigh_attention=weigh_attention), rate=1e-3, seed=0)
     stage.mask_labels.learn(model.select(*data.given), data.labels, steps=200)  # weights that differ
     seen = {}
     for name in ("answering", "selecting"):  # look at the gradients instead of stepping
@@ -258,5 +258,5 @@ def test_rows_are_weighed_after_p_y_given_m_learned_from_them_or_before(learn_fi
     if learn_first:
         classifier.learn(mask, data.labels, 5)
     expected = classifier.weights(mask, data.labels, torch.bincount(data.labels) / len(labels))
-    found = Weighted(model, data, MaskNeutral(learn_first=learn_first), rate=1e-3, seed=0).step(data).weights
+    found = WeightedStage(model, data, MaskNeutral(learn_first=learn_first), rate=1e-3, seed=0).step(data).weights
     assert_allclose(found, expected if learn_first else expected / expected.mean(), rtol=1e-5)

@@ -117,7 +117,7 @@ def test_predict_takes_arrays_in_pieces(monkeypatch):
     model = model_of("rcnn")
     tokens, query = rows(count=11)
     whole = model.predict(tokens, query)
-    monkeypatch.setattr("accredit.shortcuts.models.PREDICT_ROWS", 4)
+    monkeypatch.setattr("accredit.shortcuts.models.ROWS_PER_PASS", 4)
     for a, b in zip(model.predict(tokens, query), whole, strict=True):
         assert_allclose(a, b, atol=1e-6)
     assert_allclose(whole[0].sum(axis=1), 1, atol=1e-6)

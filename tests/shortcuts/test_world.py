@@ -22,7 +22,7 @@ def random_world(rng: np.random.Generator, features: int = 3, classes: int = 2) 
 
 def random_choices(rng: np.random.Generator, features: int = 3, classes: int = 2) -> Choices:
     world = random_world(rng, features, classes)
-    return world.drawn(rng.dirichlet(np.full(1 << features, 0.3), size=1 << features))
+    return world.draw(rng.dirichlet(np.full(1 << features, 0.3), size=1 << features))
 
 
 def mask_neutral(rng: np.random.Generator, features: int, classes: int) -> Choices:
@@ -57,7 +57,7 @@ def loss_of(rng: np.random.Generator, world: World) -> np.ndarray:
 def test_theorem_1_weighted_loss_is_the_mask_neutral_loss(seed, features, classes):
     rng = np.random.default_rng(seed)
     q = mask_neutral(rng, features, classes)
-    p = q.selected(selection(rng, q))
+    p = q.select(selection(rng, q))
     assert_allclose(p.of_masks, q.of_masks, atol=1e-12)  # (4)
     loss = loss_of(rng, q.world)
     assert_allclose(p.expectation(loss, p.weights), q.expectation(loss), rtol=1e-9)
@@ -66,7 +66,7 @@ def test_theorem_1_weighted_loss_is_the_mask_neutral_loss(seed, features, classe
 def test_theorem_1_is_about_something_the_unweighted_loss_is_another():
     rng = np.random.default_rng(0)
     q = mask_neutral(rng, 3, 2)
-    p = q.selected(selection(rng, q))
+    p = q.select(selection(rng, q))
     loss = loss_of(rng, q.world)
     assert abs(p.expectation(loss) - q.expectation(loss)) > 0.01
 
@@ -77,17 +77,17 @@ SHOWN = np.array([False, True])  # mask 0 hides it, mask 1 shows it
 
 def fair_masks() -> Choices:
     """Masks drawn by a fair coin that sees nothing: Q(x, y, m) = P(x, y) / 2."""
-    return HALF.drawn(np.full((2, 2), 0.5))
+    return HALF.draw(np.full((2, 2), 0.5))
 
 
 def test_theorem_1_fails_when_selection_depends_on_x():
     """y is a coin that x knows nothing of; pairs (x = +1, hidden) and (x = −1, shown) are never kept. The margins are as
     before and P(y | m) = P(y), so all weights are 1; yet the loss 1[x = +1 is shown] is now 1/2 instead of 1/4."""
     coin = World.of(1, lambda x: np.full(2, 0.5))
-    q = coin.drawn(np.full((2, 2), 0.5))
+    q = coin.draw(np.full((2, 2), 0.5))
     kept = np.zeros((2, 1, 2))
     kept[1, 0, 1] = kept[0, 0, 0] = 1
-    p = q.selected(kept)
+    p = q.select(kept)
     assert_allclose(p.weights, 1.0)
     assert_allclose(p.of_masks, q.of_masks)
     loss = np.zeros((2, 2, 2))
@@ -98,7 +98,7 @@ def test_theorem_1_fails_when_selection_depends_on_x():
 def test_theorem_1_fails_when_a_pair_is_never_kept():
     """y = 0 is kept only hidden and y = 1 only shown: margins stay 1/2, weights are 1/2, half of the loss is lost."""
     q = fair_masks()
-    p = q.selected(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    p = q.select(np.array([[1.0, 0.0], [0.0, 1.0]]))
     assert_allclose(p.of_masks, q.of_masks)
     assert_allclose(p.weights, [[0.5, 0.0], [0.0, 0.5]])
     loss = np.ones((2, 2, 2))
@@ -108,15 +108,15 @@ def test_theorem_1_fails_when_a_pair_is_never_kept():
 def test_theorem_1_fails_when_selection_changes_how_often_masks_occur():
     """Shown masks are kept three times as often: weights are 1, and the loss 1[shown] is 3/4 instead of 1/2."""
     q = fair_masks()
-    p = q.selected(np.array([[1 / 3, 1.0]]))
+    p = q.select(np.array([[1 / 3, 1.0]]))
     loss = np.broadcast_to(SHOWN, (2, 2, 2)).astype(float)
     assert_allclose([p.expectation(loss, p.weights), q.expectation(loss)], [0.75, 0.5])
 
 
 def test_theorem_1_fails_when_masks_and_labels_belong_together():
     """The mask is the label in Q already, and everything is kept: weights 1/2 halve the loss."""
-    q = HALF.chosen(np.array([[False], [True]]))
-    p = q.selected(1.0)
+    q = HALF.choose(np.array([[False], [True]]))
+    p = q.select(1.0)
     loss = np.ones((2, 2, 2))
     assert_allclose([p.expectation(loss, p.weights), q.expectation(loss)], [0.5, 1.0])
 
@@ -166,10 +166,10 @@ def test_a_switch_shown_with_what_it_switches_is_no_encoding():
     tells nothing beyond the values. Showing the one it names alone: the reader learns from the mask which it was."""
     world = World.of(3, lambda x: (np.where(x[:, 2] > 0, x[:, 0], x[:, 1]) + 1) / 2)
     first = world.x[:, 2:] > 0
-    both = world.chosen(np.where(first, [True, False, True], [False, True, True]))
+    both = world.choose(np.where(first, [True, False, True], [False, True, True]))
     assert_allclose([both.information, both.encoding], 0, atol=1e-12)
     assert_allclose(both.world.best_masks(2).sum(axis=1), 2)
-    alone = world.chosen(np.where(first, [True, False, False], [False, True, False]))
+    alone = world.choose(np.where(first, [True, False, False], [False, True, False]))
     assert_allclose(alone.information, 0, atol=1e-12)  # the mask alone says nothing of the label …
     # … yet y is certain where an honest reader of one feature believes 3/4: log(1 / 0.75)
     assert_allclose(alone.encoding, np.log(4 / 3))
@@ -197,7 +197,7 @@ def test_random_masks_seldom_show_what_counts_together():
 
 def test_decided_is_what_the_black_box_says():
     world = World.of(2, lambda x: np.where(x[:, 0] > 0, 0.9, 0.2))
-    assert_allclose(world.decided().given[3, :, 1], world.x[:, 0] > 0)
+    assert_allclose(world.decide().given[3, :, 1], world.x[:, 0] > 0)
 
 
 def test_samples_come_from_the_law():

@@ -27,5 +27,5 @@ def test_l2x_finds_the_best_mask_of_every_case(name):
     explainer = l2x(Tabular(5), 2, 2, temperature=0.1, training=training, **small).fit(x, world.answer, seed=0)
     chosen = explainer.select(world.x)
     assert (chosen == world.best_masks(2)).all()
-    assert world.chosen(chosen).encoding == pytest.approx(0, abs=1e-12)
+    assert world.choose(chosen).encoding == pytest.approx(0, abs=1e-12)
     assert (explainer.predict(world.x).argmax(axis=1) == world.answer(world.x).argmax(axis=1)).all()

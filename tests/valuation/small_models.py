@@ -42,7 +42,7 @@ def language_model(steps: int = 60) -> tuple[Any, Any]:
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    from accredit.influence.trace import encoded
+    from accredit.influence.trace import encode_texts
 
     tokenizer = words_tokenizer(FACTS)
     with torch.random.fork_rng(devices=[]):
@@ -60,7 +60,7 @@ def language_model(steps: int = 60) -> tuple[Any, Any]:
             bos_token_id=0,
             eos_token_id=0,
         )
-        return trained(GPT2LMHeadModel(config), encoded(tokenizer, FACTS, 16)[0], steps), tokenizer
+        return trained(GPT2LMHeadModel(config), encode_texts(tokenizer, FACTS, 16)[0], steps), tokenizer
 
 
 def classifier(texts: list[str], labels: list[int], steps: int = 40) -> tuple[Any, Any]:

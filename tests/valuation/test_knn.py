@@ -10,7 +10,7 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.evaluate.axioms import check_claims
 from accredit.games import grouped
-from accredit.valuation import KNNUtility, groups_of, knn_regression_shapley, knn_shapley, split
+from accredit.valuation import KNNUtility, groups_of, knn_shapley, split
 from accredit.values import Exact, shapley
 from tests.valuation.valuation_data import blobs
 
@@ -62,7 +62,7 @@ def test_far_from_the_origin_nothing_changes() -> None:
 def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     data = blobs(30, tests=11)
     whole = knn_shapley(data, 3).credit, KNNUtility(data, 3).payoff(np.eye(30, dtype=bool))
-    monkeypatch.setattr("accredit.valuation.knn_order.CHUNK", 64)
+    monkeypatch.setattr("accredit.valuation.knn_order.DISTANCES_HELD", 64)
     assert_allclose(knn_shapley(data, 3).credit, whole[0], atol=1e-15)
     assert_allclose(KNNUtility(data, 3).payoff(np.eye(30, dtype=bool)), whole[1], atol=1e-15)
 
@@ -82,10 +82,13 @@ def test_bad_k_is_refused(k: object) -> None:
         knn_shapley(blobs(4), k)  # type: ignore[arg-type]
 
 
-def test_numbers_instead_of_classes_are_refused() -> None:
+def test_numbers_instead_of_classes_have_a_game_of_their_own_and_no_bound() -> None:
     data = split([[0.0], [1.0]], [0.5, 1.5], [[0.0]], [0.1], regression=True)
-    with pytest.raises(InvalidInput, match="knn_regression_shapley"):
-        knn_shapley(data)
+    with pytest.raises(InvalidInput, match="KNNRegression"):
+        KNNUtility(data)
+    with pytest.raises(InvalidInput) as refused:
+        knn_shapley(data, within=0.1)
+    assert refused.value.argument == "within"
 
 
 def test_payoffs_do_not_depend_on_the_batch() -> None:
@@ -220,5 +223,5 @@ def test_test_rows_spread_over_threads_give_the_same_bits() -> None:
     near = knn_shapley(data, 3, within=0.05)
     assert_array_equal(knn_shapley(data, 3, within=0.05, executor="threads:2").credit, near.credit)
     numbers = split(data.x, data.x[:, 0], data.test_x, data.test_x[:, 0], regression=True)
-    spread = knn_regression_shapley(numbers, 3, executor="threads:2").credit
-    assert_array_equal(spread, knn_regression_shapley(numbers, 3).credit)
+    spread = knn_shapley(numbers, 3, executor="threads:2").credit
+    assert_array_equal(spread, knn_shapley(numbers, 3).credit)

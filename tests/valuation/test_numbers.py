@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
 from accredit.games import FunctionGame
-from accredit.valuation import KNNRegression, data_oob, harmonics, knn_regression_shapley, split
+from accredit.valuation import KNNRegression, data_oob, harmonics, knn_shapley, split
 from accredit.valuation.harmonics import curve, read
 from accredit.values import shapley
 
@@ -21,19 +21,19 @@ def test_the_closed_form_is_the_shapley_value_of_the_game(n: int, k: int) -> Non
     rng = np.random.default_rng(10 * n + k)
     x = rng.integers(0, 4, size=(n, 2)).astype(float)  # many equal distances
     data = split(x, rng.normal(3, 2, size=n), rng.normal(size=(4, 2)), rng.normal(size=4), regression=True)
-    found, exact = knn_regression_shapley(data, k), shapley(KNNRegression(data, k))
+    found, exact = knn_shapley(data, k), shapley(KNNRegression(data, k))
     assert_allclose(found.credit, exact.credit, atol=1e-12)
     assert found.total == pytest.approx(exact.total) and found.baseline == pytest.approx(exact.baseline)
 
 
 def test_classes_and_bad_k_are_refused() -> None:
     classes = split([[0.0], [1.0]], ["a", "b"], [[0.0]], ["a"])
-    with pytest.raises(InvalidInput, match="knn_shapley"):
-        knn_regression_shapley(classes)
+    with pytest.raises(InvalidInput, match="KNNUtility"):
+        KNNRegression(classes)
     numbers = split([[0.0], [1.0]], [1.0, 2.0], [[0.0]], [1.0], regression=True)
     for k in (0, 2.0, True):
         with pytest.raises(InvalidInput, match="k must be"):
-            knn_regression_shapley(numbers, k)  # type: ignore[arg-type]
+            knn_shapley(numbers, k)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit import views
 from accredit.arena.standings import Standing, Standings
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.core import Attribution, Claim, Estimate, Holds, Interactions, Precision, Selection
 from accredit.evaluate.data import Curve
 from accredit.games import TableGame
@@ -123,7 +123,9 @@ def trace(names: Names) -> str:
 
 
 def audit(names: Names) -> str:
-    found = tuple(Finding(n, n, 0.8, 0.5, Estimate(0.3, 0.2, 0.4), 0.05, "flagged", n, n, 9, details={n: 0.5}) for n in names)
+    found = tuple(
+        AuditFinding(n, n, 0.8, 0.5, Estimate(0.3, 0.2, 0.4), 0.05, "flagged", n, n, 9, details={n: 0.5}) for n in names
+    )
     return audit_page(Findings(names[0], found, {n: n for n in names}, tuple(names)))
 
 

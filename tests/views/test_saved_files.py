@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from accredit import views
-from accredit.audit.finding import Finding, Findings
+from accredit.audit.finding import AuditFinding, Findings
 from accredit.core import Attribution, Estimate, Procedure
 from accredit.games import TableGame
 from accredit.training_data.report import DataReport, Valuation
@@ -31,8 +31,8 @@ from tests.views.samples import sample
 NAMES = [f"name {k}" for k in range(40)]
 
 
-def finding(name: str, verdict: Any, wanted: bool) -> Finding:
-    return Finding(name, "asks?", 0.6, 0.5, Estimate(0.1, 0.0, 0.2), 0.05, verdict, "reads", "blind", 9, wanted=wanted)
+def finding(name: str, verdict: Any, wanted: bool) -> AuditFinding:
+    return AuditFinding(name, "asks?", 0.6, 0.5, Estimate(0.1, 0.0, 0.2), 0.05, verdict, "reads", "blind", 9, wanted=wanted)
 
 
 @pytest.mark.parametrize("view", [name for name in VIEWS if name not in ("cell", "interactions")])

@@ -173,9 +173,9 @@ def forest_file(folder: Path) -> Path:
 
 
 def _ridge() -> Any:
-    from accredit.influence import Ridge
+    from accredit.influence import RidgeObjective
 
-    return Ridge(numeric_split(), 1.0)
+    return RidgeObjective(numeric_split(), 1.0)
 
 
 def _metric() -> Any:
@@ -503,9 +503,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "valuation.Retraining.estimator": lambda f: _classifier(),
     "valuation.Retraining.metric": lambda f: NOTHING,
     "valuation.RidgeUtility.metric": lambda f: NOTHING,
-    "influence.Ridge.data": lambda f: numeric_split(),
+    "influence.RidgeObjective.data": lambda f: numeric_split(),
     "valuation.KNNRegression.data": lambda f: numeric_split(),
-    "valuation.knn_regression_shapley.data": lambda f: numeric_split(),
     "valuation.RidgeUtility.data": lambda f: numeric_split(),
     "influence.Softmax.rows": lambda f: NOTHING,
     "valuation.data_oob.trees": lambda f: 20,

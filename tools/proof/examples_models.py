@@ -179,7 +179,7 @@ LEARNED: Examples = {
     "learned.*.classes": lambda f: 2,
     "learned.*.k": lambda f: 2,
     "learned.Tabular.n": lambda f: 6,
-    "learned.Pixels.shape": lambda f: (4, 4),
+    "learned.PixelGrid.shape": lambda f: (4, 4),
     "learned.Words.length": lambda f: 5,
     "learned.Words.vocabulary": lambda f: 20,
     "learned.recipe.name": lambda f: "l2x",

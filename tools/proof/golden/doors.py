@@ -42,9 +42,9 @@ HOMES = {
     "spearman token_f1 top_overlap",
     "accredit.evaluate.data": "mislabel_auc random_removal_curve removal_curve",
     "accredit.valuation": "KNNUtility Recipe Retraining RidgeUtility TorchTraining data_oob datamodels fit_datamodels "
-    "groups_of harmonics knn_regression_shapley knn_shapley random_subsets split text_features",
-    "accredit.influence": "ConjugateGradients GaussNewton GradientStore Neumann Ridge Softmax TorchObjective influence "
-    "mean_influence network network_influence spectrum trace tracin",
+    "groups_of harmonics knn_shapley random_subsets split text_features",
+    "accredit.influence": "ConjugateGradients GaussNewton GradientStore Neumann RidgeObjective=Ridge Softmax TorchObjective "
+    "influence mean_influence network network_influence spectrum trace tracin",
     "accredit.labels": "wrong_labels",
     "accredit.training_data": "data_banzhaf data_beta data_shapley",
     "accredit.valuation.forecast": "forecast",

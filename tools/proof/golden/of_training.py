@@ -49,7 +49,7 @@ def _softmax() -> Any:
 DATA: Entries = {
     "knn_shapley": lambda: d.knn_shapley(s.classes(), 3),
     "knn_shapley, within": lambda: d.knn_shapley(s.classes(), 3, within=0.01),
-    "knn_regression_shapley": lambda: d.knn_regression_shapley(s.numbers(), 3),
+    "knn_regression_shapley": lambda: d.knn_shapley(s.numbers(), 3),
     "data_shapley": lambda: d.data_shapley(d.RidgeUtility(s.classes()), 200, seed=1),
     "data_shapley, truncated": lambda: d.data_shapley(d.RidgeUtility(s.classes()), 200, seed=1, truncation=0.05),
     "data_banzhaf": lambda: d.data_banzhaf(d.RidgeUtility(s.numbers()), 200, seed=1),
