@@ -96,7 +96,7 @@ class RowAnswer:
     pairs: RowPairs | None = None
     left: str = ""  # why a closed form was tried and left; empty: none was tried, or there is one
     instead: str = ""  # what to write to have one
-    payoffs: int | None = None  # coalitions asked of the games; None: not known
+    payoffs: int | None = None  # coalitions asked of the first row's game; None: there is none
 
 
 def answer_rows(asked: RowQuestion) -> RowAnswer:
@@ -201,8 +201,7 @@ def way_left(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
     """What to say where a closed form was tried and left: why, and what was done instead at which cost."""
     if not answer.left or not reads_rows(asked.model.model):
         return ()
-    each = f" of {asked.start} background rows each" if asked.start > 1 else ""
-    cost = "" if answer.payoffs is None else f", {answer.payoffs:,} coalitions{each}"
+    cost = "" if answer.payoffs is None else f", {answer.payoffs:,} coalitions × {asked.start:,} background rows for each"
     cure = f" For the closed form, {answer.instead}." if answer.instead else ""
     return (f"{answer.left}: one game per row was solved{cost}.{cure}",)
 
@@ -272,5 +271,5 @@ def join(found: Sequence[RowAnswer]) -> RowAnswer:
         pairs,
         first.left,
         first.instead,
-        None if any(one.payoffs is None for one in found) else sum(one.payoffs or 0 for one in found),
+        first.payoffs,
     )

@@ -256,7 +256,7 @@ def test_other_payoffs_are_refused(payoff, said):
 
 
 def test_cover_ratios_share_only_the_score():
-    with pytest.raises(InvalidInput, match=r"not to its entropy; write payoff='logit'"):
+    with pytest.raises(InvalidInput, match=r"shares its logit, not its entropy; write payoff='logit'"):
         accredit.explain(X[:1], TREES, dependence="cover", payoff="entropy")
 
 
