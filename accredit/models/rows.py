@@ -250,7 +250,7 @@ def scikit_has_log_link(model: Any) -> bool:
     """
     name = type(model).__name__
     if name == "TweedieRegressor":
-        return model.link == "log" or (model.link == "auto" and model.power > 0)
+        return bool(model.link == "log" or (model.link == "auto" and model.power > 0))
     return name in ("PoissonRegressor", "GammaRegressor") or (
         name == "HistGradientBoostingRegressor" and str(model.loss) in LOG_LINK
     )

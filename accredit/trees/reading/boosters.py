@@ -252,7 +252,8 @@ def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], sourc
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         import pandas
 
-        check_columns(rows.rename(columns=lambda name: str(name).replace(" ", "_")), columns, source)  # as lightgbm writes them
+        written = [str(name).replace(" ", "_") for name in rows.iloc[:0]]  # as lightgbm writes the names of columns
+        check_columns(pandas.DataFrame(columns=written), columns, source)
         known = iter(remembered)
         parts = []
         for i in range(rows.shape[1]):

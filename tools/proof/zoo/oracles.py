@@ -82,6 +82,8 @@ def contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None
     if library == "xgboost":
         return _split(_xgboost_contributions(model, rows), columns)
     if library == "lightgbm":
+        if model.get_params().get("linear_tree"):
+            return None
         rounds = model.n_estimators_ if model.get_params().get("boosting_type") == "rf" else 1
         given = np.asarray(model.predict(rows, pred_contrib=True)) / rounds
         return _split(given.reshape(len(rows), -1, columns + 1), columns)

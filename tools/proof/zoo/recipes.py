@@ -369,7 +369,7 @@ def _others() -> Iterator[tuple[str, str, Callable[[], Any]]]:
         lambda: multioutput.MultiOutputRegressor(ensemble.GradientBoostingRegressor(n_estimators=20)),
     )
     for data in ("diabetes", "rare"):
-        yield data, "IsolationForest", lambda: ensemble.IsolationForest(50, random_state=SEED)
+        yield data, "IsolationForest", lambda: ensemble.IsolationForest(n_estimators=50, random_state=SEED)
     yield "counts", "PoissonRegressor", linear_model.PoissonRegressor
     yield "amounts", "GammaRegressor", linear_model.GammaRegressor
     yield "claims", "TweedieRegressor", lambda: linear_model.TweedieRegressor(power=1.5)
