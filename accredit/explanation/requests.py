@@ -200,9 +200,10 @@ class RowRequest(Request):
     where a regression predicts its exponential), "log-odds", "probability", a regression's number ("value"); where
     there are class probabilities also "margin", "loss", "correctness", "confidence" or "entropy"; or a function of the
     probabilities (else of the outputs), (batch, classes) -> (batch,). `dependence` says what stands in for absent
-    columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns. `interactions` adds those of every two columns. Many rows are
-    spread over workers by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was
-    stopped goes on.
+    columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
+    `interactions` adds those of every two columns. Many rows are spread over workers by `executor` ("processes:2",
+    "dask"), and written to `out` line by line, where a run that was stopped goes on; a name that ends in .csv, .tsv or
+    .parquet gives such a table.
 
     >>> RowRequest(dependence="empirical", methods="banzhaf").readings
     {}
