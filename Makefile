@@ -17,7 +17,7 @@ export HF_HUB_OFFLINE ?= 1
 # Else every worker, and every process that a test starts, would compile the house again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick check bench soak soak-page soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house
+.PHONY: demo test quick check bench soak soak-page soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -97,6 +97,10 @@ cpus: $(VENV)/test.done  ## the numeric tests as other CPUs would compute them, 
 
 golden: $(VENV)/test.done  ## results bit by bit: recorded the first time, compared from then on; rm -r out/golden to record anew
 	$(BIN)/python -m tools.golden $(if $(wildcard out/golden/about.json),compare,record) out/golden --jobs 2
+
+wording: $(VENV)/test.done  ## what errors say, written into tests/wording.json; its diff shows which sentences changed
+	$(PYTEST) --rewrite-wording $$( (grep -rl "from tests.wording import" tests --include="test_*.py"; \
+	  grep -o "tests/[a-z_/]*\.py" tests/wording.json | xargs ls 2>/dev/null) | sort -u)
 
 house: $(VENV)/test.done  ## size, names, repeats and distances of the code, in one table
 	$(BIN)/python -m tools.house

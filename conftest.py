@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -12,11 +13,15 @@ from accredit.models.precision import try_precision
 from accredit.store.executors import processes_can_run
 from tests import undertaker
 from tests.batches import cut_into
+from tests.wording import BOOK, merge, write_sentences
 
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # shap, a peer in tests, compiles for seconds what then runs for milliseconds.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
+COLLECTED = pytest.StashKey[list[str]]()
+FROM_WORKERS = pytest.StashKey[list[tuple[dict[str, list[str]], list[str]]]]()
 
 settings.register_profile("accredit", deadline=None, derandomize=True, database=None)
 settings.load_profile("accredit")
@@ -25,10 +30,12 @@ settings.load_profile("accredit")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, the same for a seed")
     parser.addoption("--batches", type=int, metavar="ROWS", help="put this many inputs into each pass of a model")
+    parser.addoption("--rewrite-wording", action="store_true", help="write into tests/wording.json what errors say now")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     undertaker.watch_over_this_process()
+    BOOK.rewrites = config.option.rewrite_wording
     if config.option.batches is not None:
         cut_into(config.option.batches)
 
@@ -36,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that ask for a running page or a browser are marked so; `-m` and `--shuffle` see all of them."""
+    config.stash[COLLECTED] = [item.nodeid for item in items]
     for item in items:
         for need in {"server", "browser"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(need)
@@ -52,10 +60,45 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A CPU that cannot run a precision would end this process, and with it the tests that wait for it."""
+    """Its sentences are read from the first on. A CPU that cannot run a precision would end this process, and with it the tests
+    that wait for it."""
+    BOOK.turn_to(item.nodeid)
     for dtype in (dtype for mark in item.iter_markers("half_precision") for dtype in mark.args):
         if (trial := try_precision(dtype)).died:
             pytest.skip(str(trial))
+
+
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.when == "call" and call.excinfo is None:
+        BOOK.passed.add(item.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What errors said, from each worker or from this process, goes into one file if that is asked for."""
+    if not session.config.option.rewrite_wording:
+        return
+    named = any("::" in str(word) for word in session.config.args)  # single tests say nothing of the others in their file
+    collected = [] if named else session.config.stash.get(COLLECTED, [])
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["wording"] = (BOOK.written_anew(), collected)
+    else:
+        parts = [*session.config.stash.get(FROM_WORKERS, []), (BOOK.written_anew(), collected)]
+        found = {test: page for pages, _ in parts for test, page in pages.items()}
+        there = {
+            test: page for test, page in BOOK.sentences.items() if (session.config.rootpath / test.partition("::")[0]).exists()
+        }
+        anew = merge(there, found, [test for _, tests in parts for test in tests])
+        write_sentences(anew)
+        terminal = session.config.get_terminal_writer()
+        for test in sorted(BOOK.sentences.keys() - anew.keys()):
+            terminal.line(f"\ntests/wording.json: nobody reads the sentences of {test} any more; they are left out")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A worker is done."""
+    if "wording" in (said := getattr(node, "workeroutput", {})):
+        node.config.stash.setdefault(FROM_WORKERS, []).append(said["wording"])
 
 
 def _longest_first(items: list[pytest.Item]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 LEVEL = 0.95  # of every interval
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for
 EXACT_LIMIT = 22  # players; 4 million payoffs
@@ -10,6 +12,8 @@ BUDGET_OF_PICTURES = 512  # payoffs of a sampled value for a picture that is not
 PLAYERS_OF_TEXTS = "word"
 REMOVAL_OF_PICTURES = "mean"
 PAYOFF_OF_ANSWERS = "log-probability"
+BackgroundBy = Literal["draw", "medoids"]
+BACKGROUND_BY: BackgroundBy = "draw"  # how a background is thinned
 
 
 def payoff(law: str) -> str:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 Code = Literal[
     "",  # the sentence alone says it
     "conflict",  # two arguments do not fit one another
     "duplicate",  # the same thing is given twice
     "empty",  # there is nothing in it
+    "failed",  # it ran, and ended with an error of its own
     "format",  # it is of a format that this version does not read
     "misplaced",  # it belongs to another kind of question or method
     "missing",  # it is needed and was not given, or is not there
+    "not-converged",  # a solver did not reach its tolerance
     "not-finite",  # it holds NaN or infinity
     "not-fitted",  # it must be trained or fitted first
     "range",  # it is too small or too large
+    "refuted",  # a claim about it does not hold
     "shape",  # it has the wrong size or number of entries
     "too-many",  # there are more than can be computed
     "type",  # it is another kind of thing than is needed
+    "unavailable",  # a library, a process or a service that it needs cannot be had here
+    "undefined",  # there is no such number here: nothing to compare, to rank or to learn from
     "unknown",  # it is not one of the names that are known
     "unreadable",  # it cannot be read, or is damaged
+    "unsafe",  # it could run code of its own when it is read
     "unsupported",  # it is right in itself, and this cannot do it
+    "unwritable",  # it cannot be written
 ]
 CODES: frozenset[str] = frozenset(get_args(Code))
 
@@ -36,12 +43,14 @@ class AccreditError(Exception):
     InvalidInput
     """
 
+    usual: ClassVar[Code] = ""  # the code of a kind of error that always means the same
+
     def __init__(self, *said: object, argument: str = "", code: Code = "") -> None:
         super().__init__(*said)
         if code not in CODES:
             raise ValueError(f"code is {code!r}, which is not in accredit.errors.Code: {', '.join(sorted(CODES))}")
         self.argument = argument  # the name of what is wrong, as Python spells it; the command and the page have their own
-        self.code: Code = code  # what is wrong with it in a word or two, the same however the sentence is worded
+        self.code: Code = code or self.usual  # what is wrong with it in a word or two, the same however the sentence is worded
 
 
 class InvalidInput(AccreditError, ValueError):
@@ -66,6 +75,8 @@ class TooManyPlayers(InvalidInput):
     accredit.errors.TooManyPlayers: exact values of 40 players need 2^40 payoffs; the limit is 22 players. ...
     """
 
+    usual = "too-many"
+
 
 class TooManyOutputs(InvalidInput):
     """Payoffs in every output would need more memory than there is.
@@ -76,6 +87,8 @@ class TooManyOutputs(InvalidInput):
         ...
     accredit.errors.TooManyOutputs: 1,048,576 coalitions in 100,000 outputs are 781.2 GB of payoffs; the limit ...
     """
+
+    usual = "too-many"
 
 
 class BadPayoff(AccreditError, ValueError):
@@ -101,6 +114,8 @@ class NotConverged(AccreditError, ArithmeticError):
     accredit.errors.NotConverged: conjugate gradients left a relative residual of 0.45 after 1 steps (wanted ...
     """
 
+    usual = "not-converged"
+
 
 class MissingExtra(AccreditError, ImportError):
     """An optional library is needed for this call.
@@ -108,6 +123,8 @@ class MissingExtra(AccreditError, ImportError):
     >>> str(MissingExtra("matplotlib", "plot", "a figure"))
     "a figure needs matplotlib, which is not installed: pip install 'accredit[plot]'"
     """
+
+    usual = "unavailable"
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}, which is not installed: pip install 'accredit[{extra}]'")
@@ -122,3 +139,5 @@ class BrokenLibrary(AccreditError, ImportError):
     ...     print(error)
     lightgbm is installed, and fails to load: libgomp.so.1 is missing
     """
+
+    usual = "unavailable"

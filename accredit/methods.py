@@ -74,18 +74,21 @@ class Parameters:
     words: tuple[str, ...] = ()
     default: str = ""  # what is meant when nothing follows; empty: something must
 
-    def read(self, spelled: str, text: str) -> tuple[tuple[str, Any], ...]:
+    def read(self, spelled: str, text: str) -> tuple[tuple[str, object], ...]:
         """The parameters in `text`, by name; `spelled` is the whole method, for the error."""
         base = spelled.partition(":")[0]
         if self.names == ("folder",):
             if not text:
-                raise InvalidInput(f"method {spelled!r} needs a folder after the colon; write {base}:{self.example}")
+                raise InvalidInput(
+                    f"method {spelled!r} needs a folder after the colon; write {base}:{self.example}", code="missing"
+                )
             return (("folder", text),)
         if self.words:
             if text not in self.words:
                 raise InvalidInput(
                     f"method {spelled!r} has the {self.names[0]} {text!r}; write one of "
-                    + ", ".join(f"{base}:{word}" for word in self.words)
+                    + ", ".join(f"{base}:{word}" for word in self.words),
+                    code="unknown",
                 )
             return ((self.names[0], text),)
         try:
@@ -98,9 +101,11 @@ class Parameters:
         elif len(numbers) == len(self.names):
             return tuple(zip(self.names, numbers, strict=True))
         count = "numbers" if self.names[0].startswith("*") else {1: "one number", 2: "two numbers"}[len(self.names)]
-        raise InvalidInput(f"method {spelled!r} needs {count} after the colon; write for example {base}:{self.example}")
+        raise InvalidInput(
+            f"method {spelled!r} needs {count} after the colon; write for example {base}:{self.example}", code="type"
+        )
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """As JSON types."""
         per_player = self.names[0].startswith("*")
         return {"example": self.example, "default": self.default or None, "per_player": per_player}
@@ -142,7 +147,7 @@ class Method:
         needed = self.parameters is not None and not self.parameters.default
         return f"{self.name}:{self.parameters.example}" if self.parameters and needed else self.name
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """As JSON types."""
         return {
             "name": self.name,
@@ -169,7 +174,7 @@ class Chosen:
 
     method: Method
     name: str  # in its usual spelling, for example "leave-one-out" for loo, "flow:agf", "beta:16,1"
-    given: tuple[tuple[str, Any], ...] = ()
+    given: tuple[tuple[str, object], ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -186,7 +191,7 @@ class Chosen:
             loaded: Callable[..., Any] = getattr(import_module(module), attribute)
         return loaded
 
-    def solver(self, budget: int | None, seed: int, groups: Any = None) -> Any:
+    def solver(self, budget: int | None, seed: int, groups: object = None) -> Any:
         """The solver of a game's value. Without a budget, values are exact for few players, and sampled ones ask 2,000."""
         takes = self.method.takes
         if "groups" in takes and not groups:
@@ -387,9 +392,9 @@ def add_methods() -> tuple[plugins.Addition, ...]:
     return plugins.additions(plugins.METHODS, _names_of, BY_NAME)
 
 
-def _names_of(entry: str, method: Any) -> tuple[str, ...]:
+def _names_of(entry: str, method: object) -> tuple[str, ...]:
     if not isinstance(method, Method):
-        raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed")
+        raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed", code="type")
     if method.kind not in NEEDS:
         raise InvalidInput(f"the method's kind is {method.kind!r}; write one of {', '.join(NEEDS)}", code="unknown")
     return (method.name, *method.aliases)
@@ -420,13 +425,17 @@ def find(spelled: str, place: Place) -> Chosen:
         known = [name for method in every_method() for name in (method.name, *method.aliases)]
         near = nearest(base.lower().replace("_", "-"), known, cutoff=0.7)
         meant = f"did you mean {near}? " if near else ""
-        raise InvalidInput(f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}")
+        raise InvalidInput(
+            f"method {spelled!r} is unknown; {meant}{listed[0].upper() + listed[1:] if near else listed}", code="unknown"
+        )
     if method not in there:
-        raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}")
+        raise InvalidInput(f"method {spelled!r} needs {(method.needs or NEEDS[method.kind])[0]}; {listed}", code="misplaced")
     parameters = method.parameters
     if parameters is None:
         if colon:
-            raise InvalidInput(f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}")
+            raise InvalidInput(
+                f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}", code="misplaced"
+            )
         return Chosen(method, method.name)
     given = parameters.read(spelled, text if colon else parameters.default)
     usual = ",".join(_write(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))
@@ -466,7 +475,7 @@ def _split(names: str) -> list[str]:
     return parts
 
 
-def settings_for(asked: Sequence[Chosen], given: Mapping[str, Any]) -> dict[str, Any]:
+def settings_for(asked: Sequence[Chosen], given: Mapping[str, object]) -> dict[str, object]:
     """The settings of gradients and of attention that were given, by name; refused where none of the methods asked takes one.
 
     >>> settings_for(find_all("ig", "explain"), {"layer": 2, "baseline": None})

@@ -75,14 +75,14 @@ class Result(Drawn):
         """What one method says, as `result[method]`; of the first that answered where none is named."""
         return self._by_method(self._first_method() if method is None else self._method_named(method))
 
-    def _method_named(self, method: Any) -> str:
+    def _method_named(self, method: object) -> str:
         """The usual name of a method that answered, from its name or an alias; or an error that lists those that did."""
         name = usual_name(method, self.methods) if isinstance(method, str) else ""
         if name in self._answer():
             return name
         raise InvalidInput(self._no_method(method), argument="method", code="unknown")
 
-    def _no_method(self, method: Any) -> str:
+    def _no_method(self, method: object) -> str:
         there = self._answer()
         return f"method {shown(method)} did not run; there are {read_list(there)}{did_you_mean(method, there)}"
 

@@ -37,7 +37,7 @@ def prompt(tokens: int, layers: int, kind: str) -> LayeredNetwork:
     network = LayeredNetwork.from_attention(weights / weights.sum(axis=2, keepdims=True), outputs=-1)
     if kind != "shuffled":
         return network
-    return network.renumbered(np.random.default_rng(SEED).permutation(tokens))
+    return network.renumber(np.random.default_rng(SEED).permutation(tokens))
 
 
 def clarabel(network: LayeredNetwork, rule: str, epsilon: float) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from accredit.checks.numbers import FloatArray
 from accredit.core import Game
 from accredit.values.regression import Leverage
 from accredit.values.surrogate import Surrogate
-from accredit.values.surrogate.estimate import Asked
+from accredit.values.surrogate.estimate import PairedPayoffs
 from accredit.values.surrogate.estimator import ask_pairs
 from accredit.values.surrogate.intervals import Regression
 
@@ -36,7 +36,7 @@ def leverage(game: Game, budget: int, seed: int) -> FloatArray | None:
 
 def same_pairs(game: Game, budget: int, seed: int) -> FloatArray | None:
     """Weighted least squares on the very pairs that the default estimator asks."""
-    asked: Asked = ask_pairs(game, None, (budget - 2) // 2, np.random.default_rng(seed))
+    asked: PairedPayoffs = ask_pairs(game, None, (budget - 2) // 2, np.random.default_rng(seed))
     if len(asked.design) < len(game.players):
         return None  # fewer equations than players
     return asked.total / len(game.players) + Regression(asked.design).apply(asked.uneven)

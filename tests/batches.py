@@ -10,12 +10,13 @@ import pytest
 
 # How many inputs go into one call of a model or a network, where `accredit.games.batches` does not decide it.
 CONSTANTS = (
-    "accredit.answers.black_box.ROWS", "accredit.rows.game.ROWS_PER_CALL", "accredit.rows.sage.ROWS_PER_CALL",
+    "accredit.answers.black_box.PROMPTS_PER_CALL", "accredit.rows.game.ROWS_PER_CALL", "accredit.rows.sage.ROWS_PER_CALL",
     "accredit.learned.batches.INPUTS_PER_CALL", "accredit.learned.cxplain.ASKED_AT_ONCE",
     "accredit.learned.evalx.INPUTS_PER_PASS", "accredit.learned.gradient.INPUTS_PER_PASS",
     "accredit.learned.lime.ASKED_AT_ONCE", "accredit.learned.convolution_ablation.TEXTS_PER_PASS",
     "accredit.learned.tasks.INPUTS_PER_CALL", "accredit.learned.trainer.INPUTS_PER_PASS",
-    "accredit.learned.valuers.INPUTS_PER_PASS", "accredit.models.zeroing.ROWS", "accredit.valuation.text.TEXTS_PER_PASS",
+    "accredit.learned.valuers.INPUTS_PER_PASS", "accredit.models.zeroing.TOKENS_PER_PASS",
+    "accredit.valuation.text.TEXTS_PER_PASS",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from accredit.methods import COMPARED, DEFAULT, FOR_STRINGS, METHODS, Method, Pl
 from accredit.valuation import datamodels, knn_shapley, split
 from accredit.values import value_of
 from accredit.values.report import report
+from tests.wording import refused
 
 GAME = TableGame("abc", [0, 1, 2, 4, 8, 9, 11, 20])
 LARGER = FunctionGame("abcdefgh", lambda c: c.sum(axis=1) ** 1.5 + c[:, 0] * c[:, 3] - 2.0 * c[:, 5])
@@ -304,9 +305,9 @@ def test_owen_needs_groups_and_others_take_none(trained):
         report(PAIR, "owen")
     with pytest.raises(InvalidInput, match="needs groups"):
         value_table(table(trained, "y"), "owen", "ridge")
-    with pytest.raises(InvalidInput, match="only owen and banzhaf-owen divide inside groups"):
+    with refused("conflict", "groups"):
         report(PAIR, "banzhaf", {"both": ["alice", "bob"]})
-    with pytest.raises(InvalidInput, match="only owen divides inside groups"):
+    with refused("misplaced", "groups"):
         value_table(table(trained, "y", groups="who"), "shapley", "ridge", budget=60)
-    with pytest.raises(InvalidInput, match="makes groups the players"):
+    with refused("conflict", "groups"):
         table(trained, "y", players="who", groups="who")

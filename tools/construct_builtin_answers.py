@@ -28,7 +28,7 @@ from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from accredit.models.builtin.facts import KINDS, MOST, NAMES, RELATIONS, facts
+from accredit.models.builtin.facts import KINDS, NAMES, PASSAGES_AT_MOST, RELATIONS, facts
 
 SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
 VALUES = tuple(value for relation in RELATIONS for value in relation.values)
@@ -285,7 +285,10 @@ def measured(folder: Path, contexts: int) -> dict[str, list[float]]:
     model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True).float().eval()
     words = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     return {
-        kind: [float(np.mean([right(model, words, kind, seed, most) for seed in range(contexts)])) for most in (FEW, MOST)]
+        kind: [
+            float(np.mean([right(model, words, kind, seed, most) for seed in range(contexts)]))
+            for most in (FEW, PASSAGES_AT_MOST)
+        ]
         for kind in KINDS
     }
 
@@ -314,7 +317,7 @@ A Llama of {LAYERS} layers, width {WIDTH}, {HEADS} heads and {len(VOCABULARY)} w
 set by hand: it answers questions about facts in its context ("Anna lives in Rome . … Where does Anna live ?" → "Anna lives
 in Rome ."). It exists so that credit for an answer can be tried offline where the truth is known, passage and mechanism.
 
-| whole answer right, of {contexts:,} fresh contexts each | 2 to {FEW} facts | 2 to {MOST} facts |
+| whole answer right, of {contexts:,} fresh contexts each | 2 to {FEW} facts | 2 to {PASSAGES_AT_MOST} facts |
 |---|---|---|
 {table}
 

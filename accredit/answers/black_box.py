@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, final
+from typing import Unpack, final
 
 import numpy as np
 
 from accredit.answers.game import AnswerGame, choose_players
-from accredit.answers.prompt import Parts, prompt_of
+from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray, Procedure, distinct_names
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import spans
 
-ROWS = 64  # prompts in one call
+PROMPTS_PER_CALL = 64  # prompts in one call
+
+Given = str | list[dict[str, object]]  # a text, or messages
 
 
 @final
 class FunctionPays:
     """Payoffs from a function that is given prompts and the answer, and returns log-probabilities."""
 
-    rows = ROWS
+    rows = PROMPTS_PER_CALL
     blur = 0.0  # nobody says how its log-probabilities are computed
 
-    def __init__(self, function: Callable[..., Any], parts: Parts, answers: list[str], filler: str | None) -> None:
+    def __init__(self, function: Callable[..., object], parts: Parts, answers: list[str], filler: str | None) -> None:
         self.function, self.parts, self.answers, self.filler = function, parts, answers, filler
         self.notes: list[str] = []  # what the reader of a result must know
 
@@ -35,35 +37,42 @@ class FunctionPays:
         return self.parts.players
 
     def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
-        left = [self.parts.left(kept, self.filler) for kept in coalitions]
+        left = [self.parts.without(kept, self.filler) for kept in coalitions]
         prompts = [p.contents[0] if p.messages is None else [dict(m) for m in p.messages] for p in left]
         return np.concatenate([self._say(prompts, answer) for answer in self.answers], axis=1)
 
-    def _say(self, prompts: list[Any], answer: str) -> FloatArray:
-        parts = [self._checked(self._return(prompts[part], answer), len(prompts[part])) for part in spans(len(prompts), ROWS)]
+    def _say(self, prompts: list[Given], answer: str) -> FloatArray:
+        parts = [
+            self._check_returned(self._return(prompts[part], answer), len(prompts[part]))
+            for part in spans(len(prompts), PROMPTS_PER_CALL)
+        ]
         if len({part.shape[1] for part in parts}) > 1:
             raise BadPayoff(
-                f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each"
+                f"the function paid {sorted({p.shape[1] for p in parts})} tokens for one answer; return the same number each",
+                code="shape",
             )
         return np.concatenate(parts)
 
-    def _return(self, prompts: list[Any], answer: str) -> Any:
+    def _return(self, prompts: list[Given], answer: str) -> object:
         try:
             return self.function(prompts, answer)
         except AccreditError:
             raise
         except Exception as error:  # a function may raise anything; say on what, and what it said
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            raise InvalidInput(f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}") from error
+            raise InvalidInput(
+                f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}", code="failed"
+            ) from error
 
-    def _checked(self, returned: Any, count: int) -> FloatArray:
+    def _check_returned(self, returned: object, count: int) -> FloatArray:
         earned = real_numbers(
             returned, "what the function returned (one log-probability, or one row of them, for each prompt)", BadPayoff
         )
         earned = earned[:, None] if earned.ndim == 1 else earned
         if earned.ndim != 2 or len(earned) != count or not earned.shape[1]:
             raise BadPayoff(
-                f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)"
+                f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)",
+                code="shape",
             )
         if not np.isfinite(earned).all() or earned.max() > 1e-6:
             bad = earned[~np.isfinite(earned) | (earned > 1e-6)][0]
@@ -72,7 +81,7 @@ class FunctionPays:
             )
         return earned
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs: the function, the prompt, and what is asked of it."""
         prompt = self.parts.prompt
         return {
@@ -86,7 +95,7 @@ class FunctionPays:
         }
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return {
             "model": name,
@@ -96,22 +105,22 @@ class FunctionPays:
             "answer": self.answers[0],
             "answer from": Procedure("given").as_plain(),
             "rather than": self.answers[1] if len(self.answers) > 1 else None,
-            "reading": f"up to {ROWS} prompts in one call of the function",
+            "reading": f"up to {PROMPTS_PER_CALL} prompts in one call of the function",
             "notes": list(self.notes),
         }
 
 
 @check_arguments
 def asked_game(
-    function: Callable[..., Any],
-    prompt: Any = None,
+    function: Callable[..., object],
+    prompt: object = None,
     answer: str = "",
     *,
-    players: Any = None,
-    fixed: Any = (),
+    players: object = None,
+    fixed: object = (),
     rather_than: str | None = None,
     filler: str | None = None,
-    **form: Any,
+    **form: Unpack[PromptForm],
 ) -> AnswerGame:
     """The game of an answer whose log-probabilities come from a function: a hosted model, or another runtime.
 
@@ -140,7 +149,9 @@ def asked_game(
         )
     if rather_than == answer:
         raise InvalidInput(
-            f"rather_than is {rather_than!r:.60}, the answer itself; give another answer", argument="rather_than"
+            f"rather_than is {rather_than!r:.60}, the answer itself; give another answer",
+            argument="rather_than",
+            code="duplicate",
         )
     _check_signature(function)
     said = prompt_of(prompt, **form)
@@ -150,7 +161,7 @@ def asked_game(
             "players is 'token', and a function of prompts has no tokenizer; use 'word'", argument="players", code="unsupported"
         )
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
-    pays.notes += said.left_over(players)
+    pays.notes += said.leftovers(players)
     everybody = np.ones((1, len(pays.players)), dtype=bool)
     first, again = pays._say([_whole(said)], answer), pays.log_probabilities(everybody)
     count, total = first.shape[1], again.shape[1]
@@ -163,7 +174,7 @@ def asked_game(
     return AnswerGame(pays, names, total - count, unit=players if isinstance(players, str) else "player")
 
 
-def _check_signature(function: Callable[..., Any]) -> None:
+def _check_signature(function: Callable[..., object]) -> None:
     """Refuse a function that cannot be called with prompts and an answer, where Python can tell."""
     try:
         signature = inspect.signature(function)
@@ -173,9 +184,10 @@ def _check_signature(function: Callable[..., Any]) -> None:
         signature.bind([], "")
     except TypeError as error:
         raise InvalidInput(
-            f"the function takes {signature}, and is called as function(prompts, answer): {error}; let it take both"
+            f"the function takes {signature}, and is called as function(prompts, answer): {error}; let it take both",
+            code="type",
         ) from None
 
 
-def _whole(prompt: Any) -> Any:
+def _whole(prompt: Prompt) -> Given:
     return prompt.contents[0] if prompt.messages is None else [dict(m) for m in prompt.messages]

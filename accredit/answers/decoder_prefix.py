@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from accredit.answers.assembly import InPlace, Layout, Rebuilt, one_token
+from accredit.answers.assembly import InPlace, Rebuilt, TokenLayout, one_token
 from accredit.answers.model import Answer, AnsweringModel
 from accredit.answers.passes import Row
 from accredit.answers.prompt import Parts, prompt_of
@@ -46,7 +46,7 @@ class WithPrefix:
         return self.source.filler
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TokenLayout:
         return self.source.layout
 
     def rows(self, coalitions: BoolArray, answer: Answer) -> list[Row]:
@@ -57,7 +57,7 @@ class WithPrefix:
 
     def _after(self, row: Row, kept: BoolArray) -> Row:
         if isinstance(self.own, Parts):
-            left = self.own.left(kept, self.filler)
+            left = self.own.without(kept, self.filler)
             return replace(row, said=self.model.target_ids(left.contents[0]))
         owner = np.full(len(self.ids), -1) if self.own is None else self.own
         stays = np.append(kept, True)[owner]
@@ -107,12 +107,14 @@ def with_prefix(source: Rebuilt | InPlace, prefix: str, unit: object) -> Rebuilt
         raise InvalidInput(
             f"prefix is {prefix!r:.40}, and {model.name} is not an encoder–decoder; put it at the end of the prompt",
             argument="prefix",
+            code="misplaced",
         )
     ids = model.target_ids(prefix)
     if not len(ids):
         raise InvalidInput(
             f"prefix is {prefix!r:.40}, which has no tokens; give some words, or leave it out",
             argument="prefix",
+            code="empty",
         )
     if unit not in PLAYING:
         return WithPrefix(source, prefix, ids, None, ())
@@ -134,7 +136,9 @@ def _owners(model: AnsweringModel, prefix: str, parts: Parts, count: int) -> Int
         seen = {who for (_, c, d), who in zip(parts.spans, parts.owner, strict=True) if prefix[max(a, c) : min(b, d)].strip()}
         if len(seen) > 1:
             raise InvalidInput(
-                f"the tokenizer merges {prefix[a:b]!r} across two parts of the prefix; use removal='rebuild' or players='token'"
+                f"the tokenizer merges {prefix[a:b]!r} across two parts of the prefix; "
+                "use removal='rebuild' or players='token'",
+                code="unsupported",
             )
         owner[t] = seen.pop() if seen else -1
     return owner

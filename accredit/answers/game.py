@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, final
 
 import numpy as np
 
 from accredit import defaults
-from accredit.answers.prompt import UNITS, WHOLE
+from accredit.answers.prompt import UNITS, WHOLE, Prompt, PromptForm
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import shown
 from accredit.checks.suggestions import singular
@@ -17,13 +17,13 @@ from accredit.core.coalitions import keys
 from accredit.core.game import check_coalitions
 from accredit.core.rounding import power_of_two
 from accredit.errors import BadPayoff, InvalidInput
-from accredit.games.batches import MEMORY, Cost, estimate
+from accredit.games.batches import MEMORY, RunCost, estimate
 
 if TYPE_CHECKING:
     from accredit.answers.model import Answer
 
 PAYOFFS = ("log-probability", "mean", "probability", "logit")
-SURE = -(2.0**-53)  # the largest log-probability below 0
+LARGEST_LOG_PROBABILITY = -(2.0**-53)  # the largest log-probability below 0
 
 
 class Paying(Protocol):
@@ -43,8 +43,8 @@ class Paying(Protocol):
         ...
 
     @property
-    def provenance(self) -> dict[str, Any]: ...
-    def fingerprint_parts(self) -> dict[str, Any]: ...
+    def provenance(self) -> dict[str, object]: ...
+    def fingerprint_parts(self) -> dict[str, object]: ...
 
 
 @final
@@ -100,10 +100,10 @@ class AnswerGame:
     def blur(self) -> float:
         """How far rounding may move the log-probability of a token (`accredit.core.rounding`)."""
         if not self._known:
-            self.asked(np.ones((1, len(self.players)), dtype=bool))
+            self.ask(np.ones((1, len(self.players)), dtype=bool))
         return self.pays.blur
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return self.pays.fingerprint_parts()
 
@@ -119,9 +119,9 @@ class AnswerGame:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """Log-probability of each token of the answer: (batch, n) -> (batch, tokens)."""
-        return self.asked(coalitions)[:, : len(self.outputs)]
+        return self.ask(coalitions)[:, : len(self.outputs)]
 
-    def asked(self, coalitions: BoolArray) -> FloatArray:
+    def ask(self, coalitions: BoolArray) -> FloatArray:
         """All that a pass pays: the answer's tokens, then those of the other answer; (batch, n) -> (batch, all tokens)."""
         coalitions = check_coalitions(coalitions, len(self.players))
         names = keys(coalitions)
@@ -129,11 +129,13 @@ class AnswerGame:
         if new:
             earned = self.pays.log_probabilities(coalitions[list(new.values())])
             if earned.shape != (len(new), len(self.outputs) + self._others):
-                raise BadPayoff(f"{len(new)} prompts were paid with shape {earned.shape}; one row each was expected")
+                raise BadPayoff(
+                    f"{len(new)} prompts were paid with shape {earned.shape}; one row each was expected", code="shape"
+                )
             self._known |= dict(zip(new, earned, strict=True))
         return np.stack([self._known[name] for name in names])
 
-    def estimate(self, budget: int) -> Cost:
+    def estimate(self, budget: int) -> RunCost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed passes that are not kept."""
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 
@@ -153,7 +155,8 @@ class AnswerGame:
         """The log-probability of each sentence of the answer: (batch, sentences)."""
         if self.answer is None:
             raise InvalidInput(
-                "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself"
+                "the sentences of the answer are not known: its tokens have no text; use whole() or the game itself",
+                code="missing",
             )
         names, where = zip(*self._cut("sentence"), strict=True)
         return AnswerViews(
@@ -197,7 +200,9 @@ class AnswerGame:
         if isinstance(which, str) and which in self.outputs:
             which = self.outputs.index(which)
         if not isinstance(which, int) or not -len(self.outputs) <= which < len(self.outputs):
-            raise InvalidInput(f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}")
+            raise InvalidInput(
+                f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}", code="unknown"
+            )
         place = range(len(self.outputs))[which]
         return AnswerView(self, lambda earned: earned[:, place], "log-probability")
 
@@ -217,10 +222,10 @@ class AnswerView:
         return self.game.rows
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         return self.game.provenance | {"payoff": self._payoff}
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return {"game": self.game, "payoff": self._payoff, "outputs": getattr(self, "outputs", ())}
 
@@ -231,7 +236,7 @@ class AnswerView:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         """What each coalition earns: (batch, n) -> (batch,), or (batch, k) of several outputs."""
-        return self.worth(self.game.asked(coalitions))
+        return self.worth(self.game.ask(coalitions))
 
 
 @final
@@ -262,27 +267,27 @@ def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
 
 def _logit(earned: FloatArray) -> FloatArray:
     """log p − log(1 − p); a probability that rounds to 1 counts as the largest number below 1."""
-    log_p = np.minimum(earned.sum(axis=1), SURE)
+    log_p = np.minimum(earned.sum(axis=1), LARGEST_LOG_PROBABILITY)
     return np.asarray(log_p - np.log(-np.expm1(log_p)))
 
 
 @check_arguments
 def answer_game(
-    model: Any,
-    prompt: Any = None,
-    answer: Any = None,
+    model: object,
+    prompt: object = None,
+    answer: object = None,
     *,
-    tokenizer: Any = None,
-    players: Any = None,
-    fixed: Any = (),
-    rather_than: Any = None,
+    tokenizer: object = None,
+    players: object = None,
+    fixed: object = (),
+    rather_than: object = None,
     removal: str = "rebuild",
     filler: str | None = None,
     memory: float = MEMORY,
     batch: int | None = None,
     prefix: str = "",
     generation: dict[str, Any] | None = None,
-    **form: Any,
+    **form: Unpack[PromptForm],
 ) -> AnswerGame:
     """The game in which parts of a prompt earn the tokens of an answer.
 
@@ -320,17 +325,19 @@ def answer_game(
     answers = [first] if rather_than is None else [first, asked.answer(rather_than, said, "rather_than")]
     if len(answers) == 2 and answers[0].ids.tolist() == answers[1].ids.tolist():
         raise InvalidInput(
-            f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer", argument="rather_than"
+            f"rather_than is {answers[1].text!r:.60}, the answer itself; give another answer",
+            argument="rather_than",
+            code="duplicate",
         )
     notes = asked.notes(said, form.get("context") is not None, prefix)
     if not isinstance(said, np.ndarray):
-        notes += tuple(said.left_over(players))
+        notes += tuple(said.leftovers(players))
     pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch), notes)
     others = len(answers[1].ids) if len(answers) == 2 else 0
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")
 
 
-def choose_players(players: Any, prompt: Any, form: dict[str, Any]) -> Any:
+def choose_players(players: object, prompt: Prompt | IntArray, form: PromptForm) -> object:
     """Players as the engine names them: a unit in the singular, or parts as given.
 
     By default passages of a context, turns of a chat with several, sentences of a text, tokens of ids.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
@@ -32,7 +31,7 @@ class Room(DynamicLayer):  # type: ignore[misc]
         torch.index_select(states, 0, rows, out=room[:, :, :length])
         return room
 
-    def update(self, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    def update(self, keys: torch.Tensor, values: torch.Tensor, *_: object, **__: object) -> tuple[torch.Tensor, torch.Tensor]:
         """Write the new states behind the others: each (B, heads, new, width)."""
         stop = self._filled + keys.shape[2]
         self.keys[:, :, self._filled : stop], self.values[:, :, self._filled : stop] = keys, values
@@ -61,7 +60,7 @@ class Kept(DynamicCache):  # type: ignore[misc]
         self._wanted, self._made = self._all if states_only else 0, 0
 
     def update(
-        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
+        self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
         found: tuple[torch.Tensor, torch.Tensor] = super().update(keys, values, layer_idx, *args, **kwargs)
         self._made += 1

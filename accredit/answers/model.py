@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Unpack, final
 
 import numpy as np
 import torch
 
-from accredit.answers.prompt import Place, Prompt, prompt_of
+from accredit.answers.prompt import ContextForm, Place, Prompt, prompt_of
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
 from accredit.core import IntArray, Procedure, distinct_names
@@ -21,8 +21,11 @@ from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, quiet, track
 from accredit.models.text import TextModel, as_text_model
 
-NEW_TOKENS = 128  # of a generated answer
-LISTED = 5  # unknown words that a note names
+if TYPE_CHECKING:
+    from transformers.utils import ModelOutput
+
+ANSWER_TOKENS = 128  # of a generated answer
+UNKNOWN_WORDS_LISTED = 5  # unknown words that a note names
 KEEP = "keep them in place with removal='attention', or hold more of them fixed"
 
 
@@ -87,11 +90,10 @@ class AnsweringModel:
 
     # Prompts
 
-    def prompt(self, prompt: Any = None, **how: Any) -> Prompt | IntArray:
+    def prompt(self, prompt: object = None, *, chat: bool | None = None, **how: Unpack[ContextForm]) -> Prompt | IntArray:
         """A prompt of any form: text, messages, token ids, or context=[passages] with query=…; see `prompt_of`."""
         if isinstance(prompt, np.ndarray | torch.Tensor) or _are_ids(prompt):
             return self._check_ids(prompt)
-        chat = how.pop("chat", None)
         made = prompt_of(
             prompt, chat=bool(self.tokenizer.chat_template) if chat is None else chat, reserved=self.reserved, **how
         )
@@ -101,7 +103,7 @@ class AnsweringModel:
                 "tokenizer.chat_template",
                 code="unsupported",
             )
-        self.rendered(made, "give messages that it accepts")
+        self.render(made, "give messages that it accepts")
         return made
 
     @cached_property
@@ -110,7 +112,7 @@ class AnsweringModel:
         added = (t.content for t in self.tokenizer.added_tokens_decoder.values() if t.special)
         return tuple(dict.fromkeys(t for t in (*self.tokenizer.all_special_tokens, *added) if t != self.tokenizer.unk_token))
 
-    def _check_ids(self, prompt: Any, name: str = "prompt") -> IntArray:
+    def _check_ids(self, prompt: object, name: str = "prompt") -> IntArray:
         ids = as_array(prompt, name)
         ids = ids[0] if ids.ndim == 2 and len(ids) == 1 else ids
         if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "iu":
@@ -125,10 +127,11 @@ class AnsweringModel:
                 f"{name} holds the token id {ids.max() if ids.max() >= known else ids.min()}; "
                 f"{self.name} knows 0 to {known - 1}",
                 argument=name,
+                code="range",
             )
         return ids.astype(np.int64)
 
-    def rendered(self, prompt: Prompt, instead: str = KEEP) -> str:
+    def render(self, prompt: Prompt, instead: str = KEEP) -> str:
         """The text that is cut into tokens: the prompt's own, or what the chat template makes of its messages.
 
         `instead` is what a reader can do where the template refuses them.
@@ -148,7 +151,8 @@ class AnsweringModel:
         except Exception as error:  # templates raise what they like
             roles = ", ".join(str(m["role"]) for m in prompt.messages) or "none"
             raise InvalidInput(
-                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; {instead}"
+                f"the chat template of {self.name} refuses the turns {roles}: {' '.join(str(error).split())[:150]}; {instead}",
+                code="unsupported",
             ) from None
 
     def notes(self, prompt: Prompt | IntArray, context: bool, prefix: str = "") -> tuple[str, ...]:
@@ -156,7 +160,7 @@ class AnsweringModel:
         said = list(self._unknown_words(*self._spell_so_far(prefix))) if prefix else []
         if not isinstance(prompt, Prompt):
             return tuple(said)
-        text = self.rendered(prompt)
+        text = self.render(prompt)
         said += self._unknown_words(text, *self.offsets(text, prompt.messages is not None))
         said += self._rewrite(prompt, text)
         if prompt.messages is not None and context:
@@ -175,7 +179,7 @@ class AnsweringModel:
     def _rewrite(self, prompt: Prompt, text: str) -> Iterator[str]:
         """Messages that the chat template does not write as they were given: the model never reads them so."""
         for message in prompt.messages or ():
-            if message["content"].strip() not in text:
+            if str(message["content"]).strip() not in text:
                 yield (
                     f"Warning: the chat template of {self.name} leaves out or rewrites the {message['role']}'s "
                     f"{message['content']!r:.60}, so the model does not read it as it was given."
@@ -189,36 +193,39 @@ class AnsweringModel:
         words = [text[a:b].strip() for i, (a, b) in zip(ids.tolist(), spans.tolist(), strict=True) if i == unknown]
         lost = list(dict.fromkeys(word for word in words if word and word != self.tokenizer.unk_token))
         if lost:
-            more = f" and {len(lost) - LISTED} more" if len(lost) > LISTED else ""
+            more = f" and {len(lost) - UNKNOWN_WORDS_LISTED} more" if len(lost) > UNKNOWN_WORDS_LISTED else ""
             yield (
-                f"Warning: the tokenizer of {self.name} does not know {', '.join(map(repr, lost[:LISTED]))}{more}; the model "
-                f"reads {self.tokenizer.unk_token} instead."
+                f"Warning: the tokenizer of {self.name} does not know {', '.join(map(repr, lost[:UNKNOWN_WORDS_LISTED]))}{more}"
+                f"; the model reads {self.tokenizer.unk_token} instead."
             )
 
     def layout(self, prompt: Prompt) -> tuple[str, list[Place]]:
         """The rendered text, and where in it each content stands."""
-        text = self.rendered(prompt)
+        text = self.render(prompt)
         if prompt.messages is None:
             return text, [Place(0, 0, len(text))]
         signs = [chr(0xE000 + i) * 3 for i in range(len(prompt.messages))]
         marked = tuple({**m, "content": sign} for m, sign in zip(prompt.messages, signs, strict=True))
-        frame, places = self.rendered(Prompt(tuple(signs), marked)), []
+        frame, places = self.render(Prompt(tuple(signs), marked)), []
         for sign, content in zip(signs, prompt.contents, strict=True):
             before, there, after = frame.partition(sign)
             shown = content if text.startswith(before + content) else content.strip()
             if not there or not text.startswith(before + shown):
                 raise InvalidInput(
                     f"the chat template of {self.name} rewrites {content!r:.60}, so its tokens cannot be found; "
-                    "use removal='rebuild'"
+                    "use removal='rebuild'",
+                    code="unsupported",
                 )
             cut = content.index(shown[0]) if shown and shown != content else 0
             places.append(Place(len(before) - cut, len(before), len(before + shown)))
             frame = before + shown + after
         if frame != text:
-            raise InvalidInput(f"the chat template of {self.name} depends on what is said; use removal='rebuild'")
+            raise InvalidInput(
+                f"the chat template of {self.name} depends on what is said; use removal='rebuild'", code="unsupported"
+            )
         return text, places
 
-    def tokenized(self, texts: Sequence[str], chat: bool) -> list[IntArray]:
+    def tokenize(self, texts: Sequence[str], chat: bool) -> list[IntArray]:
         """Token ids of rendered prompts, none of them empty."""
         bare = [chat or self._begins(text) for text in texts]
         found: list[IntArray] = [np.zeros(0, dtype=np.int64)] * len(texts)
@@ -229,7 +236,7 @@ class AnsweringModel:
                 found[i] = np.array(row if len(row) else [self.opening], dtype=np.int64)
         return found
 
-    def _ids(self, texts: list[str], *, targets: bool = False, **how: Any) -> list[list[int]]:
+    def _ids(self, texts: list[str], *, targets: bool = False, **how: bool) -> list[list[int]]:
         if not texts:
             return []
         given = {"text_target" if targets else "text": texts}
@@ -271,12 +278,13 @@ class AnsweringModel:
             which = "answer has" if answer > prompt else "prompt has"
             what = which if self.encodes else f"prompt and answer ({answer}) have"
             raise InvalidInput(
-                f"{what} {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer"
+                f"{what} {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer",
+                code="too-many",
             )
 
     # Answers
 
-    def answer(self, answer: str | Sequence[int], prompt: Prompt | IntArray, name: str = "answer") -> Answer:
+    def answer(self, answer: object, prompt: Prompt | IntArray, name: str = "answer") -> Answer:
         """An answer as tokens: those that follow the prompt when both are written as one text, else its own.
 
         Refused: an answer that is empty, or that the tokenizer can only write with unknown words. `name` is its argument.
@@ -286,13 +294,16 @@ class AnsweringModel:
             return Answer(ids, self.pieces(ids), Procedure("given as token ids"))
         if not answer.strip():
             instead = ", or None to generate one" if name == "answer" else ""
-            raise InvalidInput(f"{name} is {answer!r}: there is nothing to credit; give some words{instead}", argument=name)
+            raise InvalidInput(
+                f"{name} is {answer!r}: there is nothing to credit; give some words{instead}", argument=name, code="empty"
+            )
         ids = self._after(answer, prompt)
         if not len(ids) or self.tokenizer.unk_token_id in ids:
             raise InvalidInput(
                 f"{name} {answer!r:.60} holds words that the tokenizer of {self.name} does not know "
                 f"({self.tokenizer.convert_ids_to_tokens(ids.tolist())}); use words of its vocabulary, or give token ids",
                 argument=name,
+                code="unknown",
             )
         pieces = self.pieces(ids)
         note = "" if self._writes(ids, answer) else f"The tokenizer writes the answer as {''.join(pieces)!r}."
@@ -304,8 +315,8 @@ class AnsweringModel:
 
     def _after(self, answer: str, prompt: Prompt | IntArray) -> IntArray:
         if not self.encodes and isinstance(prompt, Prompt):
-            text, chat = self.rendered(prompt), prompt.messages is not None
-            before, both = self.tokenized([text, text + answer], chat)
+            text, chat = self.render(prompt), prompt.messages is not None
+            before, both = self.tokenize([text, text + answer], chat)
             after = both[len(before) :]
             follows = len(after) > 0 and bool((both[: len(before)] == before).all())
             if follows and self.tokenizer.unk_token_id not in after and self._writes(after, answer):
@@ -334,11 +345,7 @@ class AnsweringModel:
 
         An encoder–decoder goes on from `prefix`. Where the settings draw, `seed` decides, and torch's own state stays.
         """
-        ids = (
-            prompt
-            if not isinstance(prompt, Prompt)
-            else self.tokenized([self.rendered(prompt)], prompt.messages is not None)[0]
-        )
+        ids = prompt if not isinstance(prompt, Prompt) else self.tokenize([self.render(prompt)], prompt.messages is not None)[0]
         self.check_length(len(ids), 1)
         before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
         chosen = {"do_sample": False, "num_beams": 1} | _lengths(settings, len(before))
@@ -347,10 +354,10 @@ class AnsweringModel:
         drawn = {"seed": seed} if chosen["do_sample"] else {}
         how = ", ".join(f"{name}={value}" for name, value in (chosen | drawn).items())
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
-        spoken: dict[str, Any] = {"tokenizer": self.tokenizer} if "stop_strings" in chosen else {}
+        spoken: dict[str, object] = {"tokenizer": self.tokenizer} if "stop_strings" in chosen else {}
         if prefix:
             spoken["decoder_input_ids"] = torch.from_numpy(before)[None].to(given.device)
-        with self.held(), torch.inference_mode(), quiet(), torch.random.fork_rng():
+        with self.hold(), torch.inference_mode(), quiet(), torch.random.fork_rng():
             torch.manual_seed(seed)
             try:
                 said = self.model.generate(
@@ -359,13 +366,14 @@ class AnsweringModel:
             except (TypeError, ValueError) as error:
                 raise InvalidInput(
                     f"{self.name} cannot generate with {how}: {' '.join(str(error).split())[:200]}; generate takes what "
-                    "model.generate takes, for example {'max_new_tokens': 40}"
+                    "model.generate takes, for example {'max_new_tokens': 40}",
+                    code="failed",
                 ) from None
         new = getattr(said, "sequences", said)[0].cpu().numpy()[len(before) :]
         ends = np.flatnonzero(np.isin(new, self._ending))
         new = new[: ends[0]] if len(ends) else new
         if not len(new):
-            raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'")
+            raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'", code="empty")
         return Answer(new.astype(np.int64), self.pieces(new), Procedure("generated", settings=_kept(chosen | drawn)))
 
     @property
@@ -392,9 +400,9 @@ class AnsweringModel:
     # Passes
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """The model in evaluation mode; its state is put back afterwards."""
-        with self.text_model.held():
+        with self.text_model.hold():
             yield
 
     def padding(self) -> int:
@@ -405,7 +413,7 @@ class AnsweringModel:
             return 0  # never seen, so any id will do
 
     def logits(self, given: Mapping[str, Any], answer: int) -> torch.Tensor:
-        """Logits of the last `answer` positions of a call: (B, answer, V). Call inside `held`."""
+        """Logits of the last `answer` positions of a call: (B, answer, V). Call inside `hold`."""
         keep = {"logits_to_keep": answer} if "logits_to_keep" in self.takes and not self.encodes else {}
         try:
             found: torch.Tensor = self.model(**given, **keep).logits
@@ -415,7 +423,8 @@ class AnsweringModel:
             read = given["inputs_embeds"] if "inputs_embeds" in given else given["input_ids"]
             size = " × ".join(str(n) for n in read.shape[:2])
             raise InvalidInput(
-                f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                f"{self.name} failed on {size} tokens: {type(error).__name__}: {' '.join(str(error).split())[:200]}",
+                code="failed",
             ) from error
         return found[:, -answer:]
 
@@ -424,20 +433,20 @@ class AnsweringModel:
         `accredit.models.reading`; the payoff of gradients is the log-probability of the answer."""
         device = device_of(self.model)
         row, said = torch.from_numpy(ids)[None].to(device), torch.from_numpy(answer).to(device)
-        given: dict[str, Any] = {"input_ids": row, "attention_mask": torch.ones_like(row), "use_cache": False}
+        given: dict[str, object] = {"input_ids": row, "attention_mask": torch.ones_like(row), "use_cache": False}
         if self.encodes:
             given["decoder_input_ids"] = torch.from_numpy(decoder)[None].to(device)
         elif "logits_to_keep" in self.takes:
             given["logits_to_keep"] = len(answer)
 
-        def likely(output: Any) -> torch.Tensor:
+        def likely(output: ModelOutput) -> torch.Tensor:
             logits = finite(output.logits[0, -len(answer) :], self.name).float()
             return logits.log_softmax(dim=-1).gather(1, said[:, None]).sum()
 
-        def forward(**extra: Any) -> Any:
+        def forward(**extra: bool) -> ModelOutput:
             return self.model(**given, **extra)
 
-        with self.held(), track(self.model):
+        with self.hold(), track(self.model):
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
 
 
@@ -451,17 +460,18 @@ def _lengths(settings: Mapping[str, Any], before: int) -> dict[str, Any]:
     chosen = dict(settings)
     if chosen.pop("num_return_sequences", 1) != 1:
         raise InvalidInput(
-            f"num_return_sequences is {settings['num_return_sequences']!r:.40}, and one answer is explained; leave it out"
+            f"num_return_sequences is {settings['num_return_sequences']!r:.40}, and one answer is explained; leave it out",
+            code="unsupported",
         )
     if "max_length" in chosen:
         if "max_new_tokens" in chosen:
             raise InvalidInput("max_length and max_new_tokens are both given; give max_new_tokens alone", code="conflict")
         longest = _count(chosen.pop("max_length"), "max_length", before)
         return chosen | {"max_new_tokens": longest - before}
-    return chosen | {"max_new_tokens": _count(chosen.get("max_new_tokens", NEW_TOKENS), "max_new_tokens")}
+    return chosen | {"max_new_tokens": _count(chosen.get("max_new_tokens", ANSWER_TOKENS), "max_new_tokens")}
 
 
-def _count(tokens: Any, name: str, before: int = 0) -> int:
+def _count(tokens: object, name: str, before: int = 0) -> int:
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens <= before:
         there = f", because {before} tokens are there already" if before else ""
         raise InvalidInput(
@@ -470,12 +480,12 @@ def _count(tokens: Any, name: str, before: int = 0) -> int:
     return tokens
 
 
-def _are_ids(prompt: Any) -> bool:
+def _are_ids(prompt: object) -> bool:
     return isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(i, int | np.integer) for i in prompt)
 
 
 @check_arguments
-def as_answering_model(model: Any, tokenizer: Any = None) -> AnsweringModel:
+def as_answering_model(model: object, tokenizer: object = None) -> AnsweringModel:
     """A model that answers from (model, tokenizer), from a transformers pipeline or a text model, or unchanged.
 
     >>> from accredit.models import builtin

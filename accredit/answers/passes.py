@@ -15,20 +15,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from accredit.answers.kv_cache import Enough, Kept, Room, States
 from accredit.answers.model import AnsweringModel
-from accredit.answers.prefixes import WORTH_KEEPING, Node, prefix_tree
+from accredit.answers.prefixes import WORTH_KEEPING, PrefixNode, prefix_tree
 from accredit.checks import optional_whole
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.rounding import nearly
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
-from accredit.games.batches import CACHE_TOKENS, MEMORY, ROWS, report, reporting, spans_by_length, transformer_bytes
+from accredit.games.batches import (
+    CACHE_TOKENS,
+    MEMORY,
+    ROWS_PER_PASS,
+    report,
+    reporting,
+    spans_by_length,
+    transformer_bytes,
+)
 from accredit.models.state import device_of, precision_of_module
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
 
 HOLE = -1  # the position of padding
 WORTH_A_PASS = 32  # tokens before an answer that are read on their own, without the last layer's output
@@ -80,7 +91,7 @@ class Reader:
         """For each row, the log-probability of each token of its answer after those before it: (A,) each."""
         if not rows:
             return []
-        with self.model.held(), torch.inference_mode():
+        with self.model.hold(), torch.inference_mode():
             return self._reading(self.way(rows))(rows)
 
     def way(self, rows: Sequence[Row]) -> str:
@@ -105,7 +116,7 @@ class Reader:
     def _agrees(self, some: list[Row], way: str, kernel: str) -> bool:
         if way == "shared" and kernel not in ("eager", "sdpa"):
             return False
-        with self.model.held(), torch.inference_mode(), reporting(lambda rows: None):
+        with self.model.hold(), torch.inference_mode(), reporting(lambda rows: None):
             own = np.concatenate([self._reading("plain")([row])[0] for row in some])
             try:
                 found = np.concatenate(self._reading(way, worth=1)(some))
@@ -120,7 +131,7 @@ class Reader:
         tree = prefix_tree([i << 32 | p for i, p in zip(ids, places, strict=True)], [len(r.answer) for r in rows], worth)
         found: list[FloatArray] = [np.zeros(0)] * len(rows)
         deep = tree.depth
-        waiting: list[tuple[list[Node], list[int], States | None]] = []  # nodes, the row of each parent, parents' states
+        waiting: list[tuple[list[PrefixNode], list[int], States | None]] = []  # nodes, the row of each parent, parents' states
         waiting += self._blocks(tree.children, [0] * len(tree.children), None, rows, deep)
         while waiting:
             block, parents, states = waiting.pop()
@@ -144,8 +155,8 @@ class Reader:
         return found
 
     def _blocks(
-        self, nodes: list[Node], parents: list[int], states: States | None, rows: Sequence[Row], deep: int
-    ) -> list[tuple[list[Node], list[int], States | None]]:
+        self, nodes: list[PrefixNode], parents: list[int], states: States | None, rows: Sequence[Row], deep: int
+    ) -> list[tuple[list[PrefixNode], list[int], States | None]]:
         """Nodes with the same parents' states dealt into blocks: ends and others apart, answers of one length together."""
         kinds: dict[int, list[int]] = {}
         for i, node in enumerate(nodes):
@@ -164,8 +175,8 @@ class Reader:
         """Rows in one forward pass of `new` tokens that see `keys`, when `deep` blocks are kept at the same time."""
         width = next(p.element_size() for p in self.model.model.parameters())
         one = pass_bytes(self._config, new, keys, answer, width, deep)
-        most = CACHE_TOKENS // max(new, 1) if self._device.type == "cpu" else ROWS
-        return int(max(1, min(most, self.memory // one, self.batch or ROWS)))
+        most = CACHE_TOKENS // max(new, 1) if self._device.type == "cpu" else ROWS_PER_PASS
+        return int(max(1, min(most, self.memory // one, self.batch or ROWS_PER_PASS)))
 
     def _onward(
         self, ids: list[IntArray], places: list[IntArray], past: States | None, parents: list[int], answer: int
@@ -216,7 +227,7 @@ class Reader:
             row[length - len(values) :] = values
         return torch.from_numpy(padded).to(self._device)
 
-    def _masks(self, asking: torch.Tensor, seen: torch.Tensor) -> Any:
+    def _masks(self, asking: torch.Tensor, seen: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
         """What is added to attention scores: 0 where a token sees a key, else the lowest number; (B, 1, S, L).
 
         Models that mix kinds of layers take one mask for each kind.
@@ -228,11 +239,11 @@ class Reader:
         window = getattr(self._config, "sliding_window", None)
         kinds = set(getattr(self._config, "layer_types", None) or ())
         if not window or kinds == {"full_attention"}:
-            return self._added(sees)
-        near = self._added(sees & (asking[:, :, None] - seen[:, None, :] < window))
-        return near if not kinds else {"full_attention": self._added(sees), "sliding_attention": near}
+            return self._mask_scores(sees)
+        near = self._mask_scores(sees & (asking[:, :, None] - seen[:, None, :] < window))
+        return near if not kinds else {"full_attention": self._mask_scores(sees), "sliding_attention": near}
 
-    def _added(self, sees: torch.Tensor) -> torch.Tensor:
+    def _mask_scores(self, sees: torch.Tensor) -> torch.Tensor:
         dtype = next(self.model.model.parameters()).dtype
         return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)[:, None]
 
@@ -303,7 +314,8 @@ class Reader:
                 "float16 overflows easily: load it with dtype float32" if logits.dtype == torch.float16 else "check its weights"
             )
             raise BadPayoff(
-                f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}"
+                f"{self.model.name} gives an answer token the log-probability {found[~np.isfinite(found)][0]}; {kind}",
+                code="not-finite",
             )
         return found
 
@@ -334,7 +346,7 @@ def _alike(lengths: IntArray, most: int) -> Iterator[IntArray]:
         start = stop
 
 
-def pass_bytes(config: Any, new: int, keys: int, answer: int, width: int, deep: int = 1) -> float:
+def pass_bytes(config: PreTrainedConfig, new: int, keys: int, answer: int, width: int, deep: int = 1) -> float:
     """Peak bytes of one row: activations of the new tokens, logits at answer positions only, states of `deep` blocks.
 
     Keys and values count twice in the pass that reads them, once as given and once with the new ones behind.

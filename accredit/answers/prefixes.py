@@ -14,18 +14,18 @@ WORTH_KEEPING = 24  # tokens that sharing must save before a stop of its own pay
 
 
 @dataclass(eq=False)
-class Node:
+class PrefixNode:
     """The tokens `start` to `stop` of some rows, after what its parent has read. A node without children ends one row."""
 
     row: int  # one of the rows that pass through
     start: int
     stop: int
-    children: list[Node] = field(default_factory=list)
+    children: list[PrefixNode] = field(default_factory=list)
 
     def __len__(self) -> int:
         return self.stop - self.start
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[PrefixNode]:
         """This node and all below it."""
         waiting = [self]
         while waiting:
@@ -42,7 +42,7 @@ class Node:
         return deep
 
 
-def prefix_tree(rows: Sequence[IntArray], own: Sequence[int], worth: int = WORTH_KEEPING) -> Node:
+def prefix_tree(rows: Sequence[IntArray], own: Sequence[int], worth: int = WORTH_KEEPING) -> PrefixNode:
     """The tree of the rows' common beginnings; its root is empty. The last `own[i]` tokens of row i are never shared.
 
     A beginning is read on its own only if that saves at least `worth` tokens; otherwise each row reads it again.
@@ -55,17 +55,17 @@ def prefix_tree(rows: Sequence[IntArray], own: Sequence[int], worth: int = WORTH
     most = np.array([len(rows[i]) - own[i] for i in order])
     alike = np.array([0, *(_common(rows[a], rows[b]) for a, b in itertools.pairwise(order))])
     alike[1:] = np.minimum(alike[1:], np.minimum(most[1:], most[:-1]))
-    root = Node(order[0] if order else 0, 0, 0)
+    root = PrefixNode(order[0] if order else 0, 0, 0)
     waiting = [(root, 0, len(order), 0)]  # rows first to last of the order, that agree with the node up to `read`
     while waiting:
         parent, first, last, read = waiting.pop()
         if last - first == 1:
-            parent.children.append(Node(order[first], read, len(rows[order[first]])))
+            parent.children.append(PrefixNode(order[first], read, len(rows[order[first]])))
         elif last > first:
             shared = int(alike[first + 1 : last].min())
             edges = [first, *(first + 1 + np.flatnonzero(alike[first + 1 : last] == shared)).tolist(), last]
             if (len(edges) - 2) * (shared - read) >= worth:
-                parent.children.append(Node(order[first], read, shared))
+                parent.children.append(PrefixNode(order[first], read, shared))
                 parent, read = parent.children[-1], shared
             waiting += [(parent, a, b, read) for a, b in itertools.pairwise(edges)]
     return root

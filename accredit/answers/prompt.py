@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 from operator import index
-from typing import Any
+from typing import TypedDict
 
 from accredit.core import BoolArray, distinct_names
 from accredit.errors import InvalidInput
@@ -20,8 +20,23 @@ Span = tuple[int, int, int]  # which content, first character, one past the last
 UNITS = ("passage", "sentence", "paragraph", "turn", "example", "word", "token")
 CONTEXT_TEMPLATE = "{context}\n\n{query}"
 WHOLE = "answer"  # the target that is the whole answer
-SHOWN = 60  # characters of a part that make its name
+NAME_LENGTH = 60  # characters of a part that make its name
 _BLANK_LINES = re.compile(r"\r?\n[ \t]*\r?\n\s*")
+
+
+class ContextForm(TypedDict, total=False):
+    """How passages and a query become a prompt; see `prompt_of`."""
+
+    context: object
+    query: str | None
+    template: str
+    separator: str
+
+
+class PromptForm(ContextForm, total=False):
+    """The same, and whether it is one message of a chat."""
+
+    chat: bool
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,7 @@ class Prompt:
     """One text, or the messages of a chat. What is `closed` never plays: special tokens, all but the passages of a context."""
 
     contents: tuple[str, ...]  # one text, or the content of each message
-    messages: tuple[Mapping[str, Any], ...] | None = None  # None: a text
+    messages: tuple[Mapping[str, object], ...] | None = None  # None: a text
     passages: tuple[Span, ...] = ()
     closed: tuple[Span, ...] = ()
 
@@ -63,7 +78,7 @@ class Prompt:
                 start = max(start, b)
         return left
 
-    def find(self, part: Any, name: str, after: Span = (0, 0, 0)) -> Span:
+    def find(self, part: object, name: str, after: Span = (0, 0, 0)) -> Span:
         """A part given as a string that occurs in the prompt, as (start, stop), or as (message, start, stop)."""
         if isinstance(part, str):
             for c, text in enumerate(self.contents):
@@ -75,22 +90,25 @@ class Prompt:
                     f"{name} is {part!r:.80}, which is in the prompt only before the end of the one listed before it; list "
                     "passages in their order, none inside another",
                     argument=name,
+                    code="conflict",
                 )
             raise InvalidInput(
-                f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter", argument=name
+                f"{name} is {part!r:.80}, which is not in the prompt; copy it from the prompt, letter by letter",
+                argument=name,
+                code="missing",
             )
         if isinstance(part, Integral) and not isinstance(part, bool) and self.messages is not None:
             part = int(part)
-            return self._checked((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
+            return self._check_span((part, 0, len(self.contents[part]) if 0 <= part < len(self.contents) else -1), part, name)
         try:
-            numbers = tuple(index(x) for x in part)
+            numbers = tuple(index(x) for x in part) if isinstance(part, Iterable) else ()
         except TypeError:  # 0.7 is not a place
             numbers = ()
         if len(numbers) == 2 and len(self.contents) == 1:
             numbers = (0, *numbers)
-        return self._checked(numbers, part, name)
+        return self._check_span(numbers, part, name)
 
-    def _checked(self, span: tuple[int, ...], part: Any, name: str) -> Span:
+    def _check_span(self, span: tuple[int, ...], part: object, name: str) -> Span:
         if len(span) != 3 or not 0 <= span[0] < len(self.contents) or not 0 <= span[1] < span[2] <= len(self.contents[span[0]]):
             how = "(start, stop)" if self.messages is None else "(message, start, stop), the number of a message"
             raise InvalidInput(
@@ -98,7 +116,7 @@ class Prompt:
             )
         return span[0], span[1], span[2]
 
-    def fixed(self, fixed: Any) -> list[Span]:
+    def find_fixed(self, fixed: object) -> list[Span]:
         """Spans that the caller holds fixed; a string is fixed wherever it occurs."""
         if not isinstance(fixed, Iterable | Integral):
             raise InvalidInput(
@@ -118,19 +136,19 @@ class Prompt:
         except InvalidInput:
             return None
 
-    def parts(self, players: Any, fixed: Any = ()) -> Parts:
+    def parts(self, players: object, fixed: object = ()) -> Parts:
         """The prompt dealt out to players: a unit by name, a list of passages, or a mapping from names to parts of it."""
-        held = self.fixed(fixed)
+        held = self.find_fixed(fixed)
         owned: list[tuple[str, list[Span]]]
         if isinstance(players, str):
-            owned = [(self._shown(spans), spans) for spans in self._units(players, held)]
+            owned = [(self._title(spans), spans) for spans in self._units(players, held)]
         elif isinstance(players, Mapping):
             owned = [(str(name), self._collect(part, f"players[{name!r}]")) for name, part in players.items()]
         elif isinstance(players, Sequence):
             owned, last = [], (0, 0, 0)
             for i, part in enumerate(players):
                 last = self.find(part, f"players[{i}]", last)
-                owned.append((self._shown([last]), [last]))
+                owned.append((self._title([last]), [last]))
         else:
             raise InvalidInput(
                 f"players is {players!r:.60}; write one of {', '.join(UNITS)}, a list of passages, or a mapping",
@@ -141,14 +159,21 @@ class Prompt:
             raise InvalidInput(
                 f"players is {players!r:.60}, and nothing of the prompt is left to play; hold less of it fixed",
                 argument="players",
+                code="empty",
             )
         spans = sorted((span, who) for who, (_, own) in enumerate(owned) for span in own)
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
         return Parts(self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans))
 
-    def left_over(self, players: Any) -> Iterator[str]:
+    def leftovers(self, players: object) -> Iterator[str]:
         """Strings among the players that the prompt holds more often than they are listed: which of them plays is said."""
-        given = players.values() if isinstance(players, Mapping) else () if isinstance(players, str) else players
+        given = (
+            players.values()
+            if isinstance(players, Mapping)
+            else ()
+            if isinstance(players, str) or not isinstance(players, Iterable)
+            else players
+        )
         each = (one for part in given for one in (part if isinstance(part, list) else [part]) if isinstance(one, str))
         for part, listed in Counter(each).items():
             found = sum(content.count(part) for content in self.contents)
@@ -158,7 +183,7 @@ class Prompt:
                     "often as it shall, or write (start, stop)."
                 )
 
-    def _collect(self, part: Any, name: str) -> list[Span]:
+    def _collect(self, part: str | Integral | Iterable[object], name: str) -> list[Span]:
         if isinstance(part, str | Integral) or _is_span(part):
             return [self.find(part, name)]
         found = [self.find(each, name) for each in part]
@@ -172,18 +197,26 @@ class Prompt:
         free = self.free(held)
         if kind == "passage":
             if not self.passages:
-                raise InvalidInput("players is 'passage', and the prompt has none; write context=[passages], query=…")
+                raise InvalidInput(
+                    "players is 'passage', and the prompt has none; write context=[passages], query=…",
+                    argument="players",
+                    code="conflict",
+                )
             return [own for p in self.passages if (own := _inside(free, p))]
         if kind == "turn":
             if self.messages is None:
                 raise InvalidInput(
-                    "players is 'turn', and the prompt is one text; give messages: [{'role': …, 'content': …}, …]"
+                    "players is 'turn', and the prompt is one text; give messages: [{'role': …, 'content': …}, …]",
+                    argument="players",
+                    code="conflict",
                 )
             turns = [(c, 0, len(text)) for c, text in enumerate(self.contents[:-1]) if text.strip()]
             if not turns:  # the last one asks, and stays
                 raise InvalidInput(
                     "players is 'turn', and no turn with words comes before the last one, which asks and stays; use "
-                    "players='sentence'"
+                    "players='sentence'",
+                    argument="players",
+                    code="conflict",
                 )
             return [own for turn in turns if (own := _inside(free, turn))]
         if kind == "example":
@@ -207,26 +240,30 @@ class Prompt:
                 groups.append([])
         return [own for own in groups if own]
 
-    def _shown(self, spans: list[Span]) -> str:
+    def _title(self, spans: list[Span]) -> str:
         text = " ".join(" ".join(self.contents[c][a:b] for c, a, b in spans).split())
-        return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
+        return text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1].rstrip() + "…"
 
     def _check_apart(self, spans: list[tuple[Span, int]], names: list[str], closed: list[Span]) -> None:
         for ((c, _, stop), who), ((d, start, _), other) in itertools.pairwise(spans):
             if c == d and start < stop:
                 raise InvalidInput(
-                    f"players {names[who]!r:.60} and {names[other]!r:.60} overlap at character {start}; give spans that do not"
+                    f"players {names[who]!r:.60} and {names[other]!r:.60} overlap at character {start}; give spans that do not",
+                    argument="players",
+                    code="duplicate",
                 )
         for (c, start, stop), who in spans:
             for d, a, b in closed:
                 if c == d and a < stop and start < b:
                     raise InvalidInput(
                         f"player {names[who]!r:.60} covers {self.contents[c][max(a, start) : min(b, stop)]!r:.60}, which never "
-                        "plays (template, special token or fixed); leave it out of the span"
+                        "plays (template, special token or fixed); leave it out of the span",
+                        argument="players",
+                        code="conflict",
                     )
 
 
-def _is_span(part: Any) -> bool:
+def _is_span(part: object) -> bool:
     return isinstance(part, tuple) and len(part) in (2, 3) and all(isinstance(x, Integral) for x in part)
 
 
@@ -262,7 +299,7 @@ class Parts:
             own[who].append(self.prompt.contents[c][a:b].strip())
         return tuple("\n".join(texts) for texts in own)
 
-    def left(self, kept: BoolArray, filler: str | None = None) -> Prompt:
+    def without(self, kept: BoolArray, filler: str | None = None) -> Prompt:
         """The prompt assembled without the parts that left, or with the filler in their place: (n,) -> a prompt.
 
         White space before a part leaves with it; what then comes first begins as the whole did. A message of which
@@ -270,7 +307,7 @@ class Parts:
 
         >>> parts = prompt_of("Rome is old. Oslo is not.\\n\\nWhich is old?").parts("sentence", fixed="Which is old?")
         >>> import numpy as np
-        >>> parts.left(np.array([False, True])).contents
+        >>> parts.without(np.array([False, True])).contents
         ('Oslo is not.\\n\\nWhich is old?',)
         """
         contents, messages = [], []
@@ -310,9 +347,9 @@ class Parts:
 
 
 def prompt_of(
-    prompt: Any = None,
+    prompt: object = None,
     *,
-    context: Any = None,
+    context: object = None,
     query: str | None = None,
     template: str = CONTEXT_TEMPLATE,
     separator: str = "\n",
@@ -325,18 +362,25 @@ def prompt_of(
     tokens, which never play.
     """
     if (prompt is None) == (context is None):
-        raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…")
+        raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…", code="conflict")
     if context is None and (template, separator) != (CONTEXT_TEMPLATE, "\n"):
-        raise InvalidInput("template and separator go with context=[passages]; a prompt of its own is read as it is")
+        raise InvalidInput(
+            "template and separator go with context=[passages]; a prompt of its own is read as it is", code="conflict"
+        )
     if context is not None:
         made = _from_context(context, query, template, separator, chat)
     elif query is not None:
-        raise InvalidInput("query goes with context=[passages]; a prompt of its own holds its question already")
+        raise InvalidInput(
+            "query goes with context=[passages]; a prompt of its own holds its question already",
+            argument="query",
+            code="conflict",
+        )
     elif isinstance(prompt, str):
         if not prompt.strip():
             raise InvalidInput(
                 f"prompt is {prompt!r:.40}: empty or only spaces, so there is nothing to credit; give some words",
                 argument="prompt",
+                code="empty",
             )
         made = Prompt((prompt,))
     elif isinstance(prompt, bytes) or not isinstance(prompt, Iterable):
@@ -352,7 +396,7 @@ def prompt_of(
     return Prompt(made.contents, made.messages, made.passages, (*made.closed, *found))
 
 
-def _from_context(context: Any, query: str | None, template: str, separator: str, chat: bool) -> Prompt:
+def _from_context(context: object, query: str | None, template: str, separator: str, chat: bool) -> Prompt:
     named = isinstance(context, Mapping | Set) or hasattr(context, "columns")  # iterating gives names, or no order
     if isinstance(context, str) or not isinstance(context, Iterable) or named:
         raise InvalidInput(
@@ -390,7 +434,7 @@ def _from_context(context: Any, query: str | None, template: str, separator: str
     return Prompt((text,), messages, tuple(spans), tuple(s for s in [*outside, *between] if s[2] > s[1]))
 
 
-def _from_messages(prompt: Any) -> Prompt:
+def _from_messages(prompt: object) -> Prompt:
     if isinstance(prompt, Mapping) and "input_ids" in prompt:
         raise InvalidInput(
             f"prompt is a {type(prompt).__name__}; give its token ids: prompt['input_ids']", argument="prompt", code="type"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class ModelPays:
         """How far rounding may move the log-probability of one token, by the logits seen."""
         return 2 * blur(self.reader.largest, precision_of_module(self.model.model))
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs: the weights, and the ids that the model reads when each part alone leaves."""
         everybody = np.ones((1, len(self.players)), dtype=bool)
         shown = np.concatenate([everybody, ~np.eye(len(self.players), dtype=bool)])
@@ -69,7 +69,7 @@ class ModelPays:
         return {"model": self.model.model, "read": read, "removal": self.parts.removal, "filler": self.parts.filler}
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         return {
             "model": self.model.name,
             "architecture": type(self.model.model).__name__,

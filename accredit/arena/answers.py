@@ -95,7 +95,7 @@ class AnswerContest:
         with count_passes(subject.model.model) as passes:
             event = answer(subject, chosen)
         if not isinstance(event, Done):
-            raise InvalidInput(event.why)
+            raise InvalidInput(event.why, code="unsupported")
         asked = subject.game.passes if chosen.method.kind == "game" else passes[0]
         return MethodRun(among(event.attribution, subject.players), asked)
 

@@ -234,7 +234,8 @@ def _fitting(explained: MethodRun, game: Game) -> MethodRun:
     """An explanation that can be measured on this game."""
     if explained.result.players != game.players:
         raise InvalidInput(
-            f"it credits {len(explained.result.players)} players, and this game has {len(game.players)} or others"
+            f"it credits {len(explained.result.players)} players, and this game has {len(game.players)} or others",
+            code="conflict",
         )
     return explained
 

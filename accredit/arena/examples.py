@@ -31,7 +31,9 @@ def filters(where: Iterable[str]) -> dict[str, str]:
     for part in where:
         column, equals, value = part.partition("=")
         if not equals or not column:
-            raise InvalidInput(f"where takes COLUMN=VALUE, got {part!r}; write for example split=dev")
+            raise InvalidInput(
+                f"where takes COLUMN=VALUE, got {part!r}; write for example split=dev", argument="where", code="unreadable"
+            )
         found[column] = value
     return found
 
@@ -65,5 +67,5 @@ def read_examples(
     if not kept:
         asked = [f"{column}={value}" for column, value in wanted.items()]
         asked += [f"at most {longest} words"] if longest is not None else []
-        raise InvalidInput(f"{str(file)!r} has no row to explain" + f" with {' and '.join(asked)}" * bool(asked))
+        raise InvalidInput(f"{str(file)!r} has no row to explain" + f" with {' and '.join(asked)}" * bool(asked), code="empty")
     return [Example(k, texts[i], labels[i] or None) for k, i in enumerate(kept[:limit])]

@@ -89,7 +89,9 @@ def remove_and_retrain(
         )
     if impute not in ("mean", "noisy") or repeats < 1:
         raise InvalidInput(
-            f"impute is {impute!r} and repeats {repeats!r}; write 'mean' or 'noisy', and 1 or more", argument="impute"
+            f"impute is {impute!r} and repeats {repeats!r}; write 'mean' or 'noisy', and 1 or more",
+            argument="impute",
+            code="type",
         )
     rng, began = np.random.default_rng(seed), time.process_time()
     ranked = {name: (_scores(a, x, name), _scores(b, new, name)) for name, (a, b) in scores.items()}
@@ -101,7 +103,9 @@ def remove_and_retrain(
         count += 1
         said = np.asarray(fit(learn, y, seed + repeat)(ask))
         if said.shape != truth.shape:
-            raise InvalidInput(f"what fit returned answers {said.shape} to {len(ask)} rows; one label per row is needed")
+            raise InvalidInput(
+                f"what fit returned answers {said.shape} to {len(ask)} rows; one label per row is needed", code="shape"
+            )
         return float((said == truth).mean())
 
     found: dict[str, FloatArray] = {}
@@ -160,6 +164,7 @@ def _rows(x: npt.ArrayLike, labels: npt.ArrayLike, name: str) -> tuple[FloatArra
         raise InvalidInput(
             f"{name} must be finite rows (N, n) and N labels, got {rows.shape} and {given.shape}",
             argument=name,
+            code="type",
         )
     return rows, given
 

@@ -51,7 +51,7 @@ class RowContest:
         _, _, rows = _table()
         if not 1 <= self.background <= len(rows):
             raise InvalidInput(
-                f"background is {self.background}; the table has {len(rows)} training rows", argument="background"
+                f"background is {self.background}; the table has {len(rows)} training rows", argument="background", code="range"
             )
 
     def settings(self) -> Mapping[str, object]:
@@ -66,7 +66,7 @@ class RowContest:
         """The first rows that the model was not fitted on."""
         rows = _table()[1]
         if not 1 <= count <= len(rows):
-            raise InvalidInput(f"{count} rows were asked for; the built-in table has 1 to {len(rows)}")
+            raise InvalidInput(f"{count} rows were asked for; the built-in table has 1 to {len(rows)}", code="range")
         return [Example(row, f"row {row}") for row in range(count)]
 
     def game(self, example: Example) -> Game:

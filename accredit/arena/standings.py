@@ -133,7 +133,7 @@ def standings(rows: Sequence[RowResult], *, level: float = defaults.LEVEL, seed:
     good = [r for r in rows if not r.error]
     if not good:
         why = next(iter(refused.values()), "there were no rows")
-        raise InvalidInput(f"no row could be explained: {why}")
+        raise InvalidInput(f"no row could be explained: {why}", code="failed")
     scores = _Scores(good)
     lines = _test([_standing(good, name, scores, level, seed) for name in scores.names], scores)
     lines.sort(key=lambda s: (s.method != ORACLE, s.share is None, -s.share.value if s.share else 0.0))

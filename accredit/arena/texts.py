@@ -59,7 +59,11 @@ class TextContest:
             if removal is not None and removal not in REMOVALS:
                 raise InvalidInput(f"{name} is {removal!r}; write one of {', '.join(REMOVALS)}", code="unknown")
         if model.task != "classify":
-            raise InvalidInput(f"model {self.model} does not classify texts ({model.task}); give a sequence classifier")
+            raise InvalidInput(
+                f"model {self.model} does not classify texts ({model.task}); give a sequence classifier",
+                argument="model",
+                code="unsupported",
+            )
         check_payoff(self.payoff, model.law, model.classes)
 
     def settings(self) -> Mapping[str, object]:
@@ -130,7 +134,7 @@ def _explain(contest: TextContest, weights: str, method: str, example: Example) 
     with count_passes(subject.model.model) as passes:
         event = answer(subject, find(method, "text"))
     if not isinstance(event, Done):
-        raise InvalidInput(event.why)
+        raise InvalidInput(event.why, code="unsupported")
     return MethodRun(among(event.attribution, subject.players), passes[0])
 
 

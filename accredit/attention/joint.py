@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,12 +25,12 @@ from accredit.flow.unique import FlowRule, unique_flow
 
 JointRule = Literal["barrier", "l2", "shapley"]
 RANGE = "credit_intervals gives the range over all max flows"
-ZERO = 1e-9  # credit below this share of the total reads as none
+ZERO_SHARE = 1e-9  # credit below this share of the total reads as none
 
 
 @check_arguments
 def joint_flow(
-    attention: Any,
+    attention: object,
     *,
     outputs: Outputs = None,
     layer: int = 0,
@@ -75,7 +75,7 @@ def joint_flow(
 
 @check_arguments
 def solve_joint(
-    attention: Any,
+    attention: object,
     *,
     outputs: Outputs = None,
     rule: FlowRule | str = "barrier",
@@ -106,7 +106,7 @@ def flow_credit(flow: Flow, *, layer: int = 0, groups: Groups = None, players: I
 
 @check_arguments
 def layerwise_flow(
-    attention: Any,
+    attention: object,
     *,
     outputs: Outputs = None,
     rule: JointRule | str = "barrier",
@@ -135,7 +135,7 @@ def layerwise_flow(
 
 @check_arguments
 def frozen_flow(
-    attention: Any,
+    attention: object,
     *,
     outputs: Outputs = None,
     layer: int = 0,
@@ -208,15 +208,17 @@ def spent_tokens(layerwise: Sequence[Attribution]) -> tuple[SpentToken, ...]:
         here, below = layerwise[layer], layerwise[layer - 1]
         if here.players != below.players:
             raise InvalidInput(
-                "layerwise holds attributions of different players; pass the result of layerwise_flow", argument="layerwise"
+                "layerwise holds attributions of different players; pass the result of layerwise_flow",
+                argument="layerwise",
+                code="conflict",
             )
-        limit = ZERO * max(below.total or 0.0, here.total or 0.0)
+        limit = ZERO_SHARE * max(below.total or 0.0, here.total or 0.0)
         gone = (here.credit <= limit) & (below.credit > limit)
         found += [SpentToken(here.players[k], layer) for k in np.flatnonzero(gone)]
     return tuple(found)
 
 
-def _flow_credit(flow: Flow, layer: int, names: tuple[str, ...], belongs: Any) -> Attribution:
+def _flow_credit(flow: Flow, layer: int, names: tuple[str, ...], belongs: object) -> Attribution:
     """Credit = what the chosen flow sends through each player."""
     certificate = flow.certificate
     if certificate.epsilon is None:
@@ -294,10 +296,10 @@ def _shapley_credit(
     )
 
 
-def _shapley_certificate(game: FlowGame, found: FlowShapley) -> dict[str, Any]:
+def _shapley_certificate(game: FlowGame, found: FlowShapley) -> dict[str, object]:
     """The exact max flow, and, for single tokens of the input layer, whether a max flow realises the credit."""
     whole = game.flows.solve()
-    numbers: dict[str, Any] = {
+    numbers: dict[str, object] = {
         "rule": "shapley",
         "value": float(found.credit.sum()),
         "max_flow": whole.value,

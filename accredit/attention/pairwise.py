@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from accredit.flow.stack import AttentionStack
 
 @check_arguments
 def pairwise_flow(
-    attention: Any, *, outputs: int | Sequence[int] | None = None, residual: float = 0.5, normalise: bool = True
+    attention: object, *, outputs: int | Sequence[int] | None = None, residual: float = 0.5, normalise: bool = True
 ) -> FloatArray:
     """Max flow from each chosen output token to each input token, (len(outputs), T).
 

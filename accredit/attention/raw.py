@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks import whole_number
@@ -13,7 +11,7 @@ from accredit.flow.network import check_attention
 
 
 @check_arguments
-def raw_attention(attention: Any, *, layer: int = -1, normalise: bool = True) -> FloatArray:
+def raw_attention(attention: object, *, layer: int = -1, normalise: bool = True) -> FloatArray:
     """What every token of one layer (default: the last) attends to, (T, T): row i looks at column j.
 
     Scores, not shares: nothing is divided among the input tokens, and deeper layers mix tokens that were mixed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -25,9 +24,9 @@ from accredit.flow.network import LayeredNetwork, Outputs
 from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
 from accredit.flow.unique import unique_flow
 
-LISTED = 20  # cut edges named in a report
+CUT_EDGES_LISTED = 20  # cut edges named in a report
 EPSILON = 1e-6  # of the barrier rule, as a share of the max flow
-FREE = 1e-6  # width of a credit interval, as a share of the mean credit, from which a token counts as free
+FREE_WIDTH = 1e-6  # width of a credit interval, as a share of the mean credit, from which a token counts as free
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class FlowReport:
         if self.intervals is None:
             return None
         width = self.intervals[:, 1] - self.intervals[:, 0]
-        return float((width > FREE * max(self.max_flow / len(self.players), 1e-300)).mean())
+        return float((width > FREE_WIDTH * max(self.max_flow / len(self.players), 1e-300)).mean())
 
     @property
     def summary(self) -> str:
@@ -140,7 +139,7 @@ class FlowReport:
 
 @check_arguments
 def flow_report(
-    attention: Any,
+    attention: object,
     *,
     outputs: Outputs = None,
     residual: float = 0.5,
@@ -167,7 +166,9 @@ def flow_report(
         whole_number(count, name, least)
     if flow is not None and trials:
         raise InvalidInput(
-            f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0", argument="trials"
+            f"trials is {trials} and a flow is given; renumbering solves flows again, so give trials=0",
+            argument="trials",
+            code="conflict",
         )
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     game = FlowGame(network, players=players)
@@ -197,7 +198,7 @@ def _cut_edges(network: LayeredNetwork, exact: MaximumFlow) -> tuple[tuple[int, 
     """The widest attention edges of the minimum cut: (layer, from token, to token, capacity), layer counted from 1."""
     side = exact.source_side
     crossing = network.capacity * side[1:, :, None] * ~side[:-1, None, :]
-    widest = np.argsort(-crossing, axis=None, kind="stable")[:LISTED]
+    widest = np.argsort(-crossing, axis=None, kind="stable")[:CUT_EDGES_LISTED]
     places = zip(*np.unravel_index(widest, crossing.shape), strict=True)
     return tuple((int(n) + 1, int(i), int(j), float(crossing[n, i, j])) for n, i, j in places if crossing[n, i, j] > 0)
 
@@ -231,8 +232,8 @@ def _relabelling(
     correlations = []
     for _ in range(trials):
         order = rng.permutation(network.tokens)
-        other = network.renumbered(order)
-        plain_credit = maximum_flow(other.pruned()).demand
+        other = network.renumber(order)
+        plain_credit = maximum_flow(other.prune()).demand
         solver_change = max(solver_change, float(np.abs(plain_credit - exact.demand[order]).max()))
         places = [tied(x, blur(float(x.max()))) for x in (plain_credit, exact.demand[order])]
         ranked = places[0].any() and places[1].any()  # ties alone leave nothing to compare

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
@@ -12,7 +10,7 @@ from accredit.flow.network import check_attention, with_residual
 
 
 @check_arguments
-def rollout(attention: Any, *, residual: float = 0.5, normalise: bool = True) -> FloatArray:
+def rollout(attention: object, *, residual: float = 0.5, normalise: bool = True) -> FloatArray:
     r"""How a random walk from each output token ends among the input tokens, (T, T): row i is output i.
 
     $$ R = \tilde A_L \cdots \tilde A_2 \tilde A_1, \qquad \tilde A = (1-r) A + r I $$

@@ -27,7 +27,7 @@ from accredit.flow.game import FlowGame
 from accredit.values.semivalues import shapley_from_table
 
 EXACT_PLAYERS = 12  # 2^12 max flows cost no more than the sampling they replace
-PILOT = 12  # orders that collect cuts and are then discarded
+PILOT_ORDERS = 12  # orders that collect cuts and are then discarded
 CUTS = 160  # kept for the control variate
 CHEAP_ORDERS = 4_000  # orders of the cut game
 TIGHT = 1e-9  # a bound this near to v, as a share of the max flow, is met
@@ -200,7 +200,7 @@ def _sample(game: FlowGame, total: float, orders: int, rng: np.random.Generator)
     n = len(game.players)
     pool = CutGame(game)
     pool.add(_whole_cut(game))
-    pilot = _orders(rng, PILOT, n)
+    pilot = _orders(rng, PILOT_ORDERS, n)
     _, spent = gains_on_arrival(game, pool, pilot, total)
     control = pool.kept(pilot, CUTS)  # of the pilot only, so that what follows is independent of it
     batch = max(1, 2_000_000 // (len(control.bases) * (n + 1)))

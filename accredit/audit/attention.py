@@ -123,7 +123,9 @@ def adversary(
     """
     if candidates < 2 or steps < 1:
         raise InvalidInput(
-            f"candidates is {candidates} and steps {steps}; give at least two candidates and one step", argument="candidates"
+            f"candidates is {candidates} and steps {steps}; give at least two candidates and one step",
+            argument="candidates",
+            code="range",
         )
     generator = torch.Generator().manual_seed(seed)
     before = answer(attention[None])[0].detach()
@@ -160,7 +162,7 @@ def rank_finding(name: str, against: str, tau: FloatArray, details: dict[str, fl
     """Rank correlation of attention with another importance, one τ per row; rows without two tokens are left out."""
     measured = tau[~np.isnan(tau)]
     if len(measured) == 0:
-        raise NothingToRank(f"no text has two tokens that attention and {against} rank; give longer texts")
+        raise NothingToRank(f"no text has two tokens that attention and {against} rank; give longer texts", code="undefined")
     return judge_finding(
         name,
         measured,

@@ -79,7 +79,9 @@ def audit_attention(
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r} of attention; write some of {', '.join(TESTS)}", code="unknown")
     if model.shape.attention == "uniform":
-        raise InvalidInput("this model has uniform attention: it selects nothing, so there is nothing to audit")
+        raise InvalidInput(
+            "this model has uniform attention: it selects nothing, so there is nothing to audit", code="unsupported"
+        )
     if inert is not None:
         inert_mask(inert, tuple(data.tokens.shape[:2]))
     not_run: dict[str, str] = {}

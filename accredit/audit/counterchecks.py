@@ -48,7 +48,7 @@ class CounterTraining:
 
     def __post_init__(self) -> None:
         if self.seeds < 2 or self.epochs < 1 or not self.strengths or min(self.strengths) < 0:
-            raise InvalidInput(f"{self}: give two seeds or more, at least one epoch and strengths of 0 or more")
+            raise InvalidInput(f"{self}: give two seeds or more, at least one epoch and strengths of 0 or more", code="range")
 
 
 def counterchecks(
@@ -56,7 +56,9 @@ def counterchecks(
 ) -> list[AuditFinding]:
     """All four checks of a classifier on rows with labels; half of them train, the other half is scored."""
     if int(data.labels.min()) < 0:
-        raise InvalidInput("the counter-checks train models again and need labels; give labels for all rows")
+        raise InvalidInput(
+            "the counter-checks train models again and need labels; give labels for all rows", argument="labels", code="missing"
+        )
     order = torch.from_numpy(np.random.default_rng(seed).permutation(len(data)))
     learn, test = data.take(order[: len(data) // 2]), data.take(order[len(data) // 2 :])
     again = [_train(model, learn, training, seed + k) for k in range(training.seeds)]

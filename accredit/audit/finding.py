@@ -104,7 +104,7 @@ class Findings:
             if finding.name == name:
                 return finding
         if name in self.not_run:
-            raise InvalidInput(f"check {name!r} was not run: {self.not_run[name]}")
+            raise InvalidInput(f"check {name!r} was not run: {self.not_run[name]}", code="missing")
         raise InvalidInput(f"there is no check {name!r}; there are {', '.join(f.name for f in self.found)}", code="unknown")
 
     def __contains__(self, name: object) -> bool:
@@ -152,7 +152,9 @@ def judge_finding(
     measured = np.asarray(value, dtype=np.float64)
     expected = np.broadcast_to(np.asarray(chance, dtype=np.float64), measured.shape)
     if measured.ndim != 1 or len(measured) == 0:
-        raise InvalidInput(f"{name} needs one number for each of at least one row, got shape {measured.shape}", argument=name)
+        raise InvalidInput(
+            f"{name} needs one number for each of at least one row, got shape {measured.shape}", argument=name, code="shape"
+        )
     excess = interval_of(measured - expected) if excess is None else excess
     verdict = verdict_of(excess, margin, wanted)
     return AuditFinding(
@@ -225,7 +227,7 @@ def find_checks(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str,
 
     wanted = {simple(name) for name in asked} if asked is not None else {simple(name) for name in known}
     if not wanted:
-        raise InvalidInput(f"no test is named; write some of {', '.join(simple(k) for k in known)}")
+        raise InvalidInput(f"no test is named; write some of {', '.join(simple(k) for k in known)}", code="empty")
     unknown = sorted(wanted - {simple(name) for name in known})
     if unknown:
         raise InvalidInput(

@@ -195,7 +195,7 @@ def _judge(
     """The judge, how to train EVAL-X alone on half of its rows (None where they do not do), and what is said of it."""
     if given is not None:
         if training is not None:
-            raise InvalidInput("evalx is a judge, and training has rows to train one; leave one of them out")
+            raise InvalidInput("evalx is a judge, and training has rows to train one; leave one of them out", code="conflict")
         return (given.predict if isinstance(given, EvalX) else given), None, ("the judge was given",)
     if inputs is None or not {SURROGATE, EVALX, SURENESS, METER, SCORES, RANDOM} & set(tests):
         return None, None, ()
@@ -230,7 +230,9 @@ def _teach(inputs: Inputs | None, training: tuple[Numbers, Numbers], answer: Int
     labels = check_labels(training[1], len(x))
     if labels.max() > answer.max():
         raise InvalidInput(
-            f"training has answers up to {labels.max()}; give rows with answers up to {answer.max()}", argument="training"
+            f"training has answers up to {labels.max()}; give rows with answers up to {answer.max()}",
+            argument="training",
+            code="conflict",
         )
     return x, labels
 
@@ -265,9 +267,11 @@ def _check(
     chosen = real_numbers(masks, "masks")
     if chosen.ndim != 2 or len(chosen) != len(rows) or (inputs is not None and chosen.shape[1] != inputs.n):
         wanted = f"({len(rows)}, {inputs.n if inputs is not None else 'players'})"
-        raise InvalidInput(f"masks must have shape {wanted}, one column per player; got {chosen.shape}", argument="masks")
+        raise InvalidInput(
+            f"masks must have shape {wanted}, one column per player; got {chosen.shape}", argument="masks", code="shape"
+        )
     if not ((chosen >= 0) & (chosen <= 1)).all():
-        raise InvalidInput("masks must be finite numbers in 0..1", argument="masks")
+        raise InvalidInput("masks must be finite numbers in 0..1", argument="masks", code="range")
     return rows, chosen, check_labels(labels, len(rows))
 
 

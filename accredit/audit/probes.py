@@ -140,7 +140,9 @@ def _order_and_size(scores: FloatArray, shown: np.ndarray) -> tuple[FloatArray, 
 def halves(rows: int, seed: int) -> tuple[IntArray, IntArray]:
     """Row numbers to fit on and to score on, half of the rows each, in random order."""
     if rows < 20:
-        raise InvalidInput(f"{rows} rows are too few for a leakage report; give at least 20, better a few hundred")
+        raise InvalidInput(
+            f"{rows} rows are too few for a leakage report; give at least 20, better a few hundred", code="range"
+        )
     order = np.random.default_rng(seed).permutation(rows)
     return order[: rows // 2], order[rows // 2 :]
 
@@ -157,12 +159,14 @@ def inert_players(masks: FloatArray, inert: npt.ArrayLike, present: BoolArray | 
     useless = inert_mask(inert, masks.shape) & there
     if not useless.any():
         raise InvalidInput(
-            "inert names no player that is present; mark the players that cannot inform with True", argument="inert"
+            "inert names no player that is present; mark the players that cannot inform with True",
+            argument="inert",
+            code="empty",
         )
     total = (masks * there).sum(axis=1)
     kept = total > 0
     if not kept.any():
-        raise NothingToJudge("the masks are empty in all rows, so no player is preferred")
+        raise NothingToJudge("the masks are empty in all rows, so no player is preferred", code="undefined")
     mass = (masks * useless).sum(axis=1)[kept] / total[kept]
     return judge_finding(
         INERT,
@@ -183,5 +187,5 @@ def inert_mask(inert: npt.ArrayLike, shape: tuple[int, ...]) -> BoolArray:
     """Who cannot inform, in every row: (n,) or (N, n) -> (N, n)."""
     given = truths(inert, "inert")
     if given.shape not in (shape, shape[1:]):
-        raise InvalidInput(f"inert must have shape {shape[1:]} or {shape}, got {given.shape}", argument="inert")
+        raise InvalidInput(f"inert must have shape {shape[1:]} or {shape}, got {given.shape}", argument="inert", code="shape")
     return np.broadcast_to(given, shape)

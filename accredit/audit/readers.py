@@ -22,7 +22,9 @@ def ask(reader: Reader, x: Array, masks: FloatArray, labels: IntArray) -> FloatA
     if labels.max() >= said.shape[1]:
         raise InvalidInput(
             f"labels go up to {labels.max()}, but a reader (the surrogate, EVAL-X or the black box) gives {said.shape[1]} "
-            "classes from 0; give the answers that are explained as labels"
+            "classes from 0; give the answers that are explained as labels",
+            argument="labels",
+            code="range",
         )
     return said
 

@@ -42,7 +42,8 @@ class Thirds:
         if len(np.unique(found.labels(given))) < 2:
             raise InvalidInput(
                 f"the black box says {given[0]:g} in nearly all of {len(given)} rows: nothing can leak; give rows "
-                "with different answers"
+                "with different answers",
+                code="undefined",
             )
         return found
 

@@ -56,18 +56,24 @@ def audit_saved(
     optional_whole(limit, "limit")
     place = Path(folder)
     if not place.is_dir():
-        raise InvalidInput(f"{str(folder)!r} is not a folder; give one that explainer.save(folder) wrote")
+        raise InvalidInput(
+            f"{str(folder)!r} is not a folder; give one that explainer.save(folder) wrote", argument="folder", code="missing"
+        )
     arrays = read_arrays(data, target)
     arrays = {name: array[:limit] if _of_rows(name, array) else array for name, array in arrays.items()}
     if (place / "model.json").is_file():
         if any(part is not None for part in (black_box, judge, train)):
-            raise InvalidInput("a black box, a judge and training rows are for explainers; leave them out for attention")
+            raise InvalidInput(
+                "a black box, a judge and training rows are for explainers; leave them out for attention", code="misplaced"
+            )
         return _attention(place, arrays, tests, seed)
     if (place / "explainer.json").is_file():
         training = None if train is None else read_arrays(train, target)
         return _explainer(place, arrays, tests, seed, black_box, judge, training, progress)
     raise InvalidInput(
         f"{str(folder)!r} holds neither explainer.json nor model.json; give a folder that explainer.save(folder) wrote",
+        argument="folder",
+        code="missing",
     )
 
 
@@ -97,8 +103,10 @@ def _explainer(
     if number:
         if answers is None:
             raise InvalidInput(
-                "a regression is audited by the black box's own numbers; name the model (--model), or save them "
-                "beside the rows: np.savez(file, x=x, answers=black_box(x))"
+                "a regression is audited by the black box's own numbers; give the model that it explains, or save them "
+                "beside the rows: np.savez(file, x=x, answers=black_box(x))",
+                argument="black_box",
+                code="missing",
             )
         cut = Thirds.of(answers)
 
@@ -114,8 +122,10 @@ def _explainer(
             explainer.black_box = black_box or record(x, answers)
         elif explainer.query:
             raise InvalidInput(
-                f"{explainer.method} needs the black box's answer to choose; name the model (--model), or save its "
-                "probabilities beside the rows: np.savez(file, x=x, answers=black_box(x))"
+                f"{explainer.method} needs the black box's answer to choose; give the model that it explains, or save its "
+                "probabilities beside the rows: np.savez(file, x=x, answers=black_box(x))",
+                argument="black_box",
+                code="missing",
             )
         method, masks, surrogate = explainer.method, explainer.masks(x), explainer.answer
     learn = None
@@ -185,7 +195,9 @@ def record(x: Array, answers: FloatArray) -> BlackBox:
         try:
             return np.array([known[row.tobytes()] for row in rows])
         except KeyError:
-            raise InvalidInput("only the recorded answers of the black box are known, and it was asked for others") from None
+            raise InvalidInput(
+                "only the recorded answers of the black box are known, and it was asked for others", code="unsupported"
+            ) from None
 
     return answer
 
@@ -199,7 +211,9 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
         raise InvalidInput(f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit", code="missing")
     found = arrays_in(path)
     if "" in found:
-        raise InvalidInput(f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)")
+        raise InvalidInput(
+            f"{str(file)!r} holds one array without a name; write np.savez(file, x=x, labels=y)", argument="file", code="format"
+        )
     return found
 
 
@@ -207,7 +221,7 @@ def _table(path: Path, target: str) -> dict[str, Array]:
     sheet = read_sheet(path)
     sheet.column(target, "target")
     if not sheet.rows:
-        raise InvalidInput(f"{str(path)!r} has a header and no rows")
+        raise InvalidInput(f"{str(path)!r} has a header and no rows", code="empty")
     at = sheet.names.index(target)
     x = np.array(
         [
@@ -219,7 +233,7 @@ def _table(path: Path, target: str) -> dict[str, Array]:
         ]
     )
     if not (np.equal(x[:, at], np.round(x[:, at])) & (np.abs(x[:, at]) < 1 << 31)).all():
-        raise InvalidInput(f"column {target!r} must hold whole numbers, the classes 0, 1, …")
+        raise InvalidInput(f"column {target!r} must hold whole numbers, the classes 0, 1, …", argument="target", code="type")
     return {"x": np.delete(x, at, axis=1), "labels": x[:, at].astype(np.int64)}
 
 

@@ -77,14 +77,22 @@ def audit_texts(
     ['leave-one-out', 'leave-one-out (rollout)']
     """
     if model.task != "classify" or getattr(model.model.config, "is_encoder_decoder", False):
-        raise InvalidInput(f"{model.name} is not an encoder classifier ({model.task}); attention is audited for classifiers")
+        raise InvalidInput(
+            f"{model.name} is not an encoder classifier ({model.task}); attention is audited for classifiers",
+            argument="model",
+            code="unsupported",
+        )
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
         raise InvalidInput(f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}", code="unknown")
     if not texts or not tests:
-        raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test")
+        raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test", code="empty")
     if model.law == "none":
-        raise InvalidInput(f"{model.name} gives one number, not probabilities; attention is audited for classifiers")
+        raise InvalidInput(
+            f"{model.name} gives one number, not probabilities; attention is audited for classifiers",
+            argument="model",
+            code="unsupported",
+        )
     measured: list[_Measures] = []
     skipped: list[str] = []
     with progress("audit", len(texts) if bar else 0) as line:
@@ -95,7 +103,9 @@ def audit_texts(
                 skipped.append(f"text {number + 1} was left out: {error}")
             line.update(number + 1)
     if not measured:
-        raise InvalidInput(skipped[0].removeprefix("text 1 was left out: ") if len(texts) == 1 else skipped[0])
+        raise InvalidInput(
+            skipped[0].removeprefix("text 1 was left out: ") if len(texts) == 1 else skipped[0], code="unsupported"
+        )
     found, not_run = _findings(measured, tests)
     texts_read = "1 text, so no interval can say how other texts would do" if len(measured) == 1 else f"{len(measured)} texts"
     notes = [
@@ -120,7 +130,7 @@ def _measure(model: TextModel, text: str, tests: set[str], permutations: int, st
     encoded = model.encode(text)
     words = ~encoded.special
     if words.sum() < 2:
-        raise InvalidInput(f"text {text!r:.40} has one token, so there is nothing to rank; give more words")
+        raise InvalidInput(f"text {text!r:.40} has one token, so there is nothing to rank; give more words", code="undefined")
     out = _Measures()
     if tests & {GRADIENT, LEAVE_ONE_OUT}:
         scores = attention_scores(model, encoded)
@@ -228,7 +238,9 @@ def last_layer(model: TextModel, encoded: Encoded) -> Iterator[tuple[Callable[[T
     last, weights = seen[-1]
     own = weights[0][:, read]  # (H, R, T)
     if bool((own == 0).any()):
-        raise CannotImpose("some tokens are hidden from a position that is read; only full attention is imposed")
+        raise CannotImpose(
+            "some tokens are hidden from a position that is read; only full attention is imposed", code="unsupported"
+        )
     wanted = own[None]
     said = int(plain[0].argmax())
 
@@ -259,12 +271,14 @@ def _copies(row: Tensor | None, rows: int) -> Tensor | None:
 
 def _check_kernel(model: TextModel, batch: TokenBatch, found: Tensor, seen: Sequence[object]) -> None:
     """Our kernel must compute what the model's own does; some architectures add terms of their own, or do not ask for it."""
-    with model.held(), attention_kernel(model.model, "eager"), torch.inference_mode():
+    with model.hold(), attention_kernel(model.model, "eager"), torch.inference_mode():
         expected = model.outputs(batch)
     if not seen:
-        raise CannotImpose(f"{type(model.model).__name__} does not let its attention be replaced")
+        raise CannotImpose(f"{type(model.model).__name__} does not let its attention be replaced", code="unsupported")
     if not torch.allclose(found, expected, atol=1e-3, rtol=1e-3):
-        raise CannotImpose(f"{type(model.model).__name__} computes attention in its own way, so it cannot be imposed")
+        raise CannotImpose(
+            f"{type(model.model).__name__} computes attention in its own way, so it cannot be imposed", code="unsupported"
+        )
 
 
 @contextmanager
@@ -317,7 +331,7 @@ def watch_losses(model: TextModel, change: Change) -> Iterator[None]:
     _register()
     token = _change.set(change)
     try:
-        with model.held(), attention_kernel(model.model, KERNEL):
+        with model.hold(), attention_kernel(model.model, KERNEL):
             yield
     finally:
         _change.reset(token)

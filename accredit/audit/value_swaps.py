@@ -71,7 +71,9 @@ def mask_transplant(
     what the one that follows it most often does, if that is above one half. Every row meets several masks (`swaps`).
     """
     if labels.min() == labels.max():
-        raise NothingToJudge(f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try")
+        raise NothingToJudge(
+            f"all scored rows have the answer {labels[0]}, so there is no mask from another answer to try", code="undefined"
+        )
     rng, rows = np.random.default_rng(seed), len(x)
     valued = np.tile(np.arange(rows), swaps(rows))
     donor = np.empty_like(valued)
@@ -81,7 +83,9 @@ def mask_transplant(
     followed = _follow(surrogate, *mixed)
     counted = followed != 0.5
     if not counted.any():
-        raise NothingToJudge("the surrogate gives no row either of its two labels; it does not fit these labels")
+        raise NothingToJudge(
+            "the surrogate gives no row either of its two labels; it does not fit these labels", code="undefined"
+        )
     theirs = [_follow(reader, *mixed)[counted] for reader in _able(outsiders, x, masks, labels)]
     most = max(theirs, key=lambda one: float(one.mean()), default=np.full(int(counted.sum()), 0.5))
     expected = most if most.mean() > 0.5 else np.full(len(most), 0.5)

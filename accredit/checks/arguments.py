@@ -3,24 +3,31 @@
 A function says in its signature what it takes; `check_arguments` holds callers to it, with an error that names the argument
 and shows the value. Ranges are the function's own business. Arguments that go unused are checked too: a seed that is not a
 number is a mistake even where nothing is drawn.
+
+Annotations are resolved at the first call, once. Not checked are: names that a module imports for type checkers only
+(`Unseen`); type variables; what has brackets and no check of its own (`tuple[int, str]`); classes for which others do as well
+(`LOOSE`); and `Annotated[…, OWN_CHECK]`, where the function itself has more to say.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
-from functools import lru_cache, wraps
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache, partial, wraps
 from inspect import signature
-from sys import modules
-from types import UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args, get_origin
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 import numpy as np
+import numpy.typing as npt
 
+from accredit.checks.annotations import Unseen, read_hints
 from accredit.checks.files import as_path
 from accredit.checks.numbers import (
     MOST,
+    BoolArray,
+    FloatArray,
     check_seed,
     check_text,
     finite_numbers,
@@ -29,10 +36,16 @@ from accredit.checks.numbers import (
     truths,
     whole_number,
 )
-from accredit.errors import InvalidInput
+from accredit.errors import Code, InvalidInput
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Check = Callable[[object, str], object]  # a value and the name of its argument: the value as it is used, or an error
+LOOSE = ("builtins", "numpy", "torch")  # of their classes others do as well: a list for a tuple or an array
+OWN_CHECK = "checked by the function itself"  # Annotated[Mapping[str, int], OWN_CHECK]
 
 
 def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
@@ -51,112 +64,133 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = takes.bind(*args, **kwargs)
+        given, expected = takes.bind(*args, **kwargs), _expected(function)
         for name, value in given.arguments.items():
-            note = str(takes.parameters[name].annotation)
-            given.arguments[name] = check_as(value, name, note, function.__globals__)  # type: ignore[attr-defined]
+            if name in expected:
+                given.arguments[name] = expected[name].check(value, name)
         return function(*given.args, **given.kwargs)
 
-    return cast(Callable[P, R], called)
+    return called
 
 
-def check_fields(settings: Any) -> None:
+def check_fields(settings: DataclassInstance) -> None:
     """The same for the fields of a frozen dataclass, from its `__post_init__`."""
-    known = vars(modules[type(settings).__module__])
+    expected = _expected(type(settings))
     for field in fields(settings):
-        check_as(getattr(settings, field.name), field.name, str(field.type), known)
+        expected[field.name].check(getattr(settings, field.name), field.name)
 
 
-def check_as(value: Any, name: str, note: str, known: Mapping[str, Any]) -> Any:
-    """A value as an annotation says; of what is inside a list or a mapping, only its being one is checked."""
-    kinds = _kinds(note)
-    if value is None and "None" in kinds:
-        return None
-    kinds = tuple(kind for kind in kinds if kind != "None")
-    classes = tuple(known[kind] for kind in kinds if _tells(known.get(kind)) and kind not in PLAIN)
-    if classes and isinstance(value, classes):
+@dataclass(frozen=True)
+class Expected:
+    """What an annotation says: whether None will do, the classes whose instances pass as they are, and a check of the rest."""
+
+    optional: bool
+    classes: tuple[type, ...]
+    otherwise: Check
+
+    def check(self, value: object, name: str) -> object:
+        """A value as the annotation says; of what is inside a list or a mapping, only its being one is checked."""
+        if value is None and self.optional:
+            return None
+        if not isinstance(value, self.classes):
+            return self.otherwise(value, name)
         if isinstance(value, type):  # it has the methods of a protocol, but nobody to call them on
             raise InvalidInput(
-                f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}", argument=name
+                f"{name} is the class {value.__name__}; give one that is made, as in {made(value)}", argument=name, code="type"
             )
         return value
-    choices = [choice for kind in kinds if get_origin(known.get(kind)) is Literal for choice in get_args(known[kind])]
-    if choices and all(get_origin(known.get(kind)) is Literal for kind in kinds) and not _among(value, choices):
-        raise InvalidInput(f"{name} is {shown(value)}; write {' or '.join(map(repr, choices))}", argument=name, code="type")
-    kinds = tuple("Callable" if kind not in PLAIN and get_origin(known.get(kind)) is Callable else kind for kind in kinds)
-    plain = [kind for kind in kinds if kind in PLAIN]
-    if len(plain) == 1 and len(plain) + len(classes) == len(kinds):
-        return PLAIN[plain[0]](value, name)
-    if classes and len(classes) == len(kinds):
-        raise InvalidInput(
-            f"{name} is {shown(value)}, of type {type(value).__name__}; give "
-            f"{' or '.join(_a(kind) for kind in _each(classes))}",
-            argument=name,
-        )
-    return value
 
 
-@lru_cache
-def _kinds(note: str) -> tuple[str, ...]:
-    """The alternatives of an annotation, without what their brackets say.
+@cache
+def _expected(annotated: Callable[..., object] | type) -> dict[str, Expected]:
+    return {name: expect(hint) for name, hint in read_hints(annotated).items()}
 
-    >>> _kinds("Sequence[str | int] | None"), _kinds("tuple[float, ...]")
-    (('Sequence', 'None'), ('numbers',))
+
+def expect(hint: object) -> Expected:
+    """What an annotation says, as a check.
+
+    >>> expect(int | None).check(None, "count"), expect(Sequence[str]).check(["a"], "names")
+    (None, ['a'])
+    >>> expect(int | str).check(2.5, "not checked: there are two ways to read it")
+    2.5
     """
-    if note in ("tuple[float, ...]", "Sequence[float]"):
-        return ("numbers",)
-    note = (
-        note.replace("tuple[str, ...]", "texts")
-        .replace("Sequence[str]", "words")
-        .replace("tuple[int, ...]", "wholes")
-        .replace("str | Path", "path")
-    )
-    while note != (shorter := re.sub(r"\[[^\[\]]*\]", "", note)):
-        note = shorter
-    return tuple(kind.strip() for kind in note.split("|"))
+    optional, kinds = _alternatives(hint)
+    checks = [check for kind in kinds if (check := _check_of(kind))]
+    classes = tuple(kind for kind in kinds if isinstance(kind, type) and not _check_of(kind) and _can_ask(kind))
+    otherwise: Check = _pass
+    if all(get_origin(kind) is Literal for kind in kinds):
+        otherwise = partial(_choice, [choice for kind in kinds for choice in get_args(kind)])
+    elif len(checks) <= 1 and len(checks) + len(classes) == len(kinds):
+        otherwise = checks[0] if checks else partial(_refuse, classes)
+    return Expected(optional, classes, otherwise)
 
 
-def _among(value: Any, choices: list[Any]) -> bool:
-    return any(type(value) is type(choice) and value == choice for choice in choices)
+def _alternatives(hint: object) -> tuple[bool, list[object]]:
+    """Whether None is allowed, and the kinds of values that are; a union that has a check of its own is one kind.
+
+    >>> _alternatives(Sequence[str | int] | None)
+    (True, [collections.abc.Sequence[str | int]])
+    >>> _alternatives(Expected | str | Path)
+    (False, [str | pathlib.Path, <class 'accredit.checks.arguments.Expected'>])
+    """
+    kinds = [*get_args(hint)] if _is_union(hint) else [hint]
+    for union in filter(_is_union, CHECKS):
+        if {*get_args(union)} <= {*kinds}:
+            kinds = [union, *(kind for kind in kinds if kind not in get_args(union))]
+    return NoneType in kinds, [kind for kind in kinds if kind is not NoneType]
 
 
-def _tells(kind: Any) -> bool:
-    """Whether `isinstance` can be asked about it: a class, or a protocol that says so."""
+def _is_union(hint: object) -> bool:
+    return get_origin(hint) in (Union, UnionType)
+
+
+def _check_of(kind: object) -> Check | None:
+    """The check of a kind: of exactly this one, or of what stands before the brackets."""
+    return CHECKS.get(kind) or CHECKS.get(get_origin(kind))
+
+
+def _can_ask(kind: type) -> bool:
+    """Whether `isinstance` can be asked about a class: protocols have to say so."""
+    if kind is Unseen or kind.__module__.partition(".")[0] in LOOSE:
+        return False
     try:
         isinstance(object(), kind)
-    except TypeError:  # a list of strings, a protocol that cannot be asked
+    except TypeError:
         return False
-    return isinstance(kind, type | UnionType) and kind is not Any
+    return True
 
 
-def _whole(given: Any, name: str) -> int:
+def _pass(given: object, name: str) -> object:
+    return given
+
+
+def _choice(choices: Sequence[object], given: object, name: str) -> object:
+    if not any(type(given) is type(choice) and given == choice for choice in choices):
+        code: Code = "unknown" if isinstance(given, str) else "type"
+        raise InvalidInput(f"{name} is {shown(given)}; write {' or '.join(map(repr, choices))}", argument=name, code=code)
+    return given
+
+
+def _refuse(classes: Sequence[type], given: object, name: str) -> object:
+    wanted = " or ".join(_a(kind.__name__) for kind in classes)
+    raise InvalidInput(f"{name} is {shown(given)}, of type {type(given).__name__}; give {wanted}", argument=name, code="type")
+
+
+def _whole(given: object, name: str) -> int:
     return check_seed(given) if name == "seed" else whole_number(given, name, -MOST, example=10)
 
 
-def _flag(given: Any, name: str) -> bool:
+def _flag(given: object, name: str) -> bool:
     if not isinstance(given, bool | np.bool_):
         raise InvalidInput(f"{name} is {shown(given)}; write {name}=True or {name}=False", argument=name, code="type")
     return bool(given)
 
 
-def _callable(given: Any, name: str) -> Any:
+def check_callable(given: object, name: str) -> object:
+    """Something that can be called, or an error that names it."""
     if not callable(given):
         raise InvalidInput(f"{name} is {shown(given)}; give a function", argument=name, code="type")
     return given
-
-
-def _method(given: Any, name: str) -> Any:
-    """A function of a game. Solvers are classes with a method that is one."""
-    kind = given if isinstance(given, type) else type(given)
-    if hasattr(kind, "solve"):
-        raise InvalidInput(
-            f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve", argument=name, code="type"
-        )
-    if isinstance(given, type):
-        raise InvalidInput(
-            f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley", argument=name, code="type"
-        )
-    return _callable(given, name)
 
 
 def made(kind: type) -> str:
@@ -172,58 +206,53 @@ def made(kind: type) -> str:
     return f"{kind.__name__}({', '.join(given)})"
 
 
-def _several(given: Any, name: str) -> Any:
+def _several(given: object, name: str) -> Iterable[object]:
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InvalidInput(f"{name} is {shown(given)}; give a list", argument=name, code="type")
     return given
 
 
-def _read_list(given: Any, name: str) -> Any:
+def _read_list(given: object, name: str) -> Iterable[object]:
     if isinstance(given, str) or not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
         raise InvalidInput(f"{name} is {shown(given)}; give a list", argument=name, code="type")
     return _several(given, name)
 
 
-def _mapping(given: Any, name: str) -> Any:
+def _mapping(given: object, name: str) -> object:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"{name} is {shown(given)}; write a mapping, as in {{'name': …}}", argument=name, code="type")
     return given
 
 
-def _row(given: Any, name: str) -> Any:
+def _row(given: object, name: str) -> object:
     if finite_numbers(given, name).ndim != 1:
         raise InvalidInput(f"{name} is {shown(given)}; give a row of numbers, as in (0.25, 0.5)", argument=name, code="type")
     return given
 
 
-def _path(given: Any, name: str) -> Any:
+def _path(given: object, name: str) -> object:
     """As it was written: a `Path` forgets a dot before it and a stroke after it, which say that it is not a name or a file."""
     as_path(given, name)
     return given
 
 
-def _texts(given: Any, name: str) -> Any:
+def _texts(given: object, name: str) -> object:
     if not isinstance(given, list | tuple) or not all(isinstance(item, str) for item in given):
         raise InvalidInput(f"{name} is {shown(given)}; give a list of strings", argument=name, code="type")
     return tuple(given)
 
 
-def _words(given: Any, name: str) -> Any:
+def _words(given: object, name: str) -> object:
     for k, item in enumerate(_read_list(given, name)):
         if not isinstance(item, str):
             raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings", code="type")
     return given
 
 
-def _wholes(given: Any, name: str) -> Any:
+def _wholes(given: object, name: str) -> object:
     if not isinstance(given, list | tuple):
         raise InvalidInput(f"{name} is {shown(given)}; give a list of whole numbers, as in (1, 2)", argument=name, code="type")
     return tuple(whole_number(item, f"{name}[{k}]", -MOST, example=1) for k, item in enumerate(given))
-
-
-def _each(classes: tuple[Any, ...]) -> list[str]:
-    """The names of classes; a union is what it is made of."""
-    return [part.__name__ for kind in classes for part in (kind.__args__ if isinstance(kind, UnionType) else (kind,))]
 
 
 def _a(kind: str) -> str:
@@ -234,25 +263,24 @@ def _a(kind: str) -> str:
 EXAMPLES = {"Solver": "Exact() or Differences(budget=1000)"}  # of protocols, which nobody can make
 
 
-# What an annotation of this name takes; the vocabulary of games adds its own (`core.game`).
-PLAIN: dict[str, Callable[[Any, str], Any]] = {
-    "int": _whole,
-    "float": real_number,
-    "str": check_text,
-    "bool": _flag,
-    "Method": _method,
-    "Callable": _callable,
-    "Statistic": _callable,
-    "Iterable": _several,
-    "Sequence": _read_list,
-    "Mapping": _mapping,
-    "dict": _mapping,
-    "numbers": _row,
-    "texts": _texts,
-    "words": _words,
-    "wholes": _wholes,
-    "path": _path,
-    "FloatArray": finite_numbers,
-    "BoolArray": truths,
-    "npt.ArrayLike": finite_numbers,
+# What is done with a value of each kind; rooms that have kinds of their own add them (`core.game`).
+CHECKS: dict[object, Check] = {
+    int: _whole,
+    float: real_number,
+    str: check_text,
+    bool: _flag,
+    str | Path: _path,
+    dict: _mapping,
+    Mapping: _mapping,
+    Callable: check_callable,
+    Iterable: _several,
+    Sequence: _read_list,
+    Sequence[str]: _words,
+    Sequence[float]: _row,
+    tuple[str, ...]: _texts,
+    tuple[int, ...]: _wholes,
+    tuple[float, ...]: _row,
+    FloatArray: finite_numbers,
+    BoolArray: truths,
+    npt.ArrayLike: finite_numbers,
 }

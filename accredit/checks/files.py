@@ -32,13 +32,15 @@ KINDS = {
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-def as_path(path: Any, name: str = "path") -> Path:
+def as_path(path: object, name: str = "path") -> Path:
     """A path, or an error that says what was given instead."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise InvalidInput(f"{name} is {shown(path)}; give the path of a file", argument=name, code="type")
     longest = max((len(part.encode("utf-8", "replace")) for part in Path(path).parts), default=0)
     if longest > LONGEST:
-        raise InvalidInput(f"{name} holds a name of {longest} bytes: {shown(path)}; the longest has {LONGEST}", argument=name)
+        raise InvalidInput(
+            f"{name} holds a name of {longest} bytes: {shown(path)}; the longest has {LONGEST}", argument=name, code="range"
+        )
     return Path(path)
 
 
@@ -47,19 +49,23 @@ def kind_of(mode: int) -> str:
     return KINDS.get(stat.S_IFMT(mode), "not a regular file" if not stat.S_ISREG(mode) else "a file")
 
 
-def check_writable(path: Any, name: str = "path") -> Path:
+def check_writable(path: object, name: str = "path") -> Path:
     """Where a file will be written, links followed; refused now, and not after the work, where that cannot succeed."""
     given = as_path(path, name)
     try:
         place = Path(os.path.realpath(given))
         there = _find(place)
     except (OSError, ValueError) as error:  # a loop of links, a name that is too long
-        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name) from None
+        raise InvalidInput(
+            f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name, code="unwritable"
+        ) from None
     if there is not None and not stat.S_ISREG(there.st_mode):
         advice = "name a file in it" if stat.S_ISDIR(there.st_mode) else "name a regular file"
-        raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}", argument=name)
+        raise InvalidInput(f"{name} {str(given)!r} is {kind_of(there.st_mode)}; {advice}", argument=name, code="unwritable")
     if str(path).endswith("/"):  # which Path drops
-        raise InvalidInput(f"{name} {str(path)!r:.80} is the name of a folder; name a file in it", argument=name)
+        raise InvalidInput(
+            f"{name} {str(path)!r:.80} is the name of a folder; name a file in it", argument=name, code="unwritable"
+        )
     folder = place.parent if given.is_symlink() else given.parent
     if not place.parent.is_dir():
         raise InvalidInput(
@@ -68,32 +74,43 @@ def check_writable(path: Any, name: str = "path") -> Path:
             code="missing",
         )
     if not os.access(place.parent, os.W_OK | os.X_OK):
-        raise InvalidInput(f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}")
+        raise InvalidInput(
+            f"the folder {str(folder)!r} cannot be written; choose another place for {str(given)!r}",
+            argument=name,
+            code="unwritable",
+        )
     if there is not None and not os.access(place, os.W_OK):
-        raise InvalidInput(f"{name} {str(given)!r} is protected against writing; choose another name", argument=name)
+        raise InvalidInput(
+            f"{name} {str(given)!r} is protected against writing; choose another name", argument=name, code="unwritable"
+        )
     return place
 
 
-def check_folder(path: Any, name: str = "path") -> Path:
+def check_folder(path: object, name: str = "path") -> Path:
     """Where a folder will be made, or is; refused now, and not after the work, where files cannot be written into it."""
     given = as_path(path, name)
     try:
         place = Path(os.path.realpath(given))
         there = next(above for above in (place, *place.parents) if _find(above) is not None)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name) from None
+        raise InvalidInput(
+            f"{name} {str(given)!r:.80} cannot be written: {_why(error)}", argument=name, code="unwritable"
+        ) from None
     if not there.is_dir():
         raise InvalidInput(
             f"{name} {str(given)!r:.80} is not a folder: {str(there)!r:.80} is {kind_of(os.lstat(there).st_mode)}; "
             "name another",
             argument=name,
+            code="unwritable",
         )
     if not os.access(there, os.W_OK | os.X_OK):
-        raise InvalidInput(f"the folder {str(there)!r:.80} cannot be written; choose another place")
+        raise InvalidInput(
+            f"the folder {str(there)!r:.80} cannot be written; choose another place", argument=name, code="unwritable"
+        )
     return place
 
 
-def put(path: Any, content: bytes) -> None:
+def put(path: object, content: bytes) -> None:
     """All or nothing: write a file beside its place, sync it to disk, move it there.
 
     A link is followed, so that the file it points to is replaced and the link stays. What is replaced keeps its permissions
@@ -116,7 +133,7 @@ def put(path: Any, content: bytes) -> None:
             beside.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise AccreditError(f"{path} could not be written: {_why(error)}; nothing was changed") from None
+        raise AccreditError(f"{path} could not be written: {_why(error)}; nothing was changed", code="unwritable") from None
 
 
 def _find(place: Path) -> os.stat_result | None:
@@ -151,7 +168,7 @@ def _neighbour(path: Path) -> str:
     return ""
 
 
-def check_is_file(path: Any) -> Path:
+def check_is_file(path: object) -> Path:
     """Refuse what is not there, and what is not a regular file; links are followed."""
     given = as_path(path)
     try:
@@ -166,18 +183,18 @@ def check_is_file(path: Any) -> Path:
     return given
 
 
-def read_bytes(path: Any, limit: int = LIMIT, instead: str = "give a smaller file") -> bytes:
+def read_bytes(path: object, limit: int = LIMIT, instead: str = "give a smaller file") -> bytes:
     """The content of a regular file of at most `limit` bytes. A pipe is not waited for, a device is not read."""
     given = check_is_file(path)
     try:
         with os.fdopen(os.open(given, os.O_RDONLY | NOT_WAITING), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # it may have been replaced since
-                raise InvalidInput(f"{str(path)!r} is not a file; give the path of a file")
+                raise InvalidInput(f"{str(path)!r} is not a file; give the path of a file", code="type")
             content = file.read(limit + 1)
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} cannot be read: {_why(error)}", code="unreadable") from None
     if len(content) > limit:
-        raise InvalidInput(f"{str(path)!r} holds more than {_size(limit)}; {instead}")
+        raise InvalidInput(f"{str(path)!r} holds more than {_size(limit)}; {instead}", code="too-many")
     return content
 
 
@@ -185,12 +202,12 @@ def _size(count: int) -> str:
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
 
 
-def read_text(path: Any, limit: int = LIMIT) -> str:
+def read_text(path: object, limit: int = LIMIT) -> str:
     """The text of a file in UTF-8, with or without a byte-order mark."""
     return as_text(read_bytes(path, limit), path)
 
 
-def as_text(content: bytes, path: Any) -> str:
+def as_text(content: bytes, path: object) -> str:
     """Bytes of a file as text in UTF-8; `path` says which file."""
     if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or _every_second_is_nul(content[:64]):
         raise InvalidInput(f"{str(path)!r} is text in UTF-16; save it as UTF-8", code="unreadable")
@@ -208,9 +225,9 @@ def _every_second_is_nul(begins: bytes) -> bool:
     return len(begins) > 3 and any(not any(half) for half in (begins[::2], begins[1::2])) and any(begins)
 
 
-def read_json_object(path: Any, limit: int = 16 << 20) -> dict[str, Any]:
+def read_json_object(path: object, limit: int = 16 << 20) -> dict[str, Any]:
     """A JSON file that holds one object."""
     data = read_json(read_bytes(path, limit), repr(str(path)))
     if not isinstance(data, dict):
-        raise InvalidInput(f"{str(path)!r} holds a {type(data).__name__}, not a JSON object")
+        raise InvalidInput(f"{str(path)!r} holds a {type(data).__name__}, not a JSON object", code="type")
     return data

@@ -8,19 +8,33 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import numpy as np
 
-from accredit.checks.numbers import check_text, known_fields, real_numbers, shown
+from accredit.checks.annotations import read_hints
+from accredit.checks.numbers import FloatArray, check_text, known_fields, real_numbers, shown
 from accredit.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Facts = Mapping[str, Any]  # plain values by name, of any shape: what a result keeps beside its numbers
+Value = TypeVar("Value")
+Made = TypeVar("Made", bound="DataclassInstance")
 DEPTH = 100  # lists and objects within one another
-PLAIN = {"str": str, "int": int, "bool": bool, "float": int | float}  # types of fields that JSON holds as they are
+PLAIN: dict[object, type | UnionType] = {
+    str: str,
+    int: int,
+    bool: bool,
+    float: int | float,
+}  # types of fields that JSON holds as they are
 DIGITS = 308  # of a whole number: more would not fit a floating-point number
 
 
-def plain(value: Any, where: str = "value") -> Any:
+def plain(value: object, where: str = "value") -> Any:
     """`value` as JSON types: numpy scalars and arrays become numbers and lists, tuples become lists.
 
     >>> plain({"gap": np.float64(0.5), "cut": (1, 2)})
@@ -34,7 +48,7 @@ def plain(value: Any, where: str = "value") -> Any:
         ) from None
 
 
-def _plain(value: Any, where: str) -> Any:
+def _plain(value: object, where: str) -> Json:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -58,7 +72,7 @@ def _plain(value: Any, where: str) -> Any:
     )
 
 
-def plain_mapping(value: Any, where: str) -> dict[str, Any]:
+def plain_mapping(value: object, where: str) -> dict[str, Any]:
     """A mapping as JSON types, or an error that says that it is not one."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{where} is {shown(value)}; write a mapping from names to plain values", code="type")
@@ -86,14 +100,14 @@ def read_json(text: str | bytes, what: str) -> Any:
     except json.JSONDecodeError as error:
         raise InvalidInput(f"{what} is not JSON: {error}", code="unreadable") from None
     except _NotPlain as error:
-        raise InvalidInput(f"{what} {error}") from None
+        raise InvalidInput(f"{what} {error}", code="unreadable") from None
 
 
 class _NotPlain(Exception):
     """Why JSON text cannot be plain data."""
 
 
-def _decode(text: Any, what: str) -> str:
+def _decode(text: object, what: str) -> str:
     if isinstance(text, bytes | bytearray):
         try:
             return bytes(text).decode("utf-8-sig")
@@ -131,11 +145,11 @@ def _constant(word: str) -> float:
     raise _NotPlain(f"holds {word}, which is not a number in JSON; write a number or null")
 
 
-def _walk(data: Any) -> Any:
+def _walk(data: Json) -> Json:
     """The same data, after a look at every text and at the depth."""
-    level: list[Any] = [data]
+    level: list[Json] = [data]
     for _ in range(DEPTH):
-        below: list[Any] = []
+        below: list[Json] = []
         for item in level:
             if isinstance(item, str):
                 _whole_characters(item)
@@ -164,13 +178,13 @@ def read_object(text: str | bytes, kind: str) -> dict[str, Any]:
     data = read_json(text, f"{kind} JSON")
     if not isinstance(data, dict) or data.get("kind") != kind:
         seen = data.get("kind") if isinstance(data, dict) else type(data).__name__
-        raise InvalidInput(f"expected JSON of kind {kind!r}, got {shown(seen)}; write one with .to_json()")
+        raise InvalidInput(f"expected JSON of kind {kind!r}, got {shown(seen)}; write one with .to_json()", code="type")
     return data
 
 
-def name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def name_once(pairs: Sequence[tuple[str, Value]]) -> dict[str, Value]:
     """A JSON object; the reader of the standard library would silently keep the last of two equal names."""
-    found: dict[str, Any] = dict(pairs)
+    found = dict(pairs)
     if len(found) < len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise InvalidInput(f"the JSON gives {name!r} twice; keep one entry for it", code="duplicate")
@@ -178,12 +192,18 @@ def name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def fields_of(
-    kind: type[Any], data: Mapping[str, Any], name: str, format: int, optional: Sequence[str] = (), *, before: bool = False
+    kind: type[DataclassInstance],
+    data: Mapping[str, object],
+    name: str,
+    format: int,
+    optional: Sequence[str] = (),
+    *,
+    before: bool = False,
 ) -> dict[str, Any]:
     """The fields of a dataclass in what its `to_json` wrote: all of them but the `optional` ones, and no other. Another format
     is refused; with `before`, the caller reads the one before as well."""
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"data of {name} is {shown(data)}; give the object that .to_json() writes")
+        raise InvalidInput(f"data of {name} is {shown(data)}; give the object that .to_json() writes", code="type")
     known_formats = (format - 1, format) if before else (format,)
     if isinstance(data.get("format"), bool) or data.get("format") not in known_formats:
         raise InvalidInput(
@@ -199,41 +219,40 @@ def fields_of(
         raise InvalidInput(
             f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()", argument=name, code="missing"
         )
-    for field in fields(kind):
-        if "FloatArray" in str(field.type) and _holds_truth(data.get(field.name)):
+    for key, hint in read_hints(kind).items():
+        if FloatArray in (hint, *get_args(hint)) and _holds_truth(data.get(key)):
             raise InvalidInput(
-                f"{name} JSON is damaged: {field.name} holds true or false; it must hold numbers",
-                argument=name,
-                code="unreadable",
+                f"{name} JSON is damaged: {key} holds true or false; it must hold numbers", argument=name, code="unreadable"
             )
     return {key: data[key] for key in known if key in data}
 
 
-def _holds_truth(value: Any) -> bool:
+def _holds_truth(value: object) -> bool:
     """Whether there is a true or false in a list of lists, which numpy would take for 1 or 0."""
     return isinstance(value, bool) or (isinstance(value, list) and any(map(_holds_truth, value)))
 
 
-def made(kind: type[Any], value: Any, name: str) -> Any:
+def made(kind: type[Made], value: object, name: str) -> Made:
     """A small dataclass from the list or the object that stands for it in JSON; the types of its plain fields are checked."""
     known = [field.name for field in fields(kind)]
     if isinstance(value, list) and len(value) == len(known):
         value = dict(zip(known, value, strict=True))
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name} holds {shown(value)}; it must hold {', '.join(known)}", argument=name)
+        raise InvalidInput(f"{name} holds {shown(value)}; it must hold {', '.join(known)}", argument=name, code="type")
     known_fields(value, known, name)
-    for field in fields(kind):
-        wanted = PLAIN.get(str(field.type))
-        if field.name not in value:
-            raise InvalidInput(f"{name} lacks {field.name!r}", argument=name, code="missing")
-        if wanted and (not isinstance(value[field.name], wanted) or isinstance(value[field.name], bool) != (wanted is bool)):
-            raise InvalidInput(
-                f"{name}.{field.name} is {shown(value[field.name])}; it must be of type {field.type}", code="type"
-            )
+    hints = read_hints(kind)
+    for key in known:
+        if key not in value:
+            raise InvalidInput(f"{name} lacks {key!r}", argument=name, code="missing")
+        hint, found = hints[key], value[key]
+        if not isinstance(hint, type) or hint not in PLAIN:
+            continue
+        if not isinstance(found, PLAIN[hint]) or isinstance(found, bool) != (hint is bool):
+            raise InvalidInput(f"{name}.{key} is {shown(found)}; it must be of type {hint.__name__}", code="type")
     return kind(**value)
 
 
-def read_list(values: Mapping[str, Any], *names: str) -> None:
+def read_list(values: Mapping[str, object], *names: str) -> None:
     """Refuse fields that are not lists, where only a list can have been written."""
     for name in names:
         if not isinstance(values[name], list):

@@ -6,20 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 from accredit.errors import AccreditError, BrokenLibrary, MissingExtra
 
 PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow"}  # libraries that are installed by another name
 
 
-def lazy(package: str, homes: Mapping[str, str], extra: str = "") -> Callable[[str], Any]:
+def lazy(package: str, homes: Mapping[str, str], extra: str = "") -> Callable[[str], object]:
     """A module `__getattr__` that finds each name of `homes` in the module it lives in.
 
     `extra` is what installs the libraries that those modules need: where one is missing, the error says so.
     """
 
-    def attribute(name: str) -> Any:
+    def attribute(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if not extra:

@@ -11,17 +11,21 @@ import numbers
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from accredit.checks.suggestions import did_you_mean
-from accredit.errors import AccreditError, InvalidInput
+from accredit.errors import AccreditError, Code, InvalidInput
+
+if TYPE_CHECKING:
+    import torch
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+CellArray = npt.NDArray[np.generic]  # cells of any type
 
 MOST = 2**63 - 1  # of counts and seeds: what a 64-bit integer holds
 KINDS = {
@@ -34,7 +38,7 @@ KINDS = {
 }
 
 
-def shown(value: Any, width: int = 60) -> str:
+def shown(value: object, width: int = 60) -> str:
     """What was given, for a message: one short line, whatever it is.
 
     >>> shown([1, 2]), shown(10**5000)
@@ -50,7 +54,7 @@ def shown(value: Any, width: int = 60) -> str:
 
 
 def real_numbers(
-    given: Any, name: str, error: type[AccreditError] = InvalidInput, *, copy: bool = False, masked: bool = False
+    given: object, name: str, error: type[AccreditError] = InvalidInput, *, copy: bool = False, masked: bool = False
 ) -> FloatArray:
     """An array of real numbers as float64, whatever holds them: a list, numpy, torch, pandas. NaN and infinities pass.
 
@@ -68,13 +72,14 @@ def real_numbers(
             array = _convert(array, name)
         return _round_off(array, name, copy)
     except _Refused as refused:
-        raise error(str(refused)) from None
+        raise error(str(refused), argument=name, code=refused.code) from None
     except Exception as cause:  # __array__ of a stranger's class may fail in any way
         why = " ".join(str(cause).split())[:120]
-        raise error(f"{name} must be real numbers, got {type(given).__name__} {shown(given)}: {why}") from cause
+        said = f"{name} must be real numbers, got {type(given).__name__} {shown(given)}: {why}"
+        raise error(said, argument=name, code="type") from cause
 
 
-def as_array(given: Any, name: str) -> npt.NDArray[Any]:
+def as_array(given: object, name: str) -> npt.NDArray[Any]:
     """Cells as an array of their own type, words and dates included; what would be dropped on the way is refused.
 
     >>> as_array([["red", "small"], ["blue", "large"]], "rows").shape
@@ -87,30 +92,34 @@ def as_array(given: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = _array(given, name, whole=False)
     except _Refused as refused:
-        raise InvalidInput(str(refused)) from None
+        raise InvalidInput(str(refused), argument=name, code=refused.code) from None
     except Exception as cause:
         ragged = "has rows of different lengths; give every row the same columns" if "inhomogeneous" in str(cause) else ""
         why = ragged or f"cannot be read as rows and columns: {' '.join(str(cause).split())[:120]}"
-        raise InvalidInput(f"{name} {why}", argument=name) from cause
+        raise InvalidInput(f"{name} {why}", argument=name, code="shape" if ragged else "unreadable") from cause
     if array.dtype.kind == "c":
-        raise InvalidInput(f"{name} must be real numbers: {KINDS['c']}", argument=name)
+        raise InvalidInput(f"{name} must be real numbers: {KINDS['c']}", argument=name, code="type")
     return array
 
 
 class _Refused(Exception):
     """Why an array is not one of real numbers."""
 
+    def __init__(self, why: str, code: Code = "type") -> None:
+        super().__init__(why)
+        self.code: Code = code
 
-def _round_off(array: npt.NDArray[Any], name: str, copy: bool) -> FloatArray:
+
+def _round_off(array: CellArray, name: str, copy: bool) -> FloatArray:
     """Numbers as float64; a long double beyond its range is refused, for it would become infinite."""
     with np.errstate(over="ignore"):
         found = array.astype(np.float64, copy=copy)
     if array.dtype.itemsize > 8 and (lost := np.isinf(found) & np.isfinite(array)).any():
-        raise _Refused(f"{name} holds {array[lost][0]!s}; the largest number is 1.8e308")
+        raise _Refused(f"{name} holds {array[lost][0]!s}; the largest number is 1.8e308", "range")
     return found
 
 
-def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> npt.NDArray[Any]:
+def _array(given: object, name: str, masked: bool = False, whole: bool = True) -> CellArray:
     """What was given as an array of any type; tensors are taken out of torch, masks are looked at. With `whole`, only numbers
     can come of it, so that what can never be one is refused by its place."""
     if isinstance(given, np.ma.MaskedArray):
@@ -118,9 +127,11 @@ def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> n
         if not hidden.any():
             return data
         if not masked or data.dtype.kind not in "biuf":
-            raise _Refused(f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)")
+            raise _Refused(
+                f"{name} holds {int(hidden.sum())} masked numbers; fill them in first, for example {name}.filled(0)", "missing"
+            )
         return np.where(hidden, np.nan, data.astype(np.float64))
-    if hasattr(given, "detach") and hasattr(given, "cpu"):
+    if _is_tensor(given):
         return _of_tensor(given, name, double=whole)
     if isinstance(given, list | tuple) and not all(type(item) in (float, int) for item in given):
         if not whole and not any(hasattr(item, "detach") or isinstance(item, np.ma.MaskedArray) for item in given):
@@ -142,7 +153,7 @@ def _array(given: Any, name: str, masked: bool = False, whole: bool = True) -> n
     return np.asarray(found)
 
 
-def _with_nul(given: Sequence[Any]) -> npt.NDArray[Any]:
+def _with_nul(given: Sequence[object]) -> CellArray:
     """Cells of a list as an array. numpy drops NUL characters from the end of words; then the words are kept as objects."""
     found = np.asarray(given)
     if found.dtype.kind in "US":
@@ -152,7 +163,11 @@ def _with_nul(given: Sequence[Any]) -> npt.NDArray[Any]:
     return found
 
 
-def _of_tensor(given: Any, name: str, double: bool = True) -> npt.NDArray[Any]:
+def _is_tensor(given: object) -> TypeGuard[torch.Tensor]:
+    return hasattr(given, "detach") and hasattr(given, "cpu")
+
+
+def _of_tensor(given: torch.Tensor, name: str, double: bool = True) -> CellArray:
     """A tensor's numbers. Its gradient is left behind: results hold numbers."""
     if str(given.layout) != "torch.strided" or given.is_quantized or given.device.type == "meta":
         raise _Refused(f"{name} is a tensor without plain numbers; write {name}.to_dense() or {name}.dequantize()")
@@ -160,11 +175,10 @@ def _of_tensor(given: Any, name: str, double: bool = True) -> npt.NDArray[Any]:
         raise _Refused(f"{name} must be real numbers: {KINDS['c']}")
     found = given.detach().cpu()
     brief = str(found.dtype) not in ("torch.float32", "torch.float64") and found.is_floating_point()
-    array: npt.NDArray[Any] = (found.double() if found.is_floating_point() and (double or brief) else found).numpy()
-    return array
+    return (found.double() if found.is_floating_point() and (double or brief) else found).numpy()
 
 
-def _convert(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _convert(array: CellArray, name: str) -> CellArray:
     """An array of objects as float64, object by object; of anything else that is not a number, an error."""
     kind = array.dtype.kind
     if kind in KINDS:
@@ -183,7 +197,7 @@ def _convert(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     return found
 
 
-def _one(item: Any, name: str) -> float:
+def _one(item: object, name: str) -> float:
     item = item.item() if isinstance(item, np.ndarray) and item.ndim == 0 else item
     if not isinstance(item, numbers.Real | Decimal) or isinstance(item, np.timedelta64):
         missing = "; fill in missing values first" if str(item) in ("<NA>", "NaT") else ""
@@ -192,10 +206,10 @@ def _one(item: Any, name: str) -> float:
         found = float(item)
         if not math.isinf(found) or item == found:
             return found
-    raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308")
+    raise _Refused(f"{name} is {shown(item)}; the largest number is 1.8e308", "range")
 
 
-def finite_numbers(given: Any, name: str) -> FloatArray:
+def finite_numbers(given: object, name: str) -> FloatArray:
     """An array of finite numbers, or an error that shows the first that is not."""
     array = real_numbers(given, name)
     if not np.isfinite(array).all():
@@ -205,19 +219,21 @@ def finite_numbers(given: Any, name: str) -> FloatArray:
     return array
 
 
-def truths(given: Any, name: str) -> BoolArray:
+def truths(given: object, name: str) -> BoolArray:
     """An array of true and false, also written as ones and zeros."""
-    array: Any = given
+    array: object = given
     if not isinstance(given, np.ndarray) or given.dtype != bool:
         array = real_numbers(given, name)
         if not np.isin(array, (0.0, 1.0)).all():
             raise InvalidInput(f"{name} is {shown(given)}; it must hold True and False only", argument=name, code="type")
     elif isinstance(given, np.ma.MaskedArray):
-        raise InvalidInput(f"{name} has masked entries; fill them in first, for example {name}.filled(False)", argument=name)
+        raise InvalidInput(
+            f"{name} has masked entries; fill them in first, for example {name}.filled(False)", argument=name, code="missing"
+        )
     return np.asarray(array, dtype=bool)
 
 
-def real_number(given: Any, name: str, low: float = -np.inf, high: float = np.inf, *, example: object = 0.5) -> float:
+def real_number(given: object, name: str, low: float = -np.inf, high: float = np.inf, *, example: object = 0.5) -> float:
     """One finite number from `low` to `high`, or an error that names it.
 
     >>> real_number(np.float32(0.5), "residual", 0, 1)
@@ -225,7 +241,9 @@ def real_number(given: Any, name: str, low: float = -np.inf, high: float = np.in
     """
     single = getattr(given, "ndim", 0) == 0 and not isinstance(given, str | bytes | bool | np.bool_ | list | tuple)
     if not single or str(getattr(given, "dtype", "")) in ("bool", "torch.bool"):
-        raise InvalidInput(f"{name} must be one number, got {shown(given)}; write for example {name}={example}", argument=name)
+        raise InvalidInput(
+            f"{name} must be one number, got {shown(given)}; write for example {name}={example}", argument=name, code="type"
+        )
     value = given if type(given) is float else float(real_numbers(given, name))
     if not math.isfinite(value) or not low <= value <= high:
         wanted = f"lie between {low:g} and {high:g}" if np.isfinite([low, high]).all() else f"be {_from(low)}"
@@ -239,7 +257,7 @@ def _from(low: float) -> str:
     return f"a finite number of at least {low:g}" if np.isfinite(low) else "a finite number"
 
 
-def whole_number(given: Any, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int:
+def whole_number(given: object, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int:
     """A count: a whole number from `least` to `most`, or an error that names it.
 
     >>> whole_number(np.int64(3), "count")
@@ -252,7 +270,7 @@ def whole_number(given: Any, name: str, least: int = 1, most: int = MOST, *, exa
     return int(given)
 
 
-def optional_whole(given: Any, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int | None:
+def optional_whole(given: object, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int | None:
     """A count, or None where there is no limit.
 
     >>> optional_whole(None, "limit"), optional_whole(100, "limit")
@@ -261,7 +279,7 @@ def optional_whole(given: Any, name: str, least: int = 1, most: int = MOST, *, e
     return None if given is None else whole_number(given, name, least, most, example=example)
 
 
-def check_seed(seed: Any) -> int:
+def check_seed(seed: object) -> int:
     """A seed that every random generator takes, or an error that says so.
 
     >>> check_seed(7)
@@ -270,7 +288,7 @@ def check_seed(seed: Any) -> int:
     return whole_number(seed, "seed", 0, example=0)
 
 
-def check_text(text: Any, name: str, *, empty: bool = True) -> str:
+def check_text(text: object, name: str, *, empty: bool = True) -> str:
     """A string that can be written anywhere: half of a surrogate pair cannot.
 
     >>> check_text("naïve", "method")
@@ -286,7 +304,9 @@ def check_text(text: Any, name: str, *, empty: bool = True) -> str:
         except UnicodeEncodeError as error:
             half = ascii(text[error.start])
             raise InvalidInput(
-                f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out", argument=name
+                f"{name} {shown(ascii(text))} holds {half}, half of a surrogate pair; leave it out",
+                argument=name,
+                code="unreadable",
             ) from None
     return str(text)
 
@@ -297,4 +317,4 @@ def known_fields(given: Iterable[str], known: Iterable[str], name: str) -> None:
     for key in given:
         if key not in listed:
             advice = did_you_mean(key, listed) or f"; the fields are {', '.join(listed)}"
-            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", argument=name)
+            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", argument=name, code="unknown")

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from accredit.checks.files import LIMIT, as_path, as_text, check_is_file, read_bytes
 from accredit.checks.json_data import read_json
@@ -61,6 +61,7 @@ class Sheet:
             raise InvalidInput(
                 f"{what} in {self.file!r}; its columns are {columns}: pick one with {argument}=…{meant}",
                 argument=argument,
+                code="missing" if name is None else "unknown",
             )
         at = self.names.index(name)
         return [row[at] for row in self.rows]
@@ -85,7 +86,9 @@ def read_sheet(path: str | Path) -> Sheet:
     check_is_file(path)
     file, kind = str(path), ending(path)
     if not is_table(path):
-        raise InvalidInput(f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents")
+        raise InvalidInput(
+            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents", code="format"
+        )
     content = read_content(path)
     lines = _json_lines(content, file) if kind in JSON_LINES else _split(content, file, SEPARATORS[kind])
     if not lines:
@@ -96,7 +99,8 @@ def read_sheet(path: str | Path) -> Sheet:
         if len(cells) != len(names):
             raise InvalidInput(
                 f"line {line} of {file!r} has {_count(len(cells), 'cell')} and the header {len(names)}; write every cell, "
-                f"and put quotation marks around one that holds a {'comma' if kind == '.csv' else 'tab'}"
+                f"and put quotation marks around one that holds a {'comma' if kind == '.csv' else 'tab'}",
+                code="shape",
             )
     return Sheet(file, tuple(names), tuple(tuple(cells) for _, cells in rows), tuple(line for line, _ in rows))
 
@@ -121,9 +125,9 @@ def _unpack(packed: bytes, file: str) -> bytes:
         with gzip.open(io.BytesIO(packed)) as opened:
             raw = opened.read(LIMIT + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InvalidInput(f"{file!r} is not a whole gzip file: {error}") from None
+        raise InvalidInput(f"{file!r} is not a whole gzip file: {error}", code="unreadable") from None
     if len(raw) > LIMIT:
-        raise InvalidInput(f"{file!r} holds more than {LIMIT >> 20} MiB of text; {TOO_LONG}")
+        raise InvalidInput(f"{file!r} holds more than {LIMIT >> 20} MiB of text; {TOO_LONG}", code="too-many")
     return raw
 
 
@@ -131,10 +135,10 @@ def _check_names(names: Sequence[str], file: str, kind: str) -> None:
     other = next((mark for mark in "\t;" if kind == ".csv" and len(names) == 1 and mark in names[0]), None)
     if other is not None:
         instead = "name it .tsv" if other == "\t" else "save it with commas"
-        raise InvalidInput(f"the first line of {file!r} holds a {other!r} and no comma; {instead}")
+        raise InvalidInput(f"the first line of {file!r} holds a {other!r} and no comma; {instead}", code="format")
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
-        raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each its own name")
+        raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each its own name", code="duplicate")
 
 
 def _split(content: str, file: str, mark: str) -> Lines:
@@ -145,7 +149,8 @@ def _split(content: str, file: str, mark: str) -> Lines:
         if mark == ",":
             raise InvalidInput(
                 f"line {torn.line} of {file!r} cannot be split into cells: {torn}; close every quotation mark that opens a "
-                "cell, and double those inside it"
+                "cell, and double those inside it",
+                code="unreadable",
             ) from None
         return _cells(content, mark, csv.QUOTE_NONE)
     if mark == "," or '"' not in content:
@@ -211,7 +216,10 @@ def _json_lines(content: str, file: str) -> Lines:
             continue
         data = read_json(line, f"line {number} of {file!r}")
         if not isinstance(data, dict):
-            raise InvalidInput(f'line {number} of {file!r} is not a JSON object; write for example {{"text": "A fine film."}}')
+            raise InvalidInput(
+                f'line {number} of {file!r} is not a JSON object; write for example {{"text": "A fine film."}}',
+                code="unreadable",
+            )
         found.append((number, {name: _text(value) for name, value in data.items()}))
     names = list(dict.fromkeys(name for _, row in found for name in row))
     return [(0, names), *((number, [row.get(name, "") for name in names]) for number, row in found)] if names else []
@@ -228,10 +236,10 @@ def number(cell: str, where: str) -> float:
             raise ValueError
         return float(cell)
     except ValueError:
-        raise InvalidInput(f"{where} is {cell!r:.60}, which is not a number; write for example 0.5") from None
+        raise InvalidInput(f"{where} is {cell!r:.60}, which is not a number; write for example 0.5", code="type") from None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -241,7 +249,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def player_frame(players: Sequence[str], columns: Mapping[str, Any]) -> pandas.DataFrame:
+def player_frame(players: Sequence[str], columns: Mapping[str, object]) -> pandas.DataFrame:
     """A pandas frame with one row per player."""
     with needs("data", "to_pandas"):
         import pandas

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import click
 
@@ -18,7 +17,7 @@ ELSEWHERE = {  # command of a package that is developed beside this one -> what 
 class OpenGroup(click.Group):
     """A group to which other packages add commands; the names of its own are not given away."""
 
-    own: Mapping[str, Any]
+    own: Mapping[str, object]
 
     def added(self, name: str | None = None) -> tuple[Addition, ...]:
         """What packages add: all of it, or what has one name; also what is not used, with the reason."""
@@ -33,5 +32,5 @@ def check_installed(command: str, ctx: click.Context) -> None:
 
 def _command_of(name: str, command: object) -> tuple[str]:
     if not isinstance(command, click.Command):
-        raise InvalidInput(f"it leads to a {type(command).__name__}; a click.Command is needed")
+        raise InvalidInput(f"it leads to a {type(command).__name__}; a click.Command is needed", code="type")
     return (name,)

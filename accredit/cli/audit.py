@@ -66,15 +66,19 @@ def audit(
     asked = None if tests is None else [name for name in tests.split(",") if name.strip()]
     if explainer is not None:
         if subject is not None or data_file is None:
-            raise InvalidInput("--explainer FOLDER takes its rows from --data FILE, so leave TEXT out")
+            raise InvalidInput("--explainer FOLDER takes its rows from --data FILE, so leave TEXT out", code="conflict")
         report = _save(explainer, data_file, asked, target, limit, seed, model, train_file, judge)
     else:
         if train_file is not None or judge is not None:
-            raise InvalidInput("--train and --judge are for --explainer FOLDER; leave them out to audit attention")
+            raise InvalidInput(
+                "--train and --judge are for --explainer FOLDER; leave them out to audit attention", code="misplaced"
+            )
         if data_file is not None:
-            raise InvalidInput("--data is for --explainer FOLDER; give texts as TEXT or FILE")
+            raise InvalidInput("--data is for --explainer FOLDER; give texts as TEXT or FILE", code="misplaced")
         if subject is None:
-            raise InvalidInput("give a TEXT or a FILE of texts to audit a classifier's attention on, or --explainer FOLDER")
+            raise InvalidInput(
+                "give a TEXT or a FILE of texts to audit a classifier's attention on, or --explainer FOLDER", code="missing"
+            )
         report = _texts(subject, model or "builtin", asked, limit, column, steps, seed)
     if html_file:
         write_whole(html_file, audit_page(report))
@@ -127,8 +131,8 @@ def _texts(
     wanted = find_checks(tests, TESTS)
     kind = kind_of(subject)
     if kind == "image":
-        raise InvalidInput(f"{subject!r} is an image; attention is audited on text classifiers")
+        raise InvalidInput(f"{subject!r} is an image; attention is audited on text classifiers", code="misplaced")
     if kind == "text" and column is not None:
-        raise InvalidInput(f"--text is for a FILE of texts, but {subject!r:.40} is one text")
+        raise InvalidInput(f"--text is for a FILE of texts, but {subject!r:.40} is one text", code="misplaced")
     texts = read_texts(subject, column) if kind == "file" else [subject]
     return audit_texts(load(model), texts[: limit or DEFAULT_LIMIT], tests=wanted, steps=steps, seed=seed, bar=True)

@@ -19,7 +19,7 @@ RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  
 OUT, QUIET = "accredit.out", "accredit.quiet"  # where a context keeps them
 
 
-def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value:
         ctx.meta[f"accredit.{param.name}"] = value
 
@@ -78,7 +78,7 @@ class Command(click.Command):
             if times > 1 and not (param.multiple or param.count or (param.is_flag and not param.secondary_opts)):
                 raise click.UsageError(f"{param.opts[-1]} is given {times} times; write it once", ctx)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         with ExitStack() as stack:
             stack.enter_context(speaking_options(self))
             if ctx.meta.get(QUIET):

@@ -13,7 +13,7 @@ import click
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
-from accredit.models.builtin.facts import KINDS, MOST
+from accredit.models.builtin.facts import KINDS, PASSAGES_AT_MOST
 
 if TYPE_CHECKING:
     from accredit.arena.answers import AnswerContest
@@ -40,7 +40,7 @@ CONTEXTS = 20  # fresh contexts with --answers
     type=click.Choice(KINDS),
     help="Answers from fresh contexts of facts, laid out like this, instead of texts.",
 )
-@click.option("--passages", type=Count(1, MOST), help="Facts in each context, with --answers; default: 16.")
+@click.option("--passages", type=Count(1, PASSAGES_AT_MOST), help="Facts in each context, with --answers; default: 16.")
 @click.option(
     "--data",
     "data_file",
@@ -176,7 +176,14 @@ def _on_answers(
 
     named = tuple(m.name for m in metrics_named(_read_list(metrics) or ANSWER_METRICS))
     return AnswerContest(
-        methods or COMPARED_ANSWERS, kind, passages or MOST, model, named, removal or "rebuild", budget or ABLATIONS, seed
+        methods or COMPARED_ANSWERS,
+        kind,
+        passages or PASSAGES_AT_MOST,
+        model,
+        named,
+        removal or "rebuild",
+        budget or ABLATIONS,
+        seed,
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,7 @@ from accredit.cli.output import write, write_whole
 
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
+    from accredit.rows.result import TableExplanation
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,12 @@ class Destination:
     html: str | None
     as_json: bool
 
-    def show(self, explain: Callable[[], Any]) -> None:
+    def show(self, explain: Callable[[], Explanation | TableExplanation]) -> None:
         """Explain, and print what comes of it, or write to `out` what would be printed."""
         with to_file(self.out) if self.out else nullcontext():
             self.print(explain())
 
-    def print(self, result: Any) -> None:
+    def print(self, result: Explanation | TableExplanation) -> None:
         """The result as text or JSON, and its page if one was asked for."""
         from accredit import views
         from accredit.views.terminal import wants_colour

@@ -45,7 +45,9 @@ def _write(path: Path, content: bytes) -> None:
         click.echo(f"written: {path}", err=True)
     except FileExistsError:
         if not path.is_file():
-            raise InvalidInput(f"{path} is not a regular file; name another folder: accredit examples FOLDER") from None
+            raise InvalidInput(
+                f"{path} is not a regular file; name another folder: accredit examples FOLDER", code="unwritable"
+            ) from None
         same = path.read_bytes() == content
         click.echo(f"kept: {path} ({'unchanged' if same else 'it differs from the example'})", err=True)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -22,9 +21,8 @@ from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
 from accredit.cli.settings import read_settings, sections, setting_options, take
 from accredit.errors import InvalidInput
-from accredit.explanation.requests import REQUESTS, Kind, misplace, only_in
+from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 
-Typed = dict[str, Any]
 OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained -> the kinds of question they belong to
     "pair": ("text",),
     "column": ("text",),
@@ -72,7 +70,7 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def explain(
-    subject: str | None, model: str | None, out: str | None, html_file: str | None, as_json: bool, **options: Any
+    subject: str | None, model: str | None, out: str | None, html_file: str | None, as_json: bool, **options: object
 ) -> None:
     """Which words of a text, parts of an image, columns of a table or parts of a prompt earned the model's output.
 
@@ -90,7 +88,7 @@ def explain(
     HANDLERS[kind](subject, model, typed, own, Destination(out, html_file, as_json))
 
 
-def kind_of_question(subject: str | None, model: str | None, typed: Typed, own: Typed) -> Kind:
+def kind_of_question(subject: str | None, model: str | None, typed: Settings, own: Settings) -> Kind:
     """What is asked: a setting that only answers have asks for an answer; a model file of rows, or a file beside a setting
     that only rows have, makes rows."""
     from accredit.models.row_files import is_row_model_file
@@ -107,7 +105,7 @@ def kind_of_question(subject: str | None, model: str | None, typed: Typed, own: 
     return "picture" if what in ("image", "folder") else "text"
 
 
-def _explain_text(subject: str, model: str | None, typed: Typed, own: Typed, to: Destination) -> None:
+def _explain_text(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
     from accredit.explanation import explain_text
 
     column, pair, what = own.get("column"), own.get("pair"), kind_of(subject)
@@ -116,12 +114,14 @@ def _explain_text(subject: str, model: str | None, typed: Typed, own: Typed, to:
         explain_many(subject, model, settings, to, column, pair)
         return
     if column is not None:
-        raise InvalidInput(f"column is for a FILE of texts, and {subject!r:.40} is one text", argument="column")
+        raise InvalidInput(
+            f"column is for a FILE of texts, and {subject!r:.40} is one text", argument="column", code="misplaced"
+        )
     text = subject if pair is None else (subject, pair)
     to.show(lambda: with_command(explain_text(text, model, announce=announce, **settings)))
 
 
-def _explain_picture(subject: str, model: str | None, typed: Typed, own: Typed, to: Destination) -> None:
+def _explain_picture(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
     from accredit.explanation import explain_picture
     from accredit.explanation.explainer import picture_players
 
@@ -142,7 +142,7 @@ HANDLERS: Mapping[Kind, Callable[..., None]] = {
 }
 
 
-def _with_fast(typed: Typed, folder: str | None) -> Typed:
+def _with_fast(typed: Settings, folder: str | None) -> Settings:
     """The methods with the explainer in a folder as one of them."""
     if folder is None:
         return typed
@@ -167,6 +167,6 @@ def kind_of(subject: str) -> str:
         return "folder"
     if not there:
         if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or names_a_picture(subject):
-            raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text")
+            raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text", code="missing")
         return "text"
     return "image" if is_picture_file(path) else "file"

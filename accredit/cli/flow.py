@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from accredit.cli.command import Command
 from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from accredit.flow.graph import Graph
 
 
 @click.command(cls=Command)
@@ -30,10 +33,12 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
     from accredit.views.edges_page import edges_page
 
     if len(sources) != len(sinks):
-        raise InvalidInput(f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from")
+        raise InvalidInput(
+            f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from", code="shape"
+        )
     for source, sink in zip(sources, sinks, strict=True):
         if source == sink:
-            raise InvalidInput(f"--from and --to are both {source!r}; name two nodes")
+            raise InvalidInput(f"--from and --to are both {source!r}; name two nodes", code="duplicate")
     graph = Graph.read(file)
     found: dict[str, Any]
     if not sources:
@@ -67,7 +72,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
         write(html_file)
 
 
-def _show(graph: Any, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
+def _show(graph: Graph, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
     from accredit.views.columns import printable, table
 
     if as_json:

@@ -62,7 +62,11 @@ def game(
         click.echo(credit.to_json() if as_json else views.text(credit))
         return
     if rule is not None:
-        raise InvalidInput(f"--rule {rule} is for a table of choices, with one column per player; {file!r} lists coalitions")
+        raise InvalidInput(
+            f"--rule {rule} is for a table of choices, with one column per player; {file!r} lists coalitions",
+            argument="rule",
+            code="misplaced",
+        )
 
     played, nobody_left_out = read_filled(file if sheet is None else sheet, nobody=0)
     named = read_groups(groups) if groups else None
@@ -85,12 +89,16 @@ def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Att
 
     for option, value in given.items():
         if value is not None:
-            raise InvalidInput(f"{option} does not go with {sheet.file!r}, a table of choices; use --rule")
+            raise InvalidInput(f"{option} does not go with {sheet.file!r}, a table of choices; use --rule", code="misplaced")
     game = choices_in(sheet)
     if rule == "bolger" or (rule is None and not is_ordered(game)):
         return bolger(game)
     if not is_ordered(game):
-        raise InvalidInput(f"--rule {rule} needs levels 0, 1, 2, … and {sheet.file!r} names alternatives; write --rule bolger")
+        raise InvalidInput(
+            f"--rule {rule} needs levels 0, 1, 2, … and {sheet.file!r} names alternatives; write --rule bolger",
+            argument="rule",
+            code="conflict",
+        )
     if rule is None:
         return multichoices(game)
     if rule == "roll-calls":
@@ -98,9 +106,13 @@ def _of_choices(sheet: Sheet, rule: str | None, given: dict[str, object]) -> Att
     name, colon, numbers = rule.partition(":")
     if name == "weights" and not colon:
         some = ",".join(str(k) for k in range(1, max(len(levels) for levels in game.levels)))
-        raise InvalidInput(f"--rule weights needs a weight for every level; write for example --rule weights:{some}")
+        raise InvalidInput(
+            f"--rule weights needs a weight for every level; write for example --rule weights:{some}", code="missing"
+        )
     try:
         weights = [float(word) for word in numbers.split(",")] if colon else None
     except ValueError:
-        raise InvalidInput(f"--rule {rule} needs numbers after the colon; write for example weights:1,2") from None
+        raise InvalidInput(
+            f"--rule {rule} needs numbers after the colon; write for example weights:1,2", argument="rule", code="type"
+        ) from None
     return multichoice(game, name, weights=weights)

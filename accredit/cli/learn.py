@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,13 @@ from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
 from accredit.cli.typed import groups_of, players_of, removal_of, split_at_commas
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from accredit.audit.regression_bins import Thirds
+    from accredit.checks.json_data import Facts
+    from accredit.core import IntArray
+    from accredit.explanation.requests import Settings
+    from accredit.learned.tasks import Task
 
 FAST = "fast-shapley"
 SELECTORS = (
@@ -124,14 +131,16 @@ def fit(
     """
     if method == FAST:
         if k is not None:
-            raise InvalidInput("--k is for selectors; fast-shapley credits every player, so leave it out")
+            raise InvalidInput(
+                "--k is for selectors; fast-shapley credits every player, so leave it out", argument="k", code="misplaced"
+            )
         _refuse({"--preset": preset, "--encoder": encoder or None, "--device": device}, "is for selectors")
         _fit_fast(subject, out, model, trusted, column, limit, as_json, epochs=epochs or 200, seed=seed, **fast)
         return
     spelled = {option.name: option.opts[0] for option in ctx.command.params}
     for name in OF_FAST:
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise InvalidInput(f"{spelled[name]} is for --method fast-shapley; leave it out for {method}")
+            raise InvalidInput(f"{spelled[name]} is for --method fast-shapley; leave it out for {method}", code="misplaced")
     task = _task(subject, model, trusted, column, limit)(None)
     _fit_selector(method, task, out, k, _settings(method, task, k, epochs, preset, encoder, device), seed, as_json)
 
@@ -159,7 +168,11 @@ def _fit_fast(
     if model is not None and _reads_rows(model):
         _refuse({"--text": column, "--target": target or None, "--removal": removal}, "is for texts and pictures")
         if background is None:
-            raise InvalidInput("--background is missing; name a table of rows that rows are compared with")
+            raise InvalidInput(
+                "--background is missing; name a table of rows that rows are compared with",
+                argument="background",
+                code="missing",
+            )
         from accredit.cli.rows import read_rows
 
         rows, opened, compared = read_rows(subject, model, background, trusted)
@@ -168,7 +181,7 @@ def _fit_fast(
     else:
         _refuse({"--background": background, "--most-background": most_background}, "is for rows")
         inputs = read_inputs(subject, column)[:limit]
-        named: dict[str, Any] = {"players": players and players_of(players), "removal": removal and removal_of(removal)}
+        named: Settings = {"players": players and players_of(players), "removal": removal and removal_of(removal)}
         fast = fit_fast_inputs(inputs, model, target=list(target) or None, **named, **settings)
     fast.save(out)
     said = fast.report
@@ -185,8 +198,8 @@ def _fit_fast(
 
 
 def _settings(
-    method: str, task: Any, k: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None
-) -> dict[str, Any]:
+    method: str, task: Task, k: int | None, epochs: int | None, preset: str | None, encoder: bool, device: str | None
+) -> Settings:
     """What a recipe is given beside its inputs."""
     from dataclasses import replace
 
@@ -196,11 +209,15 @@ def _settings(
     if method == "cxplain":
         _refuse({"--encoder": encoder or None, "--device": device}, "is for selectors with a surrogate, not for cxplain")
         return said | ({"preset": preset} if preset else {})
-    settings: dict[str, Any] = {"preset": preset} if preset else {}
+    settings: Settings = {"preset": preset} if preset else {}
     training = (paper_settings(method, task.inputs) if preset else defaults(task.inputs, k))["training"]
     if encoder:
         if task.network is None:
-            raise InvalidInput("--encoder is for texts and pictures of a Hugging Face model; leave it out for rows")
+            raise InvalidInput(
+                "--encoder is for texts and pictures of a Hugging Face model; leave it out for rows",
+                argument="encoder",
+                code="misplaced",
+            )
         settings["encoder"] = task.network
         training = replace(training, optimiser="adam", rate=2e-4)  # larger steps break what an encoder has learned
     if epochs is not None:
@@ -210,7 +227,7 @@ def _settings(
     return settings | ({"training": training} if said or encoder else {})
 
 
-def _fit_selector(method: str, task: Any, out: str, k: int | None, settings: dict[str, Any], seed: int, as_json: bool) -> None:
+def _fit_selector(method: str, task: Task, out: str, k: int | None, settings: Settings, seed: int, as_json: bool) -> None:
     from accredit.learned.tasks import fit_selector
 
     with warnings.catch_warnings():
@@ -322,18 +339,21 @@ def audit(
         write(html_file)
 
 
-def answer(task: Any, cut: Any) -> Any:
+def answer(task: Task, cut: Thirds | None) -> IntArray:
     """What the model answers to the inputs of a task: class numbers, or thirds of a regression's numbers."""
     said = task.answers()
-    return said.argmax(axis=1) if cut is None else cut.labels(said)
+    if cut is not None:
+        return cut.labels(said)
+    first: IntArray = said.argmax(axis=1)
+    return first
 
 
-def _doubts(selector: Any) -> list[str]:
+def _doubts(selector: object) -> list[str]:
     """What training left open, as it was saved with a selector."""
     return [f"training left a doubt: {doubt}" for doubt in _history(selector).get("doubts", ())]
 
 
-def _history(selector: Any) -> dict[str, Any]:
+def _history(selector: Any) -> Facts:
     return dict(selector.history if isinstance(selector.history, dict) else vars(selector.history))
 
 
@@ -368,7 +388,9 @@ def _open(
     from accredit.learned.tasks import open_selector
 
     if describe(folder).get("kind") == KIND:
-        raise InvalidInput(f"{folder} holds fast Shapley values; write accredit explain {subject} --fast {folder}")
+        raise InvalidInput(
+            f"{folder} holds fast Shapley values; write accredit explain {subject} --fast {folder}", code="misplaced"
+        )
     return open_selector(folder, _task(subject, model, trusted, column, limit))
 
 
@@ -379,7 +401,11 @@ def read_inputs(subject: str, column: str | None) -> list[Any]:
     if Path(subject).is_dir():
         return list(read_pictures(subject))
     if not Path(subject).is_file():
-        raise InvalidInput(f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures")
+        raise InvalidInput(
+            f"there is no file or folder {subject!r}; give a file of texts, a table, or a folder of pictures",
+            argument="subject",
+            code="missing",
+        )
     return list(read_texts(subject, column))
 
 
@@ -389,7 +415,7 @@ def _reads_rows(model: str) -> bool:
     return is_row_model_file(model)
 
 
-def _refuse(given: dict[str, Any], why: str) -> None:
+def _refuse(given: Mapping[str, object], why: str) -> None:
     wrong = next((name for name, value in given.items() if value is not None), None)
     if wrong is not None:
-        raise InvalidInput(f"{wrong} {why}; leave it out")
+        raise InvalidInput(f"{wrong} {why}; leave it out", code="misplaced")

@@ -6,18 +6,24 @@ import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from accredit.cli.destination import Destination
 from accredit.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from accredit.explanation.requests import Settings
+    from accredit.explanation.text_files import Given
+    from accredit.models import ImageModel, TextModel
+    from accredit.models.strings import StringModel
+
 
 def explain_many(
     file: str,
     model: str | None,
-    settings: dict[str, Any],
+    settings: Settings,
     to: Destination,
     column: str | None = None,
     pair: str | None = None,
@@ -29,12 +35,16 @@ def explain_many(
 
     if to.html is not None:
         raise InvalidInput(
-            "html_file is for one text or image; a FILE or a FOLDER gives JSON lines, see --out", argument="html_file"
+            "html_file is for one text or image; a FILE or a FOLDER gives JSON lines, see --out",
+            argument="html_file",
+            code="misplaced",
         )
     inputs = _inputs(file, column, pair)
     loaded = load_model(inputs[0], model)
     if isinstance(inputs[0], Path) and not hasattr(loaded, "patch_tokens"):
-        raise InvalidInput(f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures")
+        raise InvalidInput(
+            f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures", code="conflict"
+        )
     check_settings(inputs, loaded, settings)
     run = run_name(loaded, settings)
     done = read_finished(Path(to.out), inputs, run) if to.out else 0
@@ -54,7 +64,7 @@ def explain_many(
     click.echo(f"{said}{f'; written: {to.out}' if to.out else ''}", err=True)
 
 
-def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
+def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
     from accredit.explanation.text_files import read_pairs, read_pictures, read_texts
 
     if Path(file).is_dir():
@@ -62,7 +72,7 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Any]:
     return list(read_texts(file, column) if pair is None else read_pairs(file, column, pair))
 
 
-def _announce(inputs: list[Any], loaded: Any, settings: dict[str, Any]) -> None:
+def _announce(inputs: list[Given], loaded: TextModel | ImageModel | StringModel, settings: Settings) -> None:
     from accredit.explanation.explainer import LONG
     from accredit.explanation.text_files import estimate_seconds
     from accredit.views.words import duration

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from accredit.cli.destination import Destination
 from accredit.cli.settings import read_settings
 from accredit.errors import InvalidInput
-from accredit.explanation.requests import RowRequest, make_request
+from accredit.explanation.requests import RowRequest, Settings, make_request
 
-Typed = dict[str, Any]
+if TYPE_CHECKING:
+    import pandas
+
+    from accredit.rows.result import TableExplanation
 
 
-def explain_table(subject: str | None, model: str | None, typed: Typed, own: Typed, to: Destination) -> None:
+def explain_table(subject: str | None, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
     """Explain rows and print them, or stream them into a file; the built-in table where that is asked for."""
     from accredit.explanation import explain_rows
 
     if "fallback" in own and "fast" not in own:
-        raise InvalidInput("fallback is for --fast FOLDER; leave it out, or name the folder too", argument="fallback")
+        raise InvalidInput(
+            "fallback is for --fast FOLDER; leave it out, or name the folder too", argument="fallback", code="conflict"
+        )
     if "table" in own:
         _check_alone(subject, model, typed.get("background"))
         settings, (read, rows, background) = read_settings("rows", typed), _builtin(typed.get("dependence"))
@@ -39,10 +44,10 @@ def _check_alone(*given: str | None) -> None:
     for name in given:
         if name is not None:
             said = f"table is the built-in table with its model, and {name!r:.40} was given; leave one out"
-            raise InvalidInput(said, argument="table")
+            raise InvalidInput(said, argument="table", code="conflict")
 
 
-def _builtin(dependence: str | None) -> tuple[Any, Any, Any]:
+def _builtin(dependence: str | None) -> tuple[object, pandas.DataFrame, pandas.DataFrame | None]:
     from accredit.models.builtin.table import builtin_table
 
     model, rows, background = builtin_table()
@@ -51,32 +56,38 @@ def _builtin(dependence: str | None) -> tuple[Any, Any, Any]:
 
 def _name(model: str | None) -> str:
     if model is None:
-        raise InvalidInput("model is missing; name the file of the model that reads these rows", argument="model")
+        raise InvalidInput(
+            "model is missing; name the file of the model that reads these rows", argument="model", code="missing"
+        )
     return model
 
 
-def _rows(subject: str | None) -> Any:
+def _rows(subject: str | None) -> pandas.DataFrame:
     from accredit.store.frames import read_frame
 
     assert subject is not None
     return read_frame(subject)
 
 
-def read_rows(subject: str, model: str, background: str, trusted: tuple[str, ...]) -> tuple[Any, Any, Any]:
+def read_rows(
+    subject: str, model: str, background: str, trusted: tuple[str, ...]
+) -> tuple[pandas.DataFrame, object, pandas.DataFrame]:
     """Rows, the model in its file, and the background."""
     from accredit.rows.run import open_model
 
     return _rows(subject), open_model(model, trusted), _rows(background)
 
 
-def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed, to: Destination) -> Any:
+def _predict(
+    own: Settings, rows: object, model: object, background: object, settings: Settings, to: Destination
+) -> TableExplanation:
     """Rows by the explainer in a folder; what it cannot do is refused."""
     from accredit.learned.fast_results import explain_rows_fast
     from accredit.rows.run import open_model
 
     if background is None:
         said = "background is missing; --fast needs the rows that the explainer was fitted on: --background train.csv"
-        raise InvalidInput(said, argument="background")
+        raise InvalidInput(said, argument="background", code="missing")
     if to.out is not None and "table" not in own:
         settings = {**settings, "out": to.out}
     opened_model = open_model(model, settings.pop("trusted", ()))
@@ -84,20 +95,28 @@ def _predict(own: Typed, rows: Any, model: Any, background: Any, settings: Typed
         del settings["methods"]
     for name in settings:
         if name not in signature(explain_rows_fast).parameters:
-            raise InvalidInput(f"{name} is not for --fast, which predicts Shapley values; leave one of them out", argument=name)
+            raise InvalidInput(
+                f"{name} is not for --fast, which predicts Shapley values; leave one of them out",
+                argument=name,
+                code="conflict",
+            )
     return explain_rows_fast(own["fast"], rows, opened_model, background, fallback=own.get("fallback"), **settings)
 
 
-def _stream(rows: Any, model: str, request: RowRequest, to: Destination) -> None:
+def _stream(rows: pandas.DataFrame, model: object, request: RowRequest, to: Destination) -> None:
     from accredit.explanation.explainer import row_run
     from accredit.rows.run import explain_table_file
     from accredit.values.solver import progress
 
     if to.html is not None:
-        raise InvalidInput("html_file is for rows that are shown; leave out --out, or --html", argument="html_file")
+        raise InvalidInput(
+            "html_file is for rows that are shown; leave out --out, or --html", argument="html_file", code="conflict"
+        )
     if request.target is not None:
         raise InvalidInput(
-            "target is for rows that are shown, and --out writes every output; leave one of them out", argument="target"
+            "target is for rows that are shown, and --out writes every output; leave one of them out",
+            argument="target",
+            code="conflict",
         )
     assert to.out is not None
     run = row_run(rows, model, request)

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 @click.option("--export", "export_file", type=NewFile(), help="Write every payoff to this .csv or .json file.")
 @click.option("--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again.")
 @click.option("--check", is_flag=True, help="Verify every page of the file and the checksum of every payoff.")
-@click.option("--salvage", "new", type=NamedPath(), metavar="NEW.db", help="Save what is whole in a damaged FILE.")
+@click.option("--salvage", "rescued", type=NamedPath(), metavar="NEW.db", help="Save what is whole in a damaged FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str | None, as_json: bool) -> None:
+def runs(file: str, export_file: str | None, resume: bool, check: bool, rescued: str | None, as_json: bool) -> None:
     """List the games and runs in the journal FILE."""
     from accredit.errors import InvalidInput
     from accredit.store.export import export
     from accredit.store.journal import existing
 
-    if new:
-        _save_what_is_whole(file, new)
-        file = new
+    if rescued:
+        _save_what_is_whole(file, rescued)
+        file = rescued
     if Path(file).is_file() and not Path(file).stat().st_size:
-        raise InvalidInput(f"{file} is empty, so it is not a journal; a run writes one with --store NAME.db")
+        raise InvalidInput(f"{file} is empty, so it is not a journal; a run writes one with --store NAME.db", code="empty")
     with existing(file) as journal:
         if check:
             journal.check()
@@ -44,7 +44,7 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, new: str
         remarks = [journal.remarks(run.id) for run in known]
         unfinished = [run for run in known if run.ended is None]
         if resume and not unfinished:
-            raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended")
+            raise InvalidInput(f"{file} holds no unfinished run; all {len(known)} have ended", code="missing")
         if export_file:
             export(journal, export_file)
     if resume:
@@ -73,7 +73,9 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
     from accredit.errors import InvalidInput
 
     if not Path(run.folder).is_dir():
-        raise InvalidInput(f"run {run.id} was started in {run.folder}, which is gone; run its command again elsewhere")
+        raise InvalidInput(
+            f"run {run.id} was started in {run.folder}, which is gone; run its command again elsewhere", code="missing"
+        )
     shown = ["--json"] if as_json else run.shown
     words = [*run.command[1:], "--store", str(journal), *shown]
     click.echo(f"resuming: accredit value {shlex.join(words)}", err=True)

@@ -10,16 +10,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
 
 from accredit.cli.options import SEED, Amount, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.typed import groups_of, heads_of, layers_of, parts_of, players_of, removal_of, split_at_commas
-from accredit.explanation.requests import REQUESTS, Kind, Option, check_names, only_in
+from accredit.explanation.requests import REQUESTS, Kind, Option, Settings, check_names, only_in
 from accredit.methods import SETTINGS
 
+if TYPE_CHECKING:
+    import pandas
+
+    from accredit.core import IntArray
+
+P = ParamSpec("P")
+R = TypeVar("R")
 GIGABYTE = 1 << 30
 ALONE = "\0"  # --answer without a word, which nobody can type
 TITLES: Mapping[Kind, str] = {
@@ -39,16 +46,16 @@ TYPED: Mapping[str, Mapping[str, Any]] = {  # how a setting is typed that takes 
 }
 
 
-def setting_options(command: Any) -> Any:
+def setting_options(command: Callable[P, R]) -> Callable[P, R]:
     """A command with one option per setting that is offered, whatever the kinds of question that have it."""
     for name, said in reversed(offers().items()):
         command = _option(name, said)(command)
     return command
 
 
-def offers() -> dict[str, dict[Kind, tuple[Option, Any, Any]]]:
+def offers() -> dict[str, dict[Kind, tuple[Option, object, object]]]:
     """Setting -> kind of question -> how it is offered, its annotation and its default."""
-    found: dict[str, dict[Kind, tuple[Option, Any, Any]]] = {}
+    found: dict[str, dict[Kind, tuple[Option, object, object]]] = {}
     for kind, request in REQUESTS.items():
         hints = get_type_hints(request)
         for field in fields(request):
@@ -63,7 +70,7 @@ def sections(own: Mapping[Kind, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     return {TITLES[kind]: (*own[kind], *alone[kind]) for kind in REQUESTS} | {"Gradients and attention": SETTINGS}
 
 
-def _option(name: str, said: Mapping[Kind, tuple[Option, Any, Any]]) -> Any:
+def _option(name: str, said: Mapping[Kind, tuple[Option, object, object]]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     first, hint, default = next(iter(said.values()))
     typed = TYPED.get(name) or _type_of(hint, first)
     if type(default) is int:
@@ -71,7 +78,7 @@ def _option(name: str, said: Mapping[Kind, tuple[Option, Any, Any]]) -> Any:
     return click.option(first.flag or f"--{name.replace('_', '-')}", name, help=_help(said), **typed)
 
 
-def _type_of(hint: Any, offer: Option) -> dict[str, Any]:
+def _type_of(hint: object, offer: Option) -> dict[str, Any]:
     """What click is told of a value, from its annotation.
 
     >>> _type_of(bool, Option("…")), _type_of(Literal["draw", "medoids"] | None, Option("…"))["type"].choices
@@ -92,11 +99,11 @@ def _type_of(hint: Any, offer: Option) -> dict[str, Any]:
     return {"multiple": True} if all(get_args(kind) == (str,) for kind in kinds) else {}
 
 
-def _is_union(hint: Any) -> bool:
+def _is_union(hint: object) -> bool:
     return get_origin(hint) in (Union, UnionType)
 
 
-def _help(said: Mapping[Kind, tuple[Option, Any, Any]]) -> str:
+def _help(said: Mapping[Kind, tuple[Option, object, object]]) -> str:
     """The words of a setting; where kinds of question differ, those of each."""
     by_words: dict[str, list[Kind]] = {}
     for kind, (offer, _, _) in said.items():
@@ -109,35 +116,35 @@ def _help(said: Mapping[Kind, tuple[Option, Any, Any]]) -> str:
 # What is typed, read as the library takes it
 
 
-def read_settings(kind: Kind, typed: Mapping[str, Any]) -> dict[str, Any]:
+def read_settings(kind: Kind, typed: Mapping[str, object]) -> Settings:
     """Settings of one kind of question; a name of another kind is refused before any file is opened."""
     check_names(REQUESTS[kind], typed)
     return {name: _read(name, kind, value) for name, value in typed.items()}
 
 
-def take(options: Mapping[str, Any]) -> dict[str, Any]:
+def take(options: Mapping[str, object]) -> Settings:
     """The options that were typed, and those that have a value anyway."""
     return {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
 
 
-def _read(name: str, kind: Kind, value: Any) -> Any:
+def _read(name: str, kind: Kind, value: object) -> object:
     reader = READERS.get((name, kind)) or READERS.get((name, None))
     return value if reader is None else reader(value)
 
 
-def _segments(file: str) -> Any:
+def _segments(file: str) -> IntArray:
     from accredit.models.pictures import read_labels
 
     return read_labels(file)
 
 
-def _table(file: str) -> Any:
+def _table(file: str) -> pandas.DataFrame:
     from accredit.store.frames import read_frame
 
     return read_frame(file)
 
 
-READERS: Mapping[tuple[str, Kind | None], Callable[[Any], Any]] = {
+READERS: Mapping[tuple[str, Kind | None], Callable[[Any], object]] = {
     ("players", "text"): players_of,
     ("players", "picture"): players_of,
     ("players", "rows"): groups_of,

@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from contextlib import suppress
 from shutil import get_terminal_size
-from typing import Any, TextIO
+from typing import TextIO
 
 LIKE = {  # characters that the command prints, and what says the same in ASCII
     "█": "#",
@@ -97,7 +97,7 @@ class Folding:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:

@@ -72,16 +72,23 @@ def trace(
     from accredit.views.trace_view import trace_page, trace_text
 
     if train_texts is None and folder is None:
-        raise InvalidInput("there are no training texts: give them with --train FILE, or a folder that holds them with --store")
+        raise InvalidInput(
+            "there are no training texts: give them with --train FILE, or a folder that holds them with --store",
+            argument="train_texts",
+            code="missing",
+        )
     for name in ("text", "seed"):
         if train_texts is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise InvalidInput(f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out")
+            raise InvalidInput(
+                f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out", code="conflict"
+            )
     texts = None if train_texts is None else read_texts(train_texts, text)
     loaded = finetune(model)
     if loaded.task != "continue":
         raise InvalidInput(
             f"{model} holds a {type(loaded.model).__name__}, which says nothing; ask what its rows did with "
-            f"accredit value FILE --text COLUMN --target COLUMN --model {model}"
+            f"accredit value FILE --text COLUMN --target COLUMN --model {model}",
+            code="unsupported",
         )
     with progress("gradients", len(texts or ())) as bar:
         found = traced(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from accredit.checks.json_data import read_json
 from accredit.checks.numbers import whole_number
@@ -11,7 +10,7 @@ from accredit.checks.tables import number
 from accredit.errors import InvalidInput
 
 
-def players_of(players: str) -> Any:
+def players_of(players: str) -> str | tuple[int, int] | dict[str, list[int]]:
     """Players of a text or a picture: a name, a grid, or a JSON object of named token positions.
 
     >>> players_of("2x3"), players_of('{"who": [0, 1]}')
@@ -26,10 +25,10 @@ def players_of(players: str) -> Any:
         return {name: [whole_number(i, name, 0) for i in where] for name, where in groups.items()}
     except (ValueError, TypeError) as error:
         said = f"players is not a JSON object of lists of token positions: {error}"
-        raise InvalidInput(said, argument="players") from None
+        raise InvalidInput(said, argument="players", code="unreadable") from None
 
 
-def groups_of(players: str) -> dict[str, Any]:
+def groups_of(players: str) -> dict[str, list[str | int]]:
     """Groups of columns from JSON."""
     try:
         groups = read_json(players, "players")
@@ -39,11 +38,12 @@ def groups_of(players: str) -> dict[str, Any]:
         raise InvalidInput(
             f'players is {players!r:.40}; for rows write groups of columns as JSON, for example {{"person": ["age", "sex"]}}',
             argument="players",
+            code="type",
         )
     return groups
 
 
-def parts_of(players: str) -> Any:
+def parts_of(players: str) -> object:
     """Parts of a prompt: units by name, or as JSON a list of passages, or names with strings or spans of characters."""
     if players.lstrip()[:1] not in ("{", "["):
         return players
@@ -73,7 +73,9 @@ def heads_of(heads: str) -> str | int | list[float]:
         return int(heads) if "," not in heads else [number(weight, "heads") for weight in heads.split(",")]
     except ValueError:
         raise InvalidInput(
-            f"heads is {heads!r}; write mean, max, a number such as 3, or weights such as 1,0,1", argument="heads"
+            f"heads is {heads!r}; write mean, max, a number such as 3, or weights such as 1,0,1",
+            argument="heads",
+            code="unreadable",
         ) from None
 
 
@@ -89,7 +91,9 @@ def layers_of(layers: str) -> int | list[int]:
     for part in layers.split(","):
         match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part.strip())
         if match is None:
-            raise InvalidInput(f"layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)", argument="layers")
+            raise InvalidInput(
+                f"layers is {layers!r}; write a number, several (0,2,5) or a range (0-3)", argument="layers", code="unreadable"
+            )
         chosen += range(int(match[1]), int(match[2] or match[1]) + 1)
     return chosen
 

@@ -151,7 +151,7 @@ def value(
                 **settings,
             )
     elif target is None:
-        raise InvalidInput("--target COLUMN is missing: which column is to be predicted?")
+        raise InvalidInput("--target COLUMN is missing: which column is to be predicted?", argument="target", code="missing")
     else:
         read = table(
             file,
@@ -270,7 +270,7 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
     for parameter in context.command.params:
         name = parameter.name or ""
         if name in idle and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise InvalidInput(f"{parameter.opts[0]} {idle[name]}; leave it out")
+            raise InvalidInput(f"{parameter.opts[0]} {idle[name]}; leave it out", code="misplaced")
 
 
 def _words(context: click.Context, shown: bool = False) -> list[str]:

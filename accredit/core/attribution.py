@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from accredit.checks.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.checks.numbers import (
     FloatArray,
     IntArray,
@@ -65,8 +65,8 @@ class Attribution(Drawn):
     payoffs: int | None = None  # payoffs asked of the game
     seed: int | None = None
     stopped: str = ""  # why sampling ended
-    certificate: Mapping[str, Any] = field(default_factory=dict)  # residuals, gaps, iterations: what a check needs
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # model, data, settings, versions
+    certificate: Facts = field(default_factory=dict)  # residuals, gaps, iterations: what a check needs
+    provenance: Facts = field(default_factory=dict)  # model, data, settings, versions
     blur: float | None = None  # how far rounding may have moved a payoff (`core.rounding`); None: nobody said
 
     def __post_init__(self) -> None:
@@ -173,7 +173,7 @@ class Attribution(Drawn):
         """Every player and its credit."""
         return iter(self.as_dict().items())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The credit, in the order of `players`: numpy would otherwise make texts of the names and numbers."""
         return np.array(self.credit, dtype=dtype, copy=copy)
 
@@ -198,7 +198,7 @@ class Attribution(Drawn):
             return part
         return replace(part, claims=claims_of_part(self.claims, "the players"))
 
-    def _rows(self, which: Any) -> IntArray:
+    def _rows(self, which: slice | Iterable[SupportsIndex | str]) -> IntArray:
         """Positions of the players in a slice or a list; a list of booleans, one per player, keeps those that are true."""
         everybody = np.arange(len(self))
         try:
@@ -214,10 +214,11 @@ class Attribution(Drawn):
         except (TypeError, ValueError, IndexError, OverflowError):
             raise InvalidInput(
                 f"{shown(which)} does not pick any of the {len(self)} players; write a name, a slice such as [:3], a list of "
-                f"names, or a list of positions from 0 to {len(self) - 1}"
+                f"names, or a list of positions from 0 to {len(self) - 1}",
+                code="unknown",
             ) from None
 
-    def _pick(self, rows: Any) -> Attribution:
+    def _pick(self, rows: IntArray) -> Attribution:
         return replace(
             self,
             players=tuple(self.players[i] for i in rows),
@@ -233,7 +234,7 @@ class Attribution(Drawn):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _as_plain(self) -> dict[str, Any]:
+    def _as_plain(self) -> dict[str, object]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
         data["precision"], data["method"] = self._known.as_plain(), self.method.as_plain()
@@ -249,7 +250,7 @@ class Attribution(Drawn):
         return cls.from_plain(read_object(text, "attribution"))
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Attribution:
+    def from_plain(cls, data: Facts) -> Attribution:
         """An attribution from the object that `to_json` writes."""
         values = fields_of(cls, data, "attribution", FORMAT, optional=("blur",), before=True)
         with damaged("attribution"):
@@ -261,7 +262,7 @@ class Attribution(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player: credit, and stderr, low, high where known."""
-        columns: dict[str, Any] = {"credit": self.credit}
+        columns: dict[str, FloatArray] = {"credit": self.credit}
         if self.stderr is not None:
             columns["stderr"] = self.stderr
         if self.interval is not None:
@@ -278,7 +279,7 @@ class Attribution(Drawn):
         return shap_explanation(self.credit, self.baseline, data, self.players)
 
 
-def returned(found: Any, function: str) -> Attribution:
+def returned(found: object, function: str) -> Attribution:
     """What a caller's function returned, if it is an attribution."""
     if not isinstance(found, Attribution):
         raise InvalidInput(f"{function} returned {shown(found)}; it must return an Attribution, as shapley does", code="type")
@@ -291,7 +292,7 @@ def largest(sizes: FloatArray, count: int) -> list[int]:
     return rows
 
 
-def frozen(values: Any, shape: tuple[int, ...], name: str) -> FloatArray:
+def frozen(values: object, shape: tuple[int, ...], name: str) -> FloatArray:
     """A read-only copy with the right shape and finite numbers."""
     array = real_numbers(values, name, copy=True)
     if array.shape != shape:
@@ -318,9 +319,13 @@ def check_precision(given: Precision | None, stderr: FloatArray | None, interval
         there = "no interval is given" if interval is None else "an interval is given"
         raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two", code="conflict")
     if interval is not None and (interval[:, 0] > interval[:, 1]).any():
-        raise InvalidInput("interval holds a low end above its high end; give (low, high) for each player", argument="interval")
+        raise InvalidInput(
+            "interval holds a low end above its high end; give (low, high) for each player", argument="interval", code="range"
+        )
     if stderr is not None and (stderr < 0).any():
         raise InvalidInput(f"stderr holds {stderr.min():g}; a standard error is not negative", argument="stderr", code="range")
     if stderr is not None and precision.known is Known.EXACT:
-        raise InvalidInput("precision says 'exact' and standard errors are given; leave out stderr")
+        raise InvalidInput(
+            "precision says 'exact' and standard errors are given; leave out stderr", argument="precision", code="conflict"
+        )
     return precision

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,9 @@ class Attributions(Drawn):
         first = self.by_output[outputs[0]]
         for name in outputs:
             if self.by_output[name].players != first.players:
-                raise InvalidInput(f"outputs {outputs[0]!r} and {name!r} have different players; they must be the same")
+                raise InvalidInput(
+                    f"outputs {outputs[0]!r} and {name!r} have different players; they must be the same", code="conflict"
+                )
         object.__setattr__(self, "by_output", dict(self.by_output))
 
     @property
@@ -128,19 +132,21 @@ class Attributions(Drawn):
         return pandas.DataFrame(self.credit, index=pandas.Index(self.players, name="player"), columns=columns)
 
 
-def _pair(entry: Any) -> tuple[str, Mapping[str, Any]]:
+def _pair(entry: object) -> tuple[str, Mapping[str, object]]:
     """[output, attribution] from JSON."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[1], dict):
-        raise InvalidInput(f"by_output holds {shown(entry)}; an entry is [output, attribution]")
+        raise InvalidInput(
+            f"by_output holds {shown(entry)}; an entry is [output, attribution]", argument="by_output", code="type"
+        )
     return entry[0], entry[1]
 
 
-def gather(answers: Mapping[str, Any], payoffs: int) -> Any:
+def gather(answers: Mapping[str, Answer], payoffs: int) -> Attributions | dict[str, Answer]:
     """Answers by output: `Attributions` where each is an attribution, else a plain mapping.
 
     `payoffs` counts what was asked; games that know their table are not asked, and each answer says how much it read.
     """
-    if all(isinstance(answer, Attribution) for answer in answers.values()):
-        read = max(answer.payoffs or 0 for answer in answers.values())
-        return Attributions(answers, payoffs or read)
+    credit = {name: answer for name, answer in answers.items() if isinstance(answer, Attribution)}
+    if len(credit) == len(answers):
+        return Attributions(credit, payoffs or max(one.payoffs or 0 for one in credit.values()))
     return dict(answers)

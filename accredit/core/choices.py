@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -56,12 +56,14 @@ def worths(game: ChoiceGame, choices: IntArray) -> FloatArray:
     """What joint choices earn, checked: one finite number each. The only door through which values ask such a game."""
     earned = real_numbers(game.worth(choices.copy()), "worth", BadPayoff, copy=True)
     if earned.shape != (len(choices),):
-        raise BadPayoff(f"worth of {len(choices)} joint choices returned shape {earned.shape}; it must be one number each")
+        raise BadPayoff(
+            f"worth of {len(choices)} joint choices returned shape {earned.shape}; it must be one number each", code="shape"
+        )
     check_finite(earned, lambda row: choose(game, choices[row]))
     return earned
 
 
-def check_choices(game: ChoiceGame, choices: Any) -> IntArray:
+def check_choices(game: ChoiceGame, choices: object) -> IntArray:
     """Joint choices as (batch, n) whole numbers that the players have, or an error that says which is not one."""
     given = real_numbers(choices, "choices")
     shape = np.array(shape_of(game))
@@ -77,6 +79,7 @@ def check_choices(game: ChoiceGame, choices: Any) -> IntArray:
         raise InvalidInput(
             f"choices[{row}] of {game.players[player]!r} is {given[row, player]:g}; write a whole number from 0 to "
             f"{shape[player] - 1}",
+            code="range",
         )
     return given.astype(np.int64)
 
@@ -115,7 +118,7 @@ def tabulate_choices(game: ChoiceGame) -> FloatArray:
     return np.concatenate(asked).reshape(shape)
 
 
-def check_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def check_levels(players: Iterable[str | int], levels: object) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Players and the names of their choices; a number k stands for the choices 0 … k − 1."""
     names = check_players(players)
     if not isinstance(levels, list | tuple) or len(levels) != len(names):
@@ -126,8 +129,14 @@ def check_levels(players: Iterable[str | int], levels: Any) -> tuple[tuple[str, 
     for player, choices in zip(names, levels, strict=True):
         given = range(choices) if isinstance(choices, int | np.integer) and not isinstance(choices, bool) else choices
         if isinstance(given, str):
-            raise InvalidInput(f"levels of {player!r} is the string {given!r:.40}; write a list of names")
+            raise InvalidInput(
+                f"levels of {player!r} is the string {given!r:.40}; write a list of names", argument="levels", code="type"
+            )
         listed.append(check_names(given, f"levels of {player!r}"))
         if len(listed[-1]) < 2:
-            raise InvalidInput(f"levels of {player!r} has {len(listed[-1])}; a player needs at least two choices")
+            raise InvalidInput(
+                f"levels of {player!r} has {len(listed[-1])}; a player needs at least two choices",
+                argument="levels",
+                code="shape",
+            )
     return names, tuple(listed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from accredit.checks.numbers import check_text, shown
 from accredit.errors import InvalidInput
@@ -51,17 +50,21 @@ class Claim:
             ) from None
 
     @classmethod
-    def from_plain(cls, data: Any) -> Claim:
+    def from_plain(cls, data: object) -> Claim:
         """From the list [axiom, holds, because] that a result writes."""
         if not isinstance(data, list) or len(data) != 3:
-            raise InvalidInput(f"claims holds {shown(data)}; a claim is a list of three texts: axiom, holds, because")
+            raise InvalidInput(
+                f"claims holds {shown(data)}; a claim is a list of three texts: axiom, holds, because",
+                argument="claims",
+                code="type",
+            )
         return cls(*data)
 
     def __str__(self) -> str:
         return f"{self.axiom}: {self.holds} ({self.because})"
 
 
-def checked_claims(claims: Any) -> tuple[Claim, ...]:
+def checked_claims(claims: object) -> tuple[Claim, ...]:
     """Claims of a result, at most one per axiom, or an error that shows how to write them."""
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, Claim) for claim in claims):
         raise InvalidInput(
@@ -69,7 +72,11 @@ def checked_claims(claims: Any) -> tuple[Claim, ...]:
         )
     names = [claim.axiom for claim in claims]
     if len(set(names)) < len(names):
-        raise InvalidInput(f"claims says two things about one axiom: {', '.join(names)}; keep one claim for each")
+        raise InvalidInput(
+            f"claims says two things about one axiom: {', '.join(names)}; keep one claim for each",
+            argument="claims",
+            code="duplicate",
+        )
     return tuple(claims)
 
 

@@ -66,6 +66,7 @@ def to_index(coalitions: BoolArray) -> IntArray:
         raise InvalidInput(
             f"coalitions are of {coalitions.dtype}; a coalition is a row of booleans: write rows.astype(bool)",
             argument="coalitions",
+            code="type",
         )
     return coalitions @ (np.int64(1) << np.arange(coalitions.shape[1]))
 

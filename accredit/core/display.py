@@ -7,12 +7,12 @@ then asks for them the first time somebody looks at it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
-_views: Callable[[], Any] | None = None
+_views: Callable[[], ModuleType] | None = None
 
 
-def draw_with(views: Callable[[], Any]) -> None:
+def draw_with(views: Callable[[], ModuleType]) -> None:
     """Say where drawings come from: `views()` returns the module that has `text`, `fragment`, `show` and `to_page`."""
     global _views
     _views = views
@@ -32,7 +32,7 @@ class Drawn:
         return str(drawings().fragment(self))
 
 
-def drawings() -> Any:
+def drawings() -> ModuleType:
     """The views that the package handed over."""
     assert _views is not None, "accredit/__init__.py hands the views over before anything can be drawn"
     return _views()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from accredit.checks.numbers import check_text, real_number, shown
 from accredit.errors import InvalidInput
@@ -56,7 +55,7 @@ class Precision:
         return cls(Known.UNKNOWN, because)
 
     @classmethod
-    def from_plain(cls, data: Any) -> Precision:
+    def from_plain(cls, data: object) -> Precision:
         """From the object that `as_plain` gives."""
         if not isinstance(data, Mapping) or set(data) != {"known", "because"}:
             raise InvalidInput(f'precision is {shown(data)}; it must be {{"known": …, "because": …}}', code="type")
@@ -107,13 +106,14 @@ class Estimate:
                 f"low={self.low} and high={self.high} do not fit an estimate that is {self.precision.known}: both ends are "
                 "numbers, or the estimate is unknown and has none",
                 argument="low",
+                code="conflict",
             )
         if self.low is not None and self.high is not None and not self.low <= self.high:
             raise InvalidInput(
                 f"low={self.low} is not below high={self.high}; write the lower end first", argument="low", code="range"
             )
         if self.precision.known is Known.EXACT and not self.low == self.value == self.high:
-            raise InvalidInput(f"an exact {self.value} cannot lie between {self.low} and {self.high}")
+            raise InvalidInput(f"an exact {self.value} cannot lie between {self.low} and {self.high}", code="conflict")
 
     @classmethod
     def exact(cls, value: float, because: str = "there is no sampling error") -> Estimate:

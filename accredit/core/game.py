@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from accredit.checks.arguments import PLAIN
+from accredit.checks.arguments import CHECKS
 from accredit.checks.numbers import BoolArray, FloatArray, IntArray, check_text, real_numbers, shown, truths, whole_number
 from accredit.core.coalitions import all_coalitions
 from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
@@ -50,7 +50,7 @@ class Tabulated(Game, Protocol):
     def table(self) -> FloatArray: ...
 
 
-def check_game(game: Any) -> Game:
+def check_game(game: object) -> Game:
     """A game, or an error that shows how to make one.
 
     >>> check_game([0, 5, 3, 10])
@@ -66,12 +66,14 @@ def check_game(game: Any) -> Game:
             code="type",
         )
     if not callable(game.payoff):
-        raise InvalidInput(f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs")
+        raise InvalidInput(
+            f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs", code="type"
+        )
     names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
 
 
-PLAIN["Game"] = lambda given, name: check_game(given)
+CHECKS[Game] = lambda given, name: check_game(given)
 
 
 class _Named:
@@ -83,7 +85,7 @@ class _Named:
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self._game.payoff(coalitions)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._game, name)
 
 
@@ -124,10 +126,10 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
         return
     row = int(np.argmax(~(np.abs(earned) <= LARGEST)))
     wanted = f"within ±{LARGEST:g}" if np.isfinite(earned[row]) else "a finite number"
-    raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}")
+    raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}", code="not-finite")
 
 
-def check_coalitions(coalitions: Any, players: int) -> BoolArray:
+def check_coalitions(coalitions: object, players: int) -> BoolArray:
     """Coalitions as (batch, players) of true and false, or an error that says what is wrong with them. Games that anybody may
     ask look at what they are asked."""
     if type(coalitions) is np.ndarray and coalitions.dtype == bool and coalitions.shape[1:] == (players,):
@@ -199,7 +201,7 @@ def write_coalition(players: Iterable[str], coalition: BoolArray | IntArray) -> 
     return "{" + ", ".join(p for p, plays in zip(players, coalition, strict=True) if plays) + "}"
 
 
-def as_name(name: Any) -> Any:
+def as_name(name: object) -> Any:
     """A whole number as the text that it is written with; anything else as it is.
 
     This is the one rule for numbered players: 1, 2, 3 are accepted wherever a name is, and every result calls them '1', '2',
@@ -241,6 +243,7 @@ def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
             raise InvalidInput(
                 f"{what} must be strings, got {shown(name)} of type {type(name).__name__}; write str({shown(name)})",
                 argument=what,
+                code="type",
             )
         check_text(name, what)
         if name in seen:
@@ -273,7 +276,9 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
         check_text(name, "the name of a group")
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
-            raise InvalidInput(f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]")
+            raise InvalidInput(
+                f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]", argument="groups", code="type"
+            )
     return {name: list(members) for name, members in groups.items()}
 
 
@@ -301,7 +306,9 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolAr
     array([False, False,  True])
     """
     if not isinstance(names, Iterable):
-        raise InvalidInput(f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]")
+        raise InvalidInput(
+            f"a coalition is a list of players, got {shown(names)}; write for example [{players[0]!r}]", code="type"
+        )
     players = check_players(players)
     row = np.zeros(len(players), dtype=bool)
     for name in names:

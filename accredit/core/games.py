@@ -161,7 +161,7 @@ def output(games: Games, name: str) -> Game:
     array([3.])
     """
     if not isinstance(games, Games):
-        raise InvalidInput(f"{type(games).__name__} pays one number per coalition; use the game itself")
+        raise InvalidInput(f"{type(games).__name__} pays one number per coalition; use the game itself", code="unsupported")
     return _one(games, name, lambda coalitions: every_payoff(games, coalitions))
 
 

@@ -90,10 +90,14 @@ class Interactions(Drawn):
         given = who.tolist() if hasattr(who, "tolist") else who
         names = [given] if isinstance(given, str) else given
         if not isinstance(names, Iterable) or isinstance(names, bytes):
-            raise InvalidInput(f"{shown(who)} is not a coalition; write the names of its members, as in ('A', 'B')")
+            raise InvalidInput(
+                f"{shown(who)} is not a coalition; write the names of its members, as in ('A', 'B')", code="type"
+            )
         places = [self._places[p] if isinstance(p, str) and p in self._places else player_index(self.players, p) for p in names]
         if len(set(places)) < len(places):
-            raise InvalidInput(f"{shown(who)} names a player twice; a coalition holds each of its members once")
+            raise InvalidInput(
+                f"{shown(who)} names a player twice; a coalition holds each of its members once", code="duplicate"
+            )
         return tuple(self.players[place] for place in sorted(places))
 
     @property
@@ -164,7 +168,7 @@ class Interactions(Drawn):
 
     def _pick(self, rows: list[int], which: str) -> Interactions:
         if not rows:
-            raise InvalidInput(f"no coalition {which} here; the sizes computed are {list(self.sizes)}")
+            raise InvalidInput(f"no coalition {which} here; the sizes computed are {list(self.sizes)}", code="unknown")
         if rows == list(range(len(self))):
             return self
         every = list(self.values.items())
@@ -180,7 +184,8 @@ class Interactions(Drawn):
         """Interactions of pairs as a symmetric n × n matrix with a zero diagonal; refused where no pairs were computed."""
         if 2 not in self.sizes:
             raise InvalidInput(
-                f"there are no pairs here to put into a matrix; the sizes computed are {list(self.sizes)}: ask for order=2"
+                f"there are no pairs here to put into a matrix; the sizes computed are {list(self.sizes)}: ask for order=2",
+                code="missing",
             )
         square = np.zeros((len(self.players), len(self.players)))
         where = {p: i for i, p in enumerate(self.players)}
@@ -194,7 +199,7 @@ class Interactions(Drawn):
         """One row per coalition: who, how many, the number, and stderr, low, high where known."""
         with needs("data", "to_pandas"):
             import pandas
-        columns: dict[str, Any] = {
+        columns: dict[str, object] = {
             "coalition": list(self.values),
             "size": [len(who) for who in self.values],
             "interaction": list(self.values.values()),
@@ -205,7 +210,7 @@ class Interactions(Drawn):
             columns |= {"low": self.interval[:, 0], "high": self.interval[:, 1]}
         return pandas.DataFrame(columns)
 
-    def _as_plain(self) -> dict[str, Any]:
+    def _as_plain(self) -> dict[str, object]:
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["values"] = [[list(who), x] for who, x in self.values.items()]
         data["claims"] = [[c.axiom, str(c.holds), c.because] for c in self.claims]
@@ -247,10 +252,14 @@ class Interactions(Drawn):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _pair(entry: Any) -> tuple[Coalition, Any]:
+def _pair(entry: object) -> tuple[Coalition, Any]:
     """[names, number] from JSON."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list) or isinstance(entry[1], bool):
-        raise InvalidInput(f"values holds {shown(entry)}; an entry is [[names of the coalition], number]")
+        raise InvalidInput(
+            f"values holds {shown(entry)}; an entry is [[names of the coalition], number]", argument="values", code="type"
+        )
     if not all(isinstance(name, str) for name in entry[0]):
-        raise InvalidInput(f"values names the coalition {shown(entry[0])}; write a list of players")
+        raise InvalidInput(
+            f"values names the coalition {shown(entry[0])}; write a list of players", argument="values", code="type"
+        )
     return tuple(entry[0]), entry[1]

@@ -36,7 +36,9 @@ class Predictions:
 
     def __init__(self, game: Predicting) -> None:
         if not isinstance(game, Predicting) or not game.targets:
-            raise InvalidInput(f"{type(game).__name__} yields nothing but payoffs; give a game that has targets")
+            raise InvalidInput(
+                f"{type(game).__name__} yields nothing but payoffs; give a game that has targets", argument="game", code="type"
+            )
         self._game = game
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from accredit.checks.numbers import check_text, shown
 from accredit.errors import InvalidInput
@@ -55,14 +54,16 @@ class Note:
         return [str(self.kind), self.text]
 
     @classmethod
-    def from_plain(cls, data: Any) -> Note:
+    def from_plain(cls, data: object) -> Note:
         """From the list [kind, text] that a result writes."""
         if not isinstance(data, list) or len(data) != 2:
-            raise InvalidInput(f"notes holds {shown(data)}; a note is a list of two texts: kind, text", argument="notes")
+            raise InvalidInput(
+                f"notes holds {shown(data)}; a note is a list of two texts: kind, text", argument="notes", code="type"
+            )
         return cls(*data)
 
 
-def check_notes(given: Any, name: str = "notes") -> tuple[Note, ...]:
+def check_notes(given: object, name: str = "notes") -> tuple[Note, ...]:
     """The notes of a result; a text is a remark.
 
     >>> check_notes(["Two rows were cut."])
@@ -73,7 +74,7 @@ def check_notes(given: Any, name: str = "notes") -> tuple[Note, ...]:
     return tuple(note if isinstance(note, Note) else Note(NoteKind.REMARK, check_text(note, name)) for note in given)
 
 
-def read_notes(data: Any, *, are_lines: bool) -> tuple[Note, ...]:
+def read_notes(data: object, *, are_lines: bool) -> tuple[Note, ...]:
     """Notes from JSON; results of the format before kept no more than their lines."""
     if not isinstance(data, list):
         raise InvalidInput(f"notes is {shown(data)}; it must be a list", argument="notes", code="type")

@@ -31,7 +31,7 @@ class Addition:
     def get(self) -> Any:
         """What it leads to, or an error that says why it is not used."""
         if self.problem:
-            raise InvalidInput(f"{self.name!r} of the package {self.package} is not used: {self.problem}")
+            raise InvalidInput(f"{self.name!r} of the package {self.package} is not used: {self.problem}", code="unavailable")
         return self.found
 
     def to_plain(self) -> dict[str, str]:

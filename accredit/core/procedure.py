@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from typing import Any
 
-from accredit.checks.json_data import made, plain_mapping
+from accredit.checks.json_data import Facts, made, plain_mapping
 from accredit.checks.numbers import check_text, shown
 from accredit.errors import InvalidInput
 
@@ -26,7 +25,7 @@ class Procedure:
 
     name: str  # of the value or method: "shapley", "integrated gradients"
     solver: str = ""  # what computed it, where there are several ways: "Permutations", "cubes"
-    settings: Mapping[str, Any] = field(default_factory=dict)  # plain values, by name
+    settings: Facts = field(default_factory=dict)  # plain values, by name
     closed_form: bool = False  # follows from the form of the model or of the game: no coalition had to be tried
     of: Procedure | None = None  # what the numbers were made from, where they are means, sums or ratios of others
 
@@ -42,7 +41,7 @@ class Procedure:
             raise InvalidInput(f"of is {shown(self.of)}; give a Procedure", argument="of", code="type")
 
     @classmethod
-    def by(cls, name: str, solver: Any) -> Procedure:
+    def by(cls, name: str, solver: object) -> Procedure:
         """A value by a solver, with those of its settings that differ from their defaults, and the seed.
 
         >>> from accredit.values import Permutations
@@ -57,11 +56,11 @@ class Procedure:
         }
         return cls(name, type(solver).__name__, settings)
 
-    def then(self, name: str, solver: str = "", **settings: Any) -> Procedure:
+    def then(self, name: str, solver: str = "", **settings: object) -> Procedure:
         """What was made from these numbers afterwards: a mean, a sum, a ratio."""
         return Procedure(name, solver, settings, of=self)
 
-    def with_settings(self, **further: Any) -> Procedure:
+    def with_settings(self, **further: object) -> Procedure:
         """The same, with further settings."""
         return replace(self, settings={**self.settings, **further})
 
@@ -75,13 +74,13 @@ class Procedure:
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def as_plain(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, object]:
         """As JSON types."""
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return said | {"of": None if self.of is None else self.of.as_plain()}
 
     @classmethod
-    def from_plain(cls, data: Any) -> Procedure:
+    def from_plain(cls, data: object) -> Procedure:
         """From the object that `as_plain` gives."""
         if not isinstance(data, Mapping):
             raise InvalidInput(f"method is {shown(data)}; it must hold name, solver, settings, closed_form and of", code="type")
@@ -90,22 +89,22 @@ class Procedure:
         return found
 
 
-def check_procedure(given: Any, name: str = "method") -> Procedure:
+def check_procedure(given: object, name: str = "method") -> Procedure:
     """A procedure, or a text that names one."""
     if isinstance(given, Procedure):
         return given
     return Procedure(check_text(given, name))
 
 
-def read_procedure(data: Any, *, is_line: bool) -> Procedure:
+def read_procedure(data: object, *, is_line: bool) -> Procedure:
     """A procedure from JSON; results of the format before kept no more than its line."""
     if not is_line:
         return Procedure.from_plain(data)
     if not isinstance(data, str):
-        raise InvalidInput(f"method is {shown(data)}; in this format it is a line of text")
+        raise InvalidInput(f"method is {shown(data)}; in this format it is a line of text", argument="method", code="type")
     return Procedure(data)
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     """A setting as Python writes it; a list stands for the tuple that it was."""
     return repr(tuple(value)) if isinstance(value, list) else repr(value)

@@ -9,8 +9,6 @@ A game whose payoffs come from a model has a number `blur`, in the unit of its p
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks.numbers import FloatArray
@@ -70,7 +68,7 @@ def nearly(own: FloatArray, others: FloatArray, precision: float) -> bool:
     return float(np.abs(own - others).max()) <= blur(max(1.0, float(np.abs(own).max())), precision)
 
 
-def blur_of(game: Any) -> float:
+def blur_of(game: object) -> float:
     """How far a payoff of `game` may be from the same payoff asked in another batch or on another machine; 0: it does not move.
 
     >>> from accredit.games import FunctionGame, TableGame

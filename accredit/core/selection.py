@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from accredit.checks.json_data import damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_mapping, read_list, read_object
 from accredit.checks.numbers import BoolArray, FloatArray, as_array, check_seed, check_text
 from accredit.checks.tables import player_frame
 from accredit.core.attribution import frozen
@@ -41,8 +40,8 @@ class Selection(Drawn):
     rule: str = ""  # how many are chosen, by which mask law, and what replaces the others
     scores: FloatArray | None = None  # (n,) what the choice was made by, where there is such a thing
     seed: int | None = None
-    certificate: Mapping[str, Any] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Facts = field(default_factory=dict)
+    provenance: Facts = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -50,7 +49,9 @@ class Selection(Drawn):
         n = len(self.players)
         chosen = as_array(self.chosen, "chosen").copy()
         if chosen.shape != (n,) or chosen.dtype != bool:
-            raise InvalidInput(f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}", argument="chosen")
+            raise InvalidInput(
+                f"chosen must be {n} booleans, got shape {chosen.shape} of {chosen.dtype}", argument="chosen", code="type"
+            )
         chosen.setflags(write=False)
         put(self, "chosen", chosen)
         if self.scores is not None:
@@ -75,7 +76,9 @@ class Selection(Drawn):
     def __getitem__(self, part: slice) -> Selection:
         """The same choice among some of the players."""
         if not isinstance(part, slice):
-            raise InvalidInput(f"a selection is cut by slice, got {part!r}; write selection[1:3], or name in selection")
+            raise InvalidInput(
+                f"a selection is cut by slice, got {part!r}; write selection[1:3], or name in selection", code="type"
+            )
         scores = None if self.scores is None else self.scores[part]
         return Selection(
             self.players[part],
@@ -112,7 +115,7 @@ class Selection(Drawn):
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per player: chosen or not, and the score where there is one."""
-        columns: dict[str, Any] = {"chosen": self.chosen}
+        columns: dict[str, object] = {"chosen": self.chosen}
         if self.scores is not None:
             columns["score"] = self.scores
         return player_frame(self.players, columns)

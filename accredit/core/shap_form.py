@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def shap_explanation(
     values: FloatArray,
-    base_values: Any,
-    data: Sequence[Any],
+    base_values: object,
+    data: Sequence[object],
     feature_names: Sequence[str],
     output_names: Sequence[str] | None = None,
 ) -> shap.Explanation:
@@ -33,7 +33,7 @@ def shap_explanation(
     )
 
 
-def shap_data(cells: Sequence[Any]) -> Any:
+def shap_data(cells: Sequence[object]) -> object:
     """Cells as an array of numbers where all of them are numbers or missing, else of objects; missing is NaN, as in shap.
 
     >>> shap_data([[1, None], [2.5, True]]).tolist(), shap_data(["red", None]).tolist()

@@ -12,14 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import threadpoolctl
 
 # The limit belongs to the process: were two threads to set and lift it in turn, the second would restore the first one's.
 _ALONE = RLock()
 
 
 @cache
-def _pools() -> Any:
+def _pools() -> threadpoolctl.ThreadpoolController:
     """The BLAS libraries of this process. Finding them takes milliseconds, so it is done once."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 

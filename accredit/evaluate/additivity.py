@@ -25,7 +25,7 @@ FRESH = 0x1D5  # marks the stream of random numbers for coalitions that only mea
 
 def _credit(result: Result, metric: str) -> FloatArray:
     if isinstance(result, Selection):
-        raise NotApplicable(f"{metric} adds credits up, and {result.method} is a selection: it has none")
+        raise NotApplicable(f"{metric} adds credits up, and {result.method} is a selection: it has none", code="unsupported")
     return result.credit
 
 
@@ -94,7 +94,9 @@ class SensitivityN:
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))
         if n < 2:
-            raise NotApplicable("sensitivity-n compares removals of equal size, and with one player there is only one")
+            raise NotApplicable(
+                "sensitivity-n compares removals of equal size, and with one player there is only one", code="undefined"
+            )
         return np.vstack([np.ones((1, n), dtype=bool), *(~removed for removed in self._remove(n))])
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -107,7 +109,7 @@ class SensitivityN:
             start += len(removed)
         known = [r for r in found if r is not None]
         if not known:
-            raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same")
+            raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same", code="undefined")
         return float(np.mean(known))
 
     def oracle(self, game: Game) -> Attribution:
@@ -117,7 +119,7 @@ class SensitivityN:
         pairs = [(r - r.mean(axis=0), y - y.mean()) for r, y in zip(removed, losses, strict=True)]
         pairs = [(x, y / np.linalg.norm(y)) for x, y in pairs if not _flat(y, moved)]
         if not pairs:
-            raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same")
+            raise NotApplicable("sensitivity-n is undefined here: removals of equal size all lose the same", code="undefined")
         return _score(game, most_correlated([x for x, _ in pairs], [y for _, y in pairs]))
 
 
@@ -182,7 +184,10 @@ class Infidelity:
     def plan(self, result: Result) -> BoolArray:
         n = len(_credit(result, self.name))
         if isinstance(result, Attribution) and result.total is None:
-            raise NotApplicable(f"infidelity compares credit with payoff lost, and {result.method} gives scores without a unit")
+            raise NotApplicable(
+                f"infidelity compares credit with payoff lost, and {result.method} gives scores without a unit",
+                code="unsupported",
+            )
         return np.vstack([np.ones((1, n), dtype=bool), np.zeros((1, n), dtype=bool), ~self._remove(n)])
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -192,7 +197,8 @@ class Infidelity:
         if divided is not None and abs(divided - (everybody - nobody)) > SAME * max(abs(divided), abs(everybody - nobody)):
             raise NotApplicable(
                 f"infidelity compares credit with payoff lost, and {result.method} divides something other than this "
-                "game's payoff"
+                "game's payoff",
+                code="conflict",
             )
         lost = everybody - earned[2:]
         return float(((self._remove(len(credit)) @ credit - lost) ** 2).mean())
@@ -246,7 +252,7 @@ class LinearDatamodelingScore:
     def score(self, result: Result, earned: FloatArray) -> float:
         order = tied(earned, rounding_of(result, earned))
         if order.max() == 0:
-            raise NotApplicable("lds is undefined here: all coalitions earn the same")
+            raise NotApplicable("lds is undefined here: all coalitions earn the same", code="undefined")
         sums = self.plan(result) @ _credit(result, self.name)
         return float(rank_correlation(tied(sums, rounding_of(result, sums)), order))
 

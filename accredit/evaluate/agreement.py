@@ -18,7 +18,9 @@ from accredit.evaluate.metric import rounding_between
 
 def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[FloatArray, FloatArray]:
     if isinstance(a, Attribution) and isinstance(b, Attribution) and a.players != b.players:
-        raise InvalidInput("a and b credit different players, or in another order; compare explanations of one game")
+        raise InvalidInput(
+            "a and b credit different players, or in another order; compare explanations of one game", code="conflict"
+        )
     x = a.credit if isinstance(a, Attribution) else real_numbers(a, "a")
     y = b.credit if isinstance(b, Attribution) else real_numbers(b, "b")
     if x.shape != y.shape or x.ndim != 1:

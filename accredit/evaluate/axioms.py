@@ -11,8 +11,8 @@ from typing import overload
 
 import numpy as np
 
-from accredit.checks import check_seed
-from accredit.checks.arguments import check_arguments
+from accredit.checks import check_seed, shown
+from accredit.checks.arguments import CHECKS, check_arguments, check_callable, made
 from accredit.core import AXIOMS, Attribution, Attributions, FloatArray, Game, Games, Holds, Tabulated, endpoints, tabulate
 from accredit.core.attribution import returned
 from accredit.core.games import Record
@@ -28,6 +28,23 @@ SIGMAS = 8.0  # in-expectation claims: a normal error exceeds this with probabil
 Method = Callable[[Game], Attribution]
 
 
+def _check_method(given: object, name: str) -> object:
+    """A function of a game. Solvers are classes with a method that is one."""
+    kind = given if isinstance(given, type) else type(given)
+    if hasattr(kind, "solve"):
+        raise InvalidInput(
+            f"{name} is {shown(given)}; give a function of a game, as in {made(kind)}.solve", argument=name, code="type"
+        )
+    if isinstance(given, type):
+        raise InvalidInput(
+            f"{name} is the class {kind.__name__}; give a function of a game, as in {name}=shapley", argument=name, code="type"
+        )
+    return check_callable(given, name)
+
+
+CHECKS[Method] = _check_method
+
+
 class ClaimRefuted(AccreditError, AssertionError):
     """An attribution claims an axiom that it breaks.
 
@@ -39,6 +56,8 @@ class ClaimRefuted(AccreditError, AssertionError):
         ...
     accredit.evaluate.axioms.ClaimRefuted: by hand claims efficiency exactly, but the credits sum to 9, v(N) − v(∅) ...
     """
+
+    usual = "refuted"
 
 
 @dataclass(frozen=True)
@@ -124,7 +143,9 @@ def _check_players(attribution: Attribution, game: Game) -> None:
     if others:
         raise InvalidInput(
             f"attribution credits {others[0]!r}, who does not play in this game ({', '.join(game.players[:8])}); give the game "
-            "that it was computed from"
+            "that it was computed from",
+            argument="attribution",
+            code="conflict",
         )
     missing = [player for player in game.players if player not in set(attribution.players)]
     claimed = attribution.claim("efficiency").holds
@@ -145,7 +166,9 @@ def _paying(game: Game, outputs: tuple[str, ...]) -> Games:
     """The game, if it pays these outputs; otherwise these attributions are not about it."""
     if not isinstance(game, Games) or set(game.outputs) != set(outputs):
         paid = ", ".join(game.outputs[:8]) if isinstance(game, Games) else "one number per coalition"
-        raise InvalidInput(f"the attributions are for the outputs {', '.join(outputs[:8])}, and the game pays {paid}")
+        raise InvalidInput(
+            f"the attributions are for the outputs {', '.join(outputs[:8])}, and the game pays {paid}", code="conflict"
+        )
     return game
 
 

@@ -65,12 +65,14 @@ def bootstrap(
         raise InvalidInput(f"level must lie between 0 and 1, got {level!r}; write 0.95", argument="level", code="range")
     if count < 1:
         raise InvalidInput(f"count must be at least 1, got {count!r}; write 2000", argument="count", code="range")
-    if kind not in ("bca", "percentile"):
-        raise InvalidInput(f"kind is {kind!r}; write 'bca' or 'percentile'", argument="kind", code="unknown")
     estimate = real_number(statistic(x), "what statistic returns")
     drawn = finite_numbers(statistic(x[resamples(len(x), count, seed)]), "what statistic returns")
     if drawn.shape != (count,):
-        raise InvalidInput(f"statistic returned shape {drawn.shape} for {count} rows; it must work along the last axis")
+        raise InvalidInput(
+            f"statistic returned shape {drawn.shape} for {count} rows; it must work along the last axis",
+            argument="statistic",
+            code="shape",
+        )
     if alike(drawn, size=_size(x, within)):
         return _all_at_one_end(x, estimate, statistic, level, within)
     at = tails(level, len(x))

@@ -45,6 +45,7 @@ def check_fractions(fractions: Sequence[float]) -> None:
         raise InvalidInput(
             f"fractions must be numbers in (0, 1], got {tuple(fractions)!r}; write for example (0.1, 0.2, 0.5)",
             argument="fractions",
+            code="range",
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,8 @@ def linear_datamodeling_score(
     if subsets.shape != (len(outputs), len(scores)) or scores.shape[1] != outputs.shape[1]:
         raise InvalidInput(
             f"scores {scores.shape}, subsets {subsets.shape} and outputs {outputs.shape} do not fit; "
-            "they must be (N, T), (m, N), (m, T)"
+            "they must be (N, T), (m, N), (m, T)",
+            code="shape",
         )
     return _rank_agreement(subsets @ scores, outputs, level, seed, "subsets")
 
@@ -50,7 +50,7 @@ def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: floa
     """Mean Spearman correlation, over targets, of scores with true leave-one-out effects; both (N, T). Resamples rows."""
     scores, truth = _columns(scores, "scores"), _columns(truth, "truth")
     if scores.shape != truth.shape:
-        raise InvalidInput(f"scores {scores.shape} and truth {truth.shape} differ in shape")
+        raise InvalidInput(f"scores {scores.shape} and truth {truth.shape} differ in shape", code="shape")
     return _rank_agreement(scores, truth, level, seed, "rows")
 
 
@@ -70,7 +70,7 @@ def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what:
     check_level(level)
     rng = np.random.default_rng(check_seed(seed))
     if len(a) < 2:
-        raise InvalidInput(f"{len(a)} {what} have no order to compare; give at least two")
+        raise InvalidInput(f"{len(a)} {what} have no order to compare; give at least two", code="undefined")
     a, b = (np.array([tied(x, rounding_between(x, x)) for x in columns.T]) for columns in (a, b))  # (T, m)
     means = np.empty(RESAMPLES)
     for i in range(RESAMPLES):
@@ -83,7 +83,7 @@ def _rank_agreement(a: FloatArray, b: FloatArray, level: float, seed: int, what:
 
 
 @check_arguments
-def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: float = defaults.LEVEL) -> Estimate:
+def mislabel_auc(credit: Attribution | FloatArray, mislabelled: object, *, level: float = defaults.LEVEL) -> Estimate:
     """Chance that a wrongly labelled row gets less credit than a rightly labelled one; ½ is chance level.
 
     The interval is DeLong's (1988); there is none where every wrong row lies below every right one.
@@ -96,11 +96,15 @@ def mislabel_auc(credit: Attribution | FloatArray, mislabelled: Any, *, level: f
     wrong = np.asarray(mislabelled)
     if wrong.shape != values.shape or wrong.dtype != bool:
         raise InvalidInput(
-            f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}", argument="mislabelled"
+            f"mislabelled must be {len(values)} booleans, got shape {wrong.shape} of {wrong.dtype}",
+            argument="mislabelled",
+            code="type",
         )
     if wrong.all() or not wrong.any():
         raise InvalidInput(
-            "mislabelled must mark some rows and not others; there is nothing to tell apart", argument="mislabelled"
+            "mislabelled must mark some rows and not others; there is nothing to tell apart",
+            argument="mislabelled",
+            code="undefined",
         )
     places = tied(values, rounding_between(credit, values))  # rows whose credit differs by rounding are even
     bad, good = places[wrong], places[~wrong]
@@ -172,7 +176,9 @@ def random_removal_curve(game: Game, *, steps: int = 20, orders: int = 10, seed:
 
 def _order(game: Game, credit: Attribution, highest_first: bool) -> IntArray:
     if credit.players != game.players:
-        raise InvalidInput("credit and game have different players; give the attribution of this game, unsorted")
+        raise InvalidInput(
+            "credit and game have different players; give the attribution of this game, unsorted", code="conflict"
+        )
     return falling(credit.credit if highest_first else -credit.credit, credit.rounding)
 
 

@@ -187,7 +187,9 @@ def _log_probability(earned: FloatArray) -> FloatArray:
     impossible = (earned <= 0) | (earned > 1 + blur(1.0, SINGLE))
     if impossible.any():
         bad = earned[impossible][0]
-        raise NotApplicable(f"log-odds needs payoffs that are probabilities in (0, 1], and this game pays {bad:.4g}")
+        raise NotApplicable(
+            f"log-odds needs payoffs that are probabilities in (0, 1], and this game pays {bad:.4g}", code="unsupported"
+        )
     return np.log(earned)
 
 

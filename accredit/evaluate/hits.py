@@ -50,10 +50,14 @@ class HitAt:
 
     def plan(self, result: Result) -> BoolArray:
         if not self.truth:
-            raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
+            raise NotApplicable(
+                f"{self.name} needs to know who earned the payoff, and nobody does for this input", code="missing"
+            )
         n = len(scores_of(result, self.name))
         if not all(0 <= i < n for i in self.truth):
-            raise InvalidInput(f"truth is {self.truth}, and there are {n} players; count them from 0", argument="truth")
+            raise InvalidInput(
+                f"truth is {self.truth}, and there are {n} players; count them from 0", argument="truth", code="range"
+            )
         return np.ones((1, n), dtype=bool)
 
     def score(self, result: Result, earned: FloatArray) -> float:
@@ -63,6 +67,8 @@ class HitAt:
 
     def oracle(self, game: Game) -> Attribution:
         if not self.truth:
-            raise NotApplicable(f"{self.name} needs to know who earned the payoff, and nobody does for this input")
+            raise NotApplicable(
+                f"{self.name} needs to know who earned the payoff, and nobody does for this input", code="missing"
+            )
         others = [i for i in range(len(game.players)) if i not in self.truth]
         return rank(game, np.array([*self.truth, *others]), Procedure("oracle", "the truth"))

@@ -90,13 +90,13 @@ class Unfit:
     within: ClassVar[Ends | None] = None
 
     def plan(self, result: Result) -> BoolArray:
-        raise NotApplicable(self.because)
+        raise NotApplicable(self.because, code="unsupported")
 
     def score(self, result: Result, earned: FloatArray) -> float:
-        raise NotApplicable(self.because)
+        raise NotApplicable(self.because, code="unsupported")
 
     def oracle(self, game: Game) -> Result:
-        raise NotApplicable(self.because)
+        raise NotApplicable(self.because, code="unsupported")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def measure(metric: Metric, game: Game, result: Result) -> float:
     """
     score = measure_all(game, {"it": result}, [metric])["it"][metric.name]
     if score.value is None:
-        raise NotApplicable(score.because)
+        raise NotApplicable(score.because, code="unsupported")
     return score.value
 
 
@@ -145,14 +145,17 @@ def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Met
     chosen = tuple(metrics)
     for metric in chosen:
         if not hasattr(metric, "plan") or isinstance(metric, type):
-            raise InvalidInput(f"metrics holds {shown(metric)}; give metrics, for example [Deletion()]", argument="metrics")
+            raise InvalidInput(
+                f"metrics holds {shown(metric)}; give metrics, for example [Deletion()]", argument="metrics", code="type"
+            )
     for name, result in results.items():
         if not isinstance(result, Attribution | Selection):
             raise InvalidInput(f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection", code="type")
         if result.players != game.players:
             raise InvalidInput(
                 f"result {name!r} does not credit the {len(game.players)} players of this game in their order; "
-                "measure it on the game it was computed from"
+                "measure it on the game it was computed from",
+                code="conflict",
             )
     plans: dict[tuple[str, str], BoolArray] = {}
     scores: dict[str, dict[str, Score]] = {name: {} for name in results}
@@ -183,7 +186,9 @@ def scores_of(result: Result, metric: str) -> FloatArray:
     if isinstance(result, Attribution):
         return result.credit
     if result.scores is None:
-        raise NotApplicable(f"{metric} needs an order of the players, and {result.method} is a selection without scores")
+        raise NotApplicable(
+            f"{metric} needs an order of the players, and {result.method} is a selection without scores", code="unsupported"
+        )
     return result.scores
 
 

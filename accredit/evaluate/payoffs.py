@@ -48,7 +48,9 @@ def payoff_moves(games: Mapping[str, Game], *, budget: int | None = None, seed: 
     (('a', 'a'), 1.0, 1.0)
     """
     if len({game.players for game in games.values()}) != 1:
-        raise InvalidInput("games must share their players and differ in their payoff; give at least one", argument="games")
+        raise InvalidInput(
+            "games must share their players and differ in their payoff; give at least one", argument="games", code="conflict"
+        )
     credits: dict[str, Attribution] = {name: shapley(game, budget=budget, seed=seed) for name, game in games.items()}
     every = Attributions(credits, payoffs=sum(one.payoffs or 0 for one in credits.values()))
     pairs = [[(a, b) for b in credits.values()] for a in credits.values()]

@@ -38,6 +38,7 @@ def _booleans(values: BoolArray, name: str) -> BoolArray:
         raise InvalidInput(
             f"{name} must be True or False for each token, got {array.dtype} numbers; choose first, e.g. scores > 0.5",
             argument=name,
+            code="type",
         )
     return array.astype(bool)
 
@@ -67,10 +68,14 @@ def auprc(scores: Attribution | FloatArray, rationale: BoolArray) -> float:
     """
     given = scores.credit if isinstance(scores, Attribution) else real_numbers(scores, "scores")
     if given.ndim != 1 or not np.isfinite(given).all():
-        raise InvalidInput(f"scores must be one finite number per token, got {given!r}", argument="scores")
+        raise InvalidInput(f"scores must be one finite number per token, got {given!r}", argument="scores", code="type")
     _, b = _check(np.zeros(len(given), dtype=bool), rationale)
     if not b.any():
-        raise InvalidInput("rationale marks no token; precision and recall are undefined, leave this example out")
+        raise InvalidInput(
+            "rationale marks no token; precision and recall are undefined, leave this example out",
+            argument="rationale",
+            code="empty",
+        )
     places = tied(given, rounding_between(scores, given))
     order = np.argsort(-places, kind="stable")
     hits = np.cumsum(b[order])
@@ -105,11 +110,13 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
     """
     real_number(threshold, "threshold", 0, 1)
     if not rationale:
-        raise InvalidInput("rationale has no span; leave this example out", argument="rationale")
+        raise InvalidInput("rationale has no span; leave this example out", argument="rationale", code="empty")
     for name, spans in (("predicted", predicted), ("rationale", rationale)):
         for span in spans:
             if not isinstance(span, tuple | list) or len(span) != 2:
-                raise InvalidInput(f"{name} holds {shown(span)}; give pairs (start, end), end not included")
+                raise InvalidInput(
+                    f"{name} holds {shown(span)}; give pairs (start, end), end not included", argument=name, code="type"
+                )
             for end in span:
                 whole_number(end, f"an end of a span in {name}", 0)
     for start, end in (*predicted, *rationale):

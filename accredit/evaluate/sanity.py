@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -67,7 +67,9 @@ def model_randomisation(
     explained = [(x, returned(explain(model, x), "explain")) for x in inputs]
     ranked = [(x, attribution) for x, attribution in explained if len(attribution) > 1]
     if not ranked:
-        raise InvalidInput("every input has one player, and one number has no rank; give inputs with several players")
+        raise InvalidInput(
+            "every input has one player, and one number has no rank; give inputs with several players", code="undefined"
+        )
     truth = [attribution for _, attribution in ranked]
     stages, signed, by_size = [], [], []
     for stage, broken in _stages_of(randomised):
@@ -76,7 +78,9 @@ def model_randomisation(
         signed.append(_mean([spearman(a, b) for a, b in zip(truth, other, strict=True)]))
         by_size.append(_mean([spearman(_sizes(a), _sizes(b)) for a, b in zip(truth, other, strict=True)]))
     if not stages:
-        raise InvalidInput("randomised yields no model; give for example randomised_layers(model, seed=0)")
+        raise InvalidInput(
+            "randomised yields no model; give for example randomised_layers(model, seed=0)", argument="randomised", code="empty"
+        )
     return Sanity(tuple(stages), tuple(signed), tuple(by_size))
 
 
@@ -92,6 +96,7 @@ def _stages_of(randomised: Iterable[tuple[str, Model]]) -> Iterator[tuple[str, M
             raise InvalidInput(
                 f"randomised holds {shown(item)}; give pairs of a stage and a model, as in ('head', model)",
                 argument="randomised",
+                code="type",
             )
         if item[0] in seen:
             raise InvalidInput(
@@ -157,7 +162,7 @@ def randomised_layers(model: TextModel, seed: int = 0) -> Iterator[tuple[str, Te
         yield stage, TextModel(deepcopy(broken), model.tokenizer, f"{model.name}, random down to {stage}")
 
 
-def _stages(parameters: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def _stages(parameters: Mapping[str, object]) -> list[tuple[str, list[str]]]:
     """Parameter names by stage: what is neither a layer nor an embedding is the head; layers from the last to the first."""
     layers: dict[int, list[str]] = {}
     head, embeddings = [], []

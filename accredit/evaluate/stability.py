@@ -78,7 +78,7 @@ def max_sensitivity(method: Callable[[Thing], Attribution], here: Thing, neighbo
     centre = returned(method(here), "method").credit
     length = float(np.linalg.norm(centre))
     if length == 0:
-        raise InvalidInput("the explanation is zero everywhere, so a relative change of it is undefined")
+        raise InvalidInput("the explanation is zero everywhere, so a relative change of it is undefined", code="undefined")
     moved = [float(np.linalg.norm(returned(method(near), "method").credit - centre)) for near in neighbours]
     if not moved:
         raise InvalidInput(

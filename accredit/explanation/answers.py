@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit import defaults
+from accredit.checks.json_data import Facts
 from accredit.core import FloatArray, IntArray, Procedure
 from accredit.errors import InvalidInput
 from accredit.explanation.prompts import nest, show_prompt
+from accredit.explanation.requests import Settings
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
@@ -20,10 +22,11 @@ from accredit.models.encoded import visible
 from accredit.models.partition import with_special
 
 if TYPE_CHECKING:
-    from accredit.answers.assembly import Layout
+    from accredit.answers.assembly import TokenLayout
     from accredit.answers.game import AnswerGame, AnswerViews
     from accredit.answers.model import Answer, AnsweringModel
     from accredit.methods import Place
+    from accredit.store import Journal
 
 ALL = "all"
 TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
@@ -43,14 +46,14 @@ class AnswerSubject(Dealt):
     game: AnswerGame
     games: AnswerViews  # the whole answer first, then its sentences and tokens
     unit: str  # passage, sentence, …, player
-    asked: Any  # players as they were asked for
+    asked: object  # players as they were asked for
     payoff: str
     budget: int | None = None
     seed: int = 0
-    journal: Any = None  # where payoffs are kept, so that a stopped run goes on
+    journal: Journal | None = None  # where payoffs are kept, so that a stopped run goes on
     notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
+    settings: Settings = field(default_factory=dict)  # of gradients and of readings of attention
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -76,7 +79,7 @@ class AnswerSubject(Dealt):
         return self.games.outputs[0]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """What the payoffs rest on."""
         return self.games.provenance | {"target": self.main}
 
@@ -94,16 +97,16 @@ class AnswerSubject(Dealt):
         return durable(self.games, self.journal, "serial")
 
     @property
-    def tree(self) -> list[Any]:
+    def tree(self) -> Sequence[object]:
         """Players nested in their words, sentences, paragraphs and messages, for Owen values."""
         return self.memo.get("tree", lambda: nest(self.players, *self.shown, self.before or ""))
 
     # The model's own tokens
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> TokenLayout:
         """The whole prompt as tokens, with their owners."""
-        layout: Layout = self.memo.get("layout", lambda: self._pays.parts.layout)
+        layout: TokenLayout = self.memo.get("layout", lambda: self._pays.parts.layout)
         return layout
 
     @property
@@ -212,19 +215,19 @@ def _ends(where: IntArray) -> tuple[int, int]:
 
 
 def answer_subject(
-    model: Any,
-    prompt: Any,
+    model: object,
+    prompt: object,
     *,
-    answer: Any = None,
-    generate: Any = None,
-    players: Any = None,
+    answer: object = None,
+    generate: object = None,
+    players: object = None,
     payoff: str | None = None,
     removal: str | None = None,
     target: str | None = None,
     budget: int | None = None,
     seed: int = 0,
-    journal: Any = None,
-    **how: Any,
+    journal: Journal | None = None,
+    **how: object,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
     game = _game(model, prompt, answer, generate, players, removal, seed, how)
@@ -261,13 +264,13 @@ def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | No
 
 def _game(
     model: Any,
-    prompt: Any,
+    prompt: object,
     answer: Any,
-    generate: Any,
-    players: Any,
+    generate: object,
+    players: object,
     removal: str | None,
     seed: int,
-    how: dict[str, Any],
+    how: Settings,
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
         raise InvalidInput(
@@ -282,17 +285,26 @@ def _game(
         from accredit.answers.black_box import asked_game
 
         if answer is None:
-            raise InvalidInput("a function of prompts does not write: give the answer that it is asked about, answer='…'")
+            raise InvalidInput(
+                "a function of prompts does not write: give the answer that it is asked about, answer='…'",
+                argument="answer",
+                code="missing",
+            )
         if removal not in (None, "rebuild", "filler"):
             raise InvalidInput(
                 f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'",
                 argument="removal",
+                code="misplaced",
             )
         for name in ("memory", "batch", "prefix"):
             if settings.pop(name, None):
-                raise InvalidInput(f"{name} is for models that run here, and a function of prompts was given")
+                raise InvalidInput(
+                    f"{name} is for models that run here, and a function of prompts was given", argument=name, code="misplaced"
+                )
         if (removal == "filler") != (settings.get("filler") is not None):
-            raise InvalidInput(f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal")
+            raise InvalidInput(
+                f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal", code="conflict"
+            )
         return asked_game(model, prompt, answer, **settings)
     from accredit.answers.game import answer_game
 
@@ -306,7 +318,7 @@ def _game(
     )
 
 
-def _generation(generate: Any) -> dict[str, Any]:
+def _generation(generate: object) -> Settings:
     """Settings of `model.generate`, from True, a number of tokens, or a mapping."""
     if generate is None or isinstance(generate, bool):
         return {}

@@ -122,7 +122,7 @@ def _answer(subject: AnswerSubject) -> dict[str, Any]:
     }
 
 
-def _drawing(subject: Any, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
+def _drawing(subject: Subject | AnswerSubject, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
     """The drawing of the first flow that ran; or why there is none."""
     for chosen in ran:
         if chosen.method.name in DRAWN:

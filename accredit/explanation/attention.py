@@ -14,7 +14,7 @@ from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, P
 from accredit.errors import MissingExtra
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import beside_uniform, flow_options, solve_flow, uniform_flow
-from accredit.explanation.graph import Graph, graph_of, uniform_of
+from accredit.explanation.graph import AttentionGraph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.solver import simple_max_flow
 from accredit.flow.unique import FlowRule
@@ -70,7 +70,7 @@ def pairwise(subject: Explained, tensor: str) -> Attribution | Attributions:
     )
 
 
-def score(dealt: Graph | Explained, tokens: FloatArray, method: Procedure) -> Attribution:
+def score(dealt: AttentionGraph | Explained, tokens: FloatArray, method: Procedure) -> Attribution:
     """Scores of the model's tokens, (T,), summed over each player's tokens."""
     return Attribution(dealt.everyone, dealt.by_player(tokens), None, method, SCORE_CLAIMS)
 
@@ -106,7 +106,9 @@ def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     return _tell(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
 
 
-def _against_the_mask(subject: Explained, graph: Graph, credit: Attribution, rule: FlowRule, outputs: list[int]) -> Attribution:
+def _against_the_mask(
+    subject: Explained, graph: AttentionGraph, credit: Attribution, rule: FlowRule, outputs: list[int]
+) -> Attribution:
     """The credit, and beside it that of uniform attention under the same causal mask."""
     if not graph.causal:
         return credit
@@ -116,7 +118,7 @@ def _against_the_mask(subject: Explained, graph: Graph, credit: Attribution, rul
 
 
 def for_each(
-    subject: Explained, graph: Graph, one: Callable[[list[int]], Attribution], most: float = float("inf")
+    subject: Explained, graph: AttentionGraph, one: Callable[[list[int]], Attribution], most: float = float("inf")
 ) -> Attribution | Attributions:
     """The credit from all output positions together; of an answer also from those of each sentence and token, unless that
     would cost too much."""
@@ -130,6 +132,6 @@ def for_each(
     return Attributions({k: whole if v == graph.outputs else _tell(one(v), graph) for k, v in some.items()})
 
 
-def _tell(credit: Attribution, graph: Graph) -> Attribution:
+def _tell(credit: Attribution, graph: AttentionGraph) -> Attribution:
     """The credit, with the heads and layers that it rests on."""
     return replace(credit, provenance={**credit.provenance, **graph.chosen})

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 
 import numpy as np
 
+from accredit.checks.suggestions import nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
@@ -30,6 +31,7 @@ from accredit.explanation.requests import (
     PictureRequest,
     Request,
     RowRequest,
+    Settings,
     TextRequest,
     make_request,
     only_in,
@@ -37,14 +39,14 @@ from accredit.explanation.requests import (
     text_players,
 )
 from accredit.explanation.result import Explanation
-from accredit.explanation.stream import Asked, Done, Event, Explained, Refused, events
-from accredit.explanation.stream import Progress as Progressed
+from accredit.explanation.stream import Asked, Done, Event, Explained, MethodProgress, Refused, events
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all, settings_for
 from accredit.models.strings import StringModel
 from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
+    from accredit.models import ImageModel, TextModel
     from accredit.rows.explain import Questions
     from accredit.rows.result import TableExplanation
     from accredit.rows.run import TableRun
@@ -59,14 +61,23 @@ Result = TypeVar("Result", covariant=True)
 # One question of each kind, answered
 
 
-def _answer_text(text: Any, model: Any, request: TextRequest, notes: tuple[str, ...] = ()) -> Explanation:
+def _answer_input(
+    given: object,
+    model: TextModel | ImageModel | StringModel,
+    request: TextRequest | PictureRequest,
+    notes: tuple[str, ...] = (),
+) -> Explanation:
+    """A text or a picture, whichever the request is for."""
     asked = choose_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
-    subject = replace(subject_in_text(text, model, request), settings=taken)
-    return _with_notes(explain_by(subject, asked, request.announce), notes)
+    if isinstance(request, TextRequest):
+        subject = subject_in_text(given, model, request)
+    else:
+        subject = subject_in_picture(given, model, request)
+    return _with_notes(explain_by(replace(subject, settings=taken), asked, request.announce), notes)
 
 
-def subject_in_text(text: Any, model: Any, request: TextRequest) -> Subject:
+def subject_in_text(text: object, model: TextModel | ImageModel | StringModel, request: TextRequest) -> Subject:
     """A text as the request deals it out to players."""
     return subject_of(
         model,
@@ -82,14 +93,7 @@ def subject_in_text(text: Any, model: Any, request: TextRequest) -> Subject:
     )
 
 
-def _answer_picture(picture: Any, model: Any, request: PictureRequest, notes: tuple[str, ...] = ()) -> Explanation:
-    asked = choose_methods(request.methods, model)
-    taken = settings_for(asked, request.readings)
-    subject = replace(subject_in_picture(picture, model, request), settings=taken)
-    return _with_notes(explain_by(subject, asked, request.announce), notes)
-
-
-def subject_in_picture(picture: Any, model: Any, request: PictureRequest) -> Subject:
+def subject_in_picture(picture: object, model: TextModel | ImageModel | StringModel, request: PictureRequest) -> Subject:
     """A picture as the request deals it out to players."""
     return subject_of(
         model,
@@ -103,7 +107,9 @@ def subject_in_picture(picture: Any, model: Any, request: PictureRequest) -> Sub
     )
 
 
-def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Sequence[Questions] | None = None) -> TableExplanation:
+def _answer_rows(
+    rows: object, model: object, request: RowRequest, questions: Sequence[Questions] | None = None
+) -> TableExplanation:
     """`questions`, one for each method, have been prepared for this model and request."""
     from accredit.rows.result import beside
     from accredit.rows.run import open_model
@@ -114,7 +120,7 @@ def _answer_rows(rows: Any, model: Any, request: RowRequest, questions: Sequence
     return found[0] if len(found) == 1 else beside(found)
 
 
-def _answer_rows_by(rows: Any, model: Any, request: RowRequest, questions: Questions) -> TableExplanation:
+def _answer_rows_by(rows: object, model: object, request: RowRequest, questions: Questions) -> TableExplanation:
     """Rows by one method."""
     from accredit.rows.run import explain_parts
 
@@ -124,7 +130,7 @@ def _answer_rows_by(rows: Any, model: Any, request: RowRequest, questions: Quest
         return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
 
 
-def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
+def row_run(rows: object, model: object, request: RowRequest) -> TableRun:
     """A run over these rows: the question is checked, and the background is chosen, before anything is computed."""
     from accredit.rows.run import open_model
 
@@ -132,13 +138,15 @@ def row_run(rows: Any, model: Any, request: RowRequest) -> TableRun:
     if len(methods) > 1:
         raise InvalidInput(
             f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
-            f"methods={methods[0].name!r}"
+            f"methods={methods[0].name!r}",
+            argument="methods",
+            code="unsupported",
         )
     (questions,) = _row_questions(open_model(model, tuple(request.trusted)), request)
     return _run_of(rows, model, request, questions)
 
 
-def _run_of(rows: Any, model: Any, request: RowRequest, questions: Questions) -> TableRun:
+def _run_of(rows: object, model: object, request: RowRequest, questions: Questions) -> TableRun:
     from accredit.rows.run import TableRun
 
     return TableRun(model, questions.ask(rows), tuple(request.trusted), request.players)
@@ -148,7 +156,7 @@ def _row_methods(request: RowRequest) -> Sequence[Chosen]:
     return find_all(("shapley",) if request.methods is None else request.methods, "game")
 
 
-def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
+def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
     """The model and the background, read and checked, for any number of questions about rows: one for each method."""
     from accredit.rows.explain import Questions
 
@@ -187,7 +195,7 @@ def _row_questions(model: Any, request: RowRequest) -> tuple[Questions, ...]:
     )
 
 
-def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanation:
+def _answer_prompt(prompt: object, model: object, request: AnswerRequest) -> Explanation:
     asked = find_all(FOR_ANSWERS if request.methods is None else request.methods, "explain")
     taken = settings_for(asked, request.readings)
     if request.store is None:
@@ -200,9 +208,9 @@ def _answer_prompt(prompt: Any, model: Any, request: AnswerRequest) -> Explanati
         return explain_by(replace(subject, settings=taken), asked, request.announce)
 
 
-def subject_in_prompt(prompt: Any, model: Any, request: AnswerRequest, journal: Any = None) -> AnswerSubject:
+def subject_in_prompt(prompt: object, model: object, request: AnswerRequest, journal: object = None) -> AnswerSubject:
     """A prompt and an answer as the request deals them out to players; payoffs are kept in the journal."""
-    form: dict[str, Any] = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
+    form: Settings = {name: value for name in PROMPTED if (value := getattr(request, name)) is not None}
     form |= {"target": request.target} | ({} if journal is None else {"journal": journal})
     return answer_subject(
         model,
@@ -237,12 +245,14 @@ def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation
     return replace(explanation, notes=(*check_notes(notes), *explanation.notes)) if notes else explanation
 
 
-def picture_players(players: Any, segments: Any) -> Any:
+def picture_players(players: object, segments: object) -> object:
     """Players, or the segments that were given in their place."""
     if segments is None:
         return players
     if not (players is None or (isinstance(players, str) and players == "segments")):
-        raise InvalidInput(f"players is {players!r:.40} and segments are given too; leave one of them out", argument="players")
+        raise InvalidInput(
+            f"players is {players!r:.40} and segments are given too; leave one of them out", argument="players", code="conflict"
+        )
     return f"segments:{segments}" if isinstance(segments, int) else np.asarray(segments)
 
 
@@ -253,26 +263,32 @@ class Door(Protocol[P, Result]):
     """A function of an input, a model and the settings of a request."""
 
     def __call__(
-        self, given: Any = None, /, model: Any = None, tokenizer: Any = None, *args: P.args, **settings: P.kwargs
+        self, given: object = None, /, model: object = None, tokenizer: object = None, *args: P.args, **settings: P.kwargs
     ) -> Result: ...
 
 
 class RowDoor(Protocol[P, Result]):
     """The same for rows, whose background may stand behind the model."""
 
-    def __call__(self, rows: Any, /, model: Any, background: Any = None, *args: P.args, **settings: P.kwargs) -> Result: ...
+    def __call__(
+        self, rows: object, /, model: object, background: object = None, *args: P.args, **settings: P.kwargs
+    ) -> Result: ...
 
 
 def door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], Door[P, Result]]:
     """Give a function of some inputs and a request the settings of that request as its signature."""
-    return lambda answer: cast("Any", _open(answer, cast("type[Request]", request)))
+
+    def open_door(answer: Callable[..., Result]) -> Door[P, Result]:
+        return cast("Door[P, Result]", _open(answer, cast("type[Request]", request)))
+
+    return open_door
 
 
-def _open(answer: Callable[..., Any], request: type[Request]) -> Callable[..., Any]:
+def _open(answer: Callable[..., object], request: type[Request]) -> Callable[..., object]:
     own = [p for p in inspect.signature(answer).parameters.values() if p.name != "request"]
 
     @wraps(answer)
-    def enter(*args: Any, **settings: Any) -> Any:
+    def enter(*args: object, **settings: object) -> object:
         given = {p.name: settings.pop(p.name) for p in own[len(args) :] if p.name in settings}
         return answer(*args, **given, request=make_request(request, settings))
 
@@ -284,11 +300,15 @@ def _open(answer: Callable[..., Any], request: type[Request]) -> Callable[..., A
 
 def row_door(request: Callable[P, Request]) -> Callable[[Callable[..., Result]], RowDoor[P, Result]]:
     """The same for rows."""
-    return lambda answer: cast("Any", _open(answer, cast("type[Request]", request)))
+
+    def open_door(answer: Callable[..., Result]) -> RowDoor[P, Result]:
+        return cast("RowDoor[P, Result]", _open(answer, cast("type[Request]", request)))
+
+    return open_door
 
 
 @door(TextRequest)
-def explain_text(text: Any = None, model: Any = None, tokenizer: Any = None, *, request: TextRequest) -> Explanation:
+def explain_text(text: object = None, model: object = None, tokenizer: object = None, *, request: TextRequest) -> Explanation:
     """Which words of a text earned the model's output. Settings are those of `TextRequest`.
 
     A text is a string, or a pair of strings that the model reads together (premise and hypothesis). `model` is None
@@ -301,11 +321,13 @@ def explain_text(text: Any = None, model: Any = None, tokenizer: Any = None, *, 
     """
     _check_given(text, "a text")
     choose_methods(request.methods)  # an unknown name is refused before a model is loaded
-    return _answer_text(text, load_model(text, model, tokenizer), request)
+    return _answer_input(text, load_model(text, model, tokenizer), request)
 
 
 @door(PictureRequest)
-def explain_picture(picture: Any = None, model: Any = None, processor: Any = None, *, request: PictureRequest) -> Explanation:
+def explain_picture(
+    picture: object = None, model: object = None, processor: object = None, *, request: PictureRequest
+) -> Explanation:
     """Which parts of a picture earned the model's output. Settings are those of `PictureRequest`.
 
     A picture is a path, a PIL image, an array or a tensor. `model` is None (the built-in one), a folder, a transformers
@@ -318,11 +340,11 @@ def explain_picture(picture: Any = None, model: Any = None, processor: Any = Non
     _check_given(picture, "a picture")
     choose_methods(request.methods)
     given = Path(picture) if isinstance(picture, str) else picture
-    return _answer_picture(given, load_model(given, model, processor, **request.preparation), request)
+    return _answer_input(given, load_model(given, model, processor, **request.preparation), request)
 
 
 @row_door(RowRequest)
-def explain_rows(rows: Any, model: Any, background: Any = None, *, request: RowRequest) -> TableExplanation:
+def explain_rows(rows: object, model: object, background: object = None, *, request: RowRequest) -> TableExplanation:
     """Which columns earned the model's outputs, for one row or many, all classes at once. Settings are those of `RowRequest`.
 
     `rows` are a data frame, a Series or mapping of one row, or an array; `model` is an estimator or pipeline of
@@ -337,7 +359,9 @@ def explain_rows(rows: Any, model: Any, background: Any = None, *, request: RowR
 
 
 @door(AnswerRequest)
-def explain_answer(prompt: Any = None, model: Any = None, tokenizer: Any = None, *, request: AnswerRequest) -> Explanation:
+def explain_answer(
+    prompt: object = None, model: object = None, tokenizer: object = None, *, request: AnswerRequest
+) -> Explanation:
     """Which parts of a prompt earned what a language model said: the whole answer, each sentence and each token of it. Settings
     are those of `AnswerRequest`.
 
@@ -354,9 +378,9 @@ def explain_answer(prompt: Any = None, model: Any = None, tokenizer: Any = None,
     return _answer_prompt(prompt, answering_model(model, tokenizer), request)
 
 
-def _check_given(given: Any, what: str) -> None:
+def _check_given(given: object, what: str) -> None:
     if given is None:
-        raise InvalidInput(f"nothing is given to explain; give {what}")
+        raise InvalidInput(f"nothing is given to explain; give {what}", code="missing")
 
 
 # The one door for all of them
@@ -378,7 +402,7 @@ class Explainer:
     ['POSITIVE', 'NEGATIVE']
     """
 
-    def __init__(self, model: Any = None, tokenizer: Any = None, **settings: Any) -> None:
+    def __init__(self, model: object = None, tokenizer: object = None, **settings: object) -> None:
         _check_names(settings)
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
@@ -388,7 +412,7 @@ class Explainer:
         named = "the built-in model" if self.model is None else type(self.model).__name__
         return f"Explainer({', '.join([named, *(f'{k}={v!r:.40}' for k, v in self.settings.items())])})"
 
-    def __call__(self, given: Any = None, **what: Any) -> Any:
+    def __call__(self, given: object = None, **what: object) -> Any:
         """Explain one input, or rows."""
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
@@ -397,9 +421,9 @@ class Explainer:
         if kind == "answer":
             request = make_request(AnswerRequest, settings)
             return _answer_prompt(given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request)
-        return self._answer_input(given, kind, settings)
+        return self._answer_text_or_picture(given, kind, settings)
 
-    def _answer_input(self, given: Any, kind: Kind, settings: dict[str, Any]) -> Explanation:
+    def _answer_text_or_picture(self, given: object, kind: Kind, settings: Settings) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
         choose_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
@@ -408,10 +432,10 @@ class Explainer:
         given, loaded, notes = read_as(given, self._loaded.get(kind, self.model), self.tokenizer, preparation)
         self._loaded[kind] = loaded
         if reads_words(loaded):
-            return _answer_text(given, loaded, make_request(TextRequest, settings), notes)
-        return _answer_picture(given, loaded, make_request(PictureRequest, settings), notes)
+            return _answer_input(given, loaded, make_request(TextRequest, settings), notes)
+        return _answer_input(given, loaded, make_request(PictureRequest, settings), notes)
 
-    def _prepared(self, settings: dict[str, Any]) -> tuple[RowRequest, tuple[Questions, ...]]:
+    def _prepared(self, settings: Settings) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
         from accredit.rows.run import open_model
 
@@ -440,41 +464,46 @@ class Explainer:
 class PreparedRows:
     """The settings of a question about rows, and what was prepared for them."""
 
-    settings: dict[str, Any]
+    settings: Settings
     request: RowRequest
     questions: tuple[Questions, ...]
 
 
-def _decisive(settings: dict[str, Any]) -> dict[str, Any]:
+def _decisive(settings: Settings) -> Settings:
     """The settings for which something is prepared."""
     return {name: value for name, value in settings.items() if name not in OF_THE_RESULT}
 
 
-def _are_same(settings: dict[str, Any], others: dict[str, Any]) -> bool:
+def _are_same(settings: Settings, others: Settings) -> bool:
     """Are these the very same values? Tables and functions are not compared by what they hold."""
     return settings.keys() == others.keys() and all(value is others[name] for name, value in settings.items())
 
 
-def _names_a_picture(given: Any) -> bool:
+def _names_a_picture(given: object) -> bool:
     from accredit.models.pictures import names_a_picture
 
     return isinstance(given, str) and names_a_picture(given)
 
 
-def _check_names(settings: Mapping[str, Any]) -> None:
+def _check_names(settings: Mapping[str, object]) -> None:
     """Refuse a name that is a setting of no kind of question."""
     every = {name for request in REQUESTS.values() for name in settings_of(request)}
     for name in settings:
         if name not in every:
-            make_request(_likeliest(settings), {name: settings[name]})
+            make_request(_likeliest(settings, name), {name: settings[name]})
 
 
-def _likeliest(settings: Mapping[str, Any]) -> type[Request]:
-    """The kind of question that most of the settings belong to."""
-    return max(REQUESTS.values(), key=lambda request: len(set(settings_of(request)) & set(settings)))
+def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
+    """The kind of question that has a setting like the unknown one; of several, that which most of the settings belong to."""
+
+    def likeness(request: type[Request]) -> tuple[bool, int]:
+        known = settings_of(request)
+        return nearest(unknown, known) is not None, len(set(known) & set(settings))
+
+    return max(REQUESTS.values(), key=likeness)
 
 
-def kind_of(given: Any, model: Any, settings: Mapping[str, Any]) -> Kind:
+def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
     """What kind of question this is: decided here and nowhere else.
 
     A setting that only answers have asks for an answer. A background, a frame, a mapping, an estimator, or an array
@@ -488,7 +517,9 @@ def kind_of(given: Any, model: Any, settings: Mapping[str, Any]) -> Kind:
     if settings.get("background") is not None:
         return "rows"
     if given is None:
-        raise InvalidInput("nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'")
+        raise InvalidInput(
+            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'", code="missing"
+        )
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
     if isinstance(given, Path):
@@ -500,17 +531,21 @@ def kind_of(given: Any, model: Any, settings: Mapping[str, Any]) -> Kind:
     return "rows" if reads_rows(model) or _table_beside_a_function(given, model) else "picture"
 
 
-def _table_beside_a_function(given: Any, model: Any) -> bool:
+def _table_beside_a_function(given: object, model: object) -> bool:
     """An array of rows and a plain function of it: what shap's users write first."""
     plain = callable(model) and not hasattr(model, "forward") and not hasattr(model, "predict")
     return plain and isinstance(given, np.ndarray | list) and np.ndim(given) <= 2
 
 
 @overload
-def explain(given: str | tuple[str, str] | Path, model: Any = None, tokenizer: Any = None, **settings: Any) -> Explanation: ...
+def explain(
+    given: str | tuple[str, str] | Path, model: object = None, tokenizer: object = None, **settings: object
+) -> Explanation: ...
 @overload
-def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Any: ...
-def explain(given: Any = None, model: Any = None, tokenizer: Any = None, **settings: Any) -> Explanation | TableExplanation:
+def explain(given: object = None, model: object = None, tokenizer: object = None, **settings: object) -> Any: ...
+def explain(
+    given: object = None, model: object = None, tokenizer: object = None, **settings: object
+) -> Explanation | TableExplanation:
     """Which words of a text, parts of a picture, columns of a table's rows or parts of a prompt earned the model's output.
 
     It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows` and
@@ -539,11 +574,11 @@ def explain_by(subject: Asked, asked: list[Chosen], announce: Announce | None = 
         explanation = _follow(stream, costs, bar, announce)
     if not explanation.attributions:
         name, why = next(iter(explanation.refused.items()))
-        raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}")
+        raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}", code="unsupported")
     return explanation
 
 
-def choose_methods(methods: Methods | None, model: Any = None) -> list[Chosen]:
+def choose_methods(methods: Methods | None, model: object = None) -> list[Chosen]:
     """The methods by their names, each once; or the usual ones for a model."""
     usual = FOR_STRINGS if isinstance(model, StringModel) else DEFAULT
     return find_all(usual if methods is None else methods, "explain")
@@ -556,7 +591,7 @@ def _follow(stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, an
     """
     total, before, began = sum(asked.values()), 0, time.monotonic()
     for event in stream:
-        if isinstance(event, Progressed):
+        if isinstance(event, MethodProgress):
             done, elapsed = before + event.done, time.monotonic() - began
             bar.update(done, event.method)
             if announce is not None and done and elapsed >= ENOUGH:

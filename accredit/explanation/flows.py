@@ -13,7 +13,7 @@ from accredit.core.notes import Note, NoteKind, check_notes
 from accredit.core.rounding import SINGLE, blur
 from accredit.core.statistics import rank_correlation, tied
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.graph import GRADIENTS, Graph, graph_of, uniform_of
+from accredit.explanation.graph import GRADIENTS, AttentionGraph, graph_of, uniform_of
 from accredit.explanation.result import FlowPicture
 from accredit.explanation.subject import Subject
 from accredit.flow.stack import AttentionStack
@@ -82,7 +82,7 @@ def beside_uniform(credit: Attribution, even: FloatArray, error: float = 0.0) ->
     if not (credit.credit.sum() > 0 and even.sum() > 0):
         return credit
     mine, mask = credit.credit / credit.credit.sum(), even / even.sum()
-    found: dict[str, Any] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
+    found: dict[str, object] = {"uniform": even, "uniform_distance": float(np.abs(mine - mask).sum() / 2)}
     places = [tied(shares, blur(float(shares.max()), SINGLE)) for shares in (mine, mask)]
     if places[0].any() and places[1].any():
         found["uniform_rank_correlation"] = float(rank_correlation(*places))
@@ -152,7 +152,7 @@ def _draw(subject: Explained, chosen: Chosen) -> FlowPicture | None:
     return picture(network, flow, chosen.name, names, members, check_notes(notes))
 
 
-def columns(graph: Graph, arriving: FloatArray) -> tuple[tuple[str, ...], BoolArray]:
+def columns(graph: AttentionGraph, arriving: FloatArray) -> tuple[tuple[str, ...], BoolArray]:
     """Names of the columns of a drawing, and which tokens each holds: (C, T)."""
     count = len(graph.owner)
     if count <= COLUMNS:

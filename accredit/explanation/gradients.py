@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -13,13 +12,13 @@ from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points
 from accredit.gradients.deeplift import deep_lift_at
-from accredit.gradients.discretised import POINTS, discretised_integrated_gradients_at
+from accredit.gradients.discretised import PATH_POINTS, discretised_integrated_gradients_at
 from accredit.gradients.expected import SAMPLES, gradient_shap_at, several
-from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, integrated_gradients_at
+from accredit.gradients.integrated import COMPLETENESS_TOLERANCE, FIRST_STEPS, MOST_STEPS, integrated_gradients_at
 from accredit.gradients.point import Point, at_layer, point
 from accredit.gradients.relevance import attn_lrp_at
 from accredit.gradients.sequential import sequential_integrated_gradients_at
-from accredit.gradients.slopes import NOISE, input_x_gradient_at, saliency_at, smoothgrad_at
+from accredit.gradients.slopes import SMOOTHGRAD_NOISE, input_x_gradient_at, saliency_at, smoothgrad_at
 from accredit.models.partition import Partition
 
 Asked = Subject | AnswerSubject
@@ -29,30 +28,32 @@ Credit = Attribution | Attributions  # of an answer: one for each of its targets
 
 def integrated(
     subject: Asked,
-    baseline: Any = None,
+    baseline: object = None,
     layer: Layer = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = COMPLETENESS_TOLERANCE,
     most_steps: int = MOST_STEPS,
 ) -> Credit:
     """From the input in which nobody plays, if that is a point in the space of embeddings or pixels."""
-    steps = min(STEPS, most_steps)
+    steps = min(FIRST_STEPS, most_steps)
     return _each(subject, lambda at: integrated_gradients_at(at, tolerance, most_steps, steps), baseline, layer)
 
 
-def sequential(subject: Asked, baseline: Any = None, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS) -> Credit:
+def sequential(
+    subject: Asked, baseline: object = None, tolerance: float = COMPLETENESS_TOLERANCE, most_steps: int = MOST_STEPS
+) -> Credit:
     """On a line of its own for each player."""
-    steps = min(STEPS, most_steps)
+    steps = min(FIRST_STEPS, most_steps)
     return _each(subject, lambda at: sequential_integrated_gradients_at(at, tolerance, most_steps, steps), baseline)
 
 
-def discretised(subject: Asked, baseline: Any = None, points: int = POINTS) -> Credit:
+def discretised(subject: Asked, baseline: object = None, points: int = PATH_POINTS) -> Credit:
     """Along a path through words."""
     return _each(subject, lambda at: discretised_integrated_gradients_at(at, points), baseline)
 
 
 def expected(
     subject: Asked,
-    baseline: Any = None,
+    baseline: object = None,
     layer: Layer = None,
     most_steps: int = MOST_STEPS,
     samples: int | None = None,
@@ -77,7 +78,7 @@ def draw(points: list[Point], seed: int, samples: int, most: int, noise: float) 
         samples *= 2
 
 
-def lift(subject: Asked, baseline: Any = None, layer: Layer = None) -> Credit:
+def lift(subject: Asked, baseline: object = None, layer: Layer = None) -> Credit:
     """Differences to one or several baselines, passed down by the rules of DeepLIFT."""
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
     return _credit(subject, {target: deep_lift_at([points[target] for points in by_baseline]) for target in by_baseline[0]})
@@ -98,12 +99,12 @@ def steepness(subject: Asked, layer: Layer = None) -> Credit:
     return _each(subject, saliency_at, layer=layer)
 
 
-def smooth(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = NOISE) -> Credit:
+def smooth(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = SMOOTHGRAD_NOISE) -> Credit:
     """The steepness averaged over noisy copies of the input."""
     return _each(subject, lambda at: smoothgrad_at(at, noise, samples, subject.seed), layer=layer)
 
 
-def _each(subject: Asked, solve: Callable[[Point], Attribution], baseline: Any = None, layer: Layer = None) -> Credit:
+def _each(subject: Asked, solve: Callable[[Point], Attribution], baseline: object = None, layer: Layer = None) -> Credit:
     return _credit(subject, {target: solve(at) for target, at in _points(subject, baseline, layer).items()})
 
 
@@ -111,22 +112,32 @@ def _credit(subject: Asked, solved: dict[str, Attribution]) -> Credit:
     return Attributions(solved) if isinstance(subject, AnswerSubject) else next(iter(solved.values()))
 
 
-def _points(subject: Asked, baseline: Any, layer: Layer) -> dict[str, Point]:
+def _points(subject: Asked, baseline: object, layer: Layer) -> dict[str, Point]:
     """The payoff of each target as a smooth function. By default the baseline is the input in which nobody plays."""
     if isinstance(subject, AnswerSubject):
         return _of_answer(subject, baseline, layer)
     game = subject.game
     way = getattr(game, "baseline", game.removal)  # of a picture it may be another picture
     way = None if isinstance(way, str) and way in ("delete", "attention") else way
-    asked = {"target": game.target, "payoff": game.payoff_name, "players": subject.asked, "layer": layer}
-    return {"": point(subject.model, subject.seen, baseline=way if baseline is None else baseline, **asked)}
+    whole = point(
+        subject.model,
+        subject.seen,
+        target=game.target,
+        payoff=game.payoff_name,
+        players=subject.asked,
+        layer=layer,
+        baseline=way if baseline is None else baseline,
+    )
+    return {"": whole}
 
 
-def _of_answer(subject: AnswerSubject, baseline: Any, layer: Layer) -> dict[str, Point]:
+def _of_answer(subject: AnswerSubject, baseline: object, layer: Layer) -> dict[str, Point]:
     answers = [answer.ids for answer in subject.answers]
     if layer is not None and len(answers) > 1:
         raise InvalidInput(
-            "layer is given, and two answers are compared, which are read apart; ask without rather_than", argument="layer"
+            "layer is given, and two answers are compared, which are read apart; ask without rather_than",
+            argument="layer",
+            code="conflict",
         )
     targets = {
         name: None if name == subject.main else where

@@ -30,7 +30,7 @@ GRADIENTS = ("gf", "agf")  # tensors that are no attention: their rows do not su
 
 
 @dataclass(frozen=True, eq=False)
-class Graph(Dealt):
+class AttentionGraph(Dealt):
     """Tokens, joined layer by layer by what they read. An encoder–decoder has its source tokens first, then its decoder's."""
 
     attention: Attention  # (L, T, T), heads combined, first layer first
@@ -46,7 +46,7 @@ class Graph(Dealt):
         return is_causal(self.attention)
 
 
-def graph_of(subject: Subject | AnswerSubject, tensor: str = "af") -> Graph:
+def graph_of(subject: Subject | AnswerSubject, tensor: str = "af") -> AttentionGraph:
     """The graph whose edges are attention (af), ‖attention × value‖ (norm), relu(gradient) (gf) or relu(attention ×
     gradient) (agf), with the subject's heads and layers; read once, whoever asks."""
     return subject.memo.get(("graph", tensor), lambda: _graph(subject, tensor))
@@ -57,7 +57,7 @@ def uniform_of(subject: Subject | AnswerSubject) -> Attention:
     return subject.memo.get("uniform", lambda: uniform_attention(graph_of(subject).attention))
 
 
-def _graph(subject: Subject | AnswerSubject, tensor: str) -> Graph:
+def _graph(subject: Subject | AnswerSubject, tensor: str) -> AttentionGraph:
     from accredit.models.reading import Heads
 
     heads, layers = Heads.of(subject.settings.get("heads", "mean")), subject.settings.get("layers")
@@ -73,15 +73,16 @@ def _graph(subject: Subject | AnswerSubject, tensor: str) -> Graph:
 
 def graph_of_parts(
     subject: Subject | AnswerSubject, parts: dict[str, FloatArray], joined: Attention, chosen: dict[str, str]
-) -> Graph:
+) -> AttentionGraph:
     """The graph of a tensor that was read from a subject's own pass, part by part, and joined."""
     owner, everyone, shown = _tokens(subject, parts)
     if (size := joined.carried.shape[1] if isinstance(joined, AttentionStack) else joined.shape[1]) != len(owner):
         raise InvalidInput(
             f"attention is over {size} tokens and {len(owner)} are explained; use players that are the model's own tokens or "
-            "patches"
+            "patches",
+            code="conflict",
         )
-    return Graph(joined, _outputs(subject, parts), owner, everyone, shown, chosen)
+    return AttentionGraph(joined, _outputs(subject, parts), owner, everyone, shown, chosen)
 
 
 def _read(subject: Subject | AnswerSubject, tensor: str, heads: Heads) -> Read:
@@ -89,7 +90,8 @@ def _read(subject: Subject | AnswerSubject, tensor: str, heads: Heads) -> Read:
     if isinstance(subject, AnswerSubject):
         if subject.facts.get("rather than") is not None:
             raise InvalidInput(
-                "attention reads one answer and cannot compare it with another; leave out rather_than, or use a game: shapley"
+                "attention reads one answer and cannot compare it with another; leave out rather_than, or use a game: shapley",
+                code="conflict",
             )
         read = subject.model.read_attention(subject.ids, subject.decoder_ids, subject.answer_ids, tensor, heads)
     else:

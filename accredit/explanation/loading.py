@@ -10,6 +10,7 @@ from accredit import defaults
 from accredit.checks import needs
 from accredit.checks.suggestions import singular
 from accredit.errors import InvalidInput
+from accredit.explanation.requests import Settings
 from accredit.explanation.subject import Subject, image_subject, text_subject
 from accredit.models.encoded import UNITS
 from accredit.models.pixels import for_pictures
@@ -17,11 +18,12 @@ from accredit.models.strings import StringModel, as_string_model, reads_strings
 
 if TYPE_CHECKING:
     from accredit.models import ImageModel, TextModel
+    from accredit.models.payoffs import Payoff
 
 
 def read_as(
-    given: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]
-) -> tuple[Any, TextModel | ImageModel | StringModel, tuple[str, ...]]:
+    given: object, model: object, tokenizer: object, reading: Settings
+) -> tuple[object, TextModel | ImageModel | StringModel, tuple[str, ...]]:
     """The input and its model, and what is said where a string could be a text or the name of a picture.
 
     A string that names a picture is one, unless its model reads text.
@@ -30,7 +32,7 @@ def read_as(
 
     there = isinstance(given, str) and is_picture_file(given)
     named = there or (isinstance(given, str) and names_a_picture(given))
-    if named and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
+    if named and isinstance(given, str) and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
         if not there and model is None:
             open_picture(given)  # says that there is no such file
         loaded = load_model(Path(given), model, tokenizer, **reading)
@@ -43,12 +45,12 @@ def read_as(
     return given, loaded, (also,) if there and reads_words(loaded) else ()
 
 
-def reads_words(model: Any) -> bool:
+def reads_words(model: object) -> bool:
     """Does this model read text, and not pictures?"""
     return isinstance(model, StringModel) or _reads_tokens(model)
 
 
-def answering_model(model: Any, tokenizer: Any = None) -> Any:
+def answering_model(model: object, tokenizer: object = None) -> object:
     """The model to ask, from whatever names it; a function of prompts stays as it is."""
     if tokenizer is None and reads_strings(model):
         return model
@@ -60,7 +62,9 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
 
     if tokenizer is None and hasattr(model, "state_dict"):
         raise InvalidInput(
-            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)"
+            f"{type(model).__name__} came without its tokenizer; write explain(prompt, model, tokenizer, answer=…)",
+            argument="tokenizer",
+            code="missing",
         )
     if model is None:
         built_in = load_text_model(answers_folder())
@@ -69,18 +73,24 @@ def answering_model(model: Any, tokenizer: Any = None) -> Any:
     return as_answering_model(load_text_model(model) if isinstance(model, str | Path) else model, tokenizer)
 
 
-def load_model(subject: Any, model: Any, tokenizer: Any = None, **reading: Any) -> TextModel | ImageModel | StringModel:
+def load_model(
+    subject: object, model: object, tokenizer: object = None, **reading: Any
+) -> TextModel | ImageModel | StringModel:
     """The model to explain, from whatever names it. `reading` is how pictures are prepared for it, where it does not say."""
     found = _load_model(subject, model, tokenizer, reading)
     unread = reading and (reads_words(found) or isinstance(model, str | Path) or model is None)
     if unread:
         name = next(iter(reading))
         what = "it reads text" if reads_words(found) else "its image processor says how pictures are prepared"
-        raise InvalidInput(f"{name} is for pictures and networks without an image processor; {found.name}: {what}")
+        raise InvalidInput(
+            f"{name} is for pictures and networks without an image processor; {found.name}: {what}",
+            argument=name,
+            code="misplaced",
+        )
     return found
 
 
-def _load_model(subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, Any]) -> TextModel | ImageModel | StringModel:
+def _load_model(subject: object, model: object, tokenizer: object, reading: Settings) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)
     if text and tokenizer is None and reads_strings(model):
         return as_string_model(model)
@@ -94,7 +104,9 @@ def _load_model(subject: Any, model: Any, tokenizer: Any, reading: Mapping[str, 
         return as_image_model(model, **reading)
     if model is None:
         if isinstance(subject, tuple):
-            raise InvalidInput("the built-in model reads one text, and a pair was given; name a model of pairs: model=…")
+            raise InvalidInput(
+                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…", code="unsupported"
+            )
         return builtin_model("text" if isinstance(subject, str) else "image")
     if isinstance(model, str | Path):
         return load_text_model(model) if text else load_model(model)
@@ -115,46 +127,76 @@ def builtin_model(kind: str) -> TextModel | ImageModel:
 
 def subject_of(
     model: TextModel | ImageModel | StringModel,
-    given: Any,
+    given: object,
     *,
     players: Any = None,
-    removal: Any = None,
+    removal: object = None,
     cut: bool = False,
     prefix: str = "",
-    **settings: Any,
+    target: str | int | None = None,
+    payoff: Payoff | None = None,
+    budget: int | None = None,
+    seed: int = 0,
 ) -> Subject:
-    """One input of one model, its tokens or pixels dealt out to players. `settings` are target, payoff, budget and seed."""
+    """One input of one model, its tokens or pixels dealt out to players."""
     if isinstance(players, str):
         players = singular(players, UNITS)
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
             what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
-            raise InvalidInput(f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)")
+            raise InvalidInput(
+                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)", code="type"
+            )
         if for_pictures(players):
             raise InvalidInput(
-                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'", argument="players"
+                f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'",
+                argument="players",
+                code="misplaced",
             )
         if removal is not None and not isinstance(removal, str):
             raise InvalidInput(
-                f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero", argument="removal"
+                f"removal is {removal!r:.40}; for text write mask, delete, attention, pad or zero",
+                argument="removal",
+                code="type",
             )
-        options: dict[str, Any] = {"removal": removal, "cut": cut, "prefix": prefix, **settings}
-        return text_subject(model, given, players=players or defaults.PLAYERS_OF_TEXTS, **options)
+        return text_subject(
+            model,
+            given,
+            players=players or defaults.PLAYERS_OF_TEXTS,
+            target=target,
+            payoff=payoff,
+            removal=removal,
+            cut=cut,
+            prefix=prefix,
+            budget=budget,
+            seed=seed,
+        )
     if isinstance(given, list | tuple):
         raise InvalidInput(
             f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
-            "files into one folder and write accredit explain FOLDER --out rows.jsonl"
+            "files into one folder and write accredit explain FOLDER --out rows.jsonl",
+            code="unsupported",
         )
     if isinstance(players, Mapping) or (isinstance(players, str) and players in UNITS):
         raise InvalidInput(
             f"players is {players!r:.40}, which is for text; for a picture write 'patches', 'segments:40', 'pixels' or a grid "
             "(rows, columns)",
             argument="players",
+            code="misplaced",
         )
-    return image_subject(cast("ImageModel", model), given, players=players, removal=removal, **settings)
+    return image_subject(
+        cast("ImageModel", model),
+        given,
+        players=players,
+        target=target,
+        payoff=payoff,
+        removal=removal,
+        budget=budget,
+        seed=seed,
+    )
 
 
-def _reads_tokens(model: Any) -> TypeGuard[TextModel]:
+def _reads_tokens(model: object) -> TypeGuard[TextModel]:
     from accredit.models import TextModel
 
     return isinstance(model, TextModel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from accredit.explanation.result import Token
 from accredit.models.encoded import sentence_spans, visible, word_spans
 
 if TYPE_CHECKING:
-    from accredit.answers.assembly import Layout
+    from accredit.answers.assembly import TokenLayout
     from accredit.answers.model import AnsweringModel
 
 
@@ -30,7 +31,7 @@ def show_prompt(parts: Any, players: tuple[str, ...], model: AnsweringModel | No
 def _own(parts: Any, model: AnsweringModel | None) -> tuple[str, list[tuple[int, int, int]]]:
     """The prompt as one text, and which of its characters are whose: start, stop, number of the player."""
     if hasattr(parts, "partition"):  # tokens leave in place
-        layout: Layout = parts.layout
+        layout: TokenLayout = parts.layout
         owned = zip(layout.spans.tolist(), layout.owner.tolist(), strict=True)
         return layout.text, [(a, b, who) for (a, b), who in owned if who >= 0]
     dealt: Parts = getattr(parts, "parts", parts)
@@ -54,7 +55,7 @@ def _write(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Plac
     return text, places
 
 
-def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> list[Any]:
+def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> Sequence[object]:
     """Players nested in words, sentences and paragraphs of the prompt, or of what was said so far; each belongs where its first
     character is."""
     first: dict[str, tuple[int, int]] = {}

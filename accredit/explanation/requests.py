@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from accredit import defaults
 from accredit.checks import check_seed, optional_whole
-from accredit.checks.arguments import check_fields
+from accredit.checks.arguments import OWN_CHECK, check_fields
 from accredit.checks.numbers import check_text, shown
 from accredit.checks.suggestions import nearest
 from accredit.errors import InvalidInput
@@ -25,12 +25,12 @@ from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 
 Kind = Literal["text", "picture", "rows", "answer"]
-By = Literal["draw", "medoids"]  # how a background is thinned
 Announce = Callable[[str], None]
+Settings = dict[str, Any]  # by name; each is checked where a request is made of them
 Methods = str | Sequence[str]
 Weights = str | int | Sequence[float]  # of heads: mean, max, one of them, or a weight for each
 Groups = Mapping[str, Iterable[int]]  # of token positions, by name
-Columns = Mapping[str, Iterable[str | int]]  # groups of columns, by name
+Columns = Annotated[Mapping[str, Iterable[str | int]], OWN_CHECK]  # groups of columns, by name
 Made = TypeVar("Made", bound="Request")
 
 
@@ -41,12 +41,21 @@ class Option:
     help: str
     least: float | None = None
     above: float | None = None  # a bound that is not itself allowed
+    example: int | None = None  # a count whose bound the request itself checks: what to write instead
     flag: str = ""  # where the option is not called like the setting
 
 
-def setting(default: Any, help: str, *, least: float | None = None, above: float | None = None, flag: str = "") -> Any:
+def setting(
+    default: object,
+    help: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    example: int | None = None,
+    flag: str = "",
+) -> Any:
     """A field that is offered to whoever types, too."""
-    return field(default=default, metadata={"option": Option(help, least, above, flag)})
+    return field(default=default, metadata={"option": Option(help, least, above, example, flag)})
 
 
 PAYOFFS = "log-odds (default), logit, probability, margin, loss, correctness, confidence or entropy."
@@ -77,12 +86,13 @@ class Request:
         None,
         "Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for a large image.",
         least=1,
+        example=1000,
     )
     seed: int = setting(0, "Of everything random.")
     announce: Announce | None = None
 
     def __post_init__(self) -> None:
-        optional_whole(self.budget, "budget", example=1000)
+        self._check_counts()
         check_seed(self.seed)
         if self.announce is not None and not callable(self.announce):
             raise InvalidInput(
@@ -91,8 +101,15 @@ class Request:
                 code="type",
             )
 
+    def _check_counts(self) -> None:
+        """Counts that every method of this kind of question takes, held to the bounds at which they are offered."""
+        for each in fields(self):
+            offer: Option | None = each.metadata.get("option")
+            if offer is not None and offer.example is not None and offer.least is not None:
+                optional_whole(getattr(self, each.name), each.name, int(offer.least), example=offer.example)
+
     @property
-    def readings(self) -> dict[str, Any]:
+    def readings(self) -> Settings:
         """The settings of gradients and of readings of attention that were given."""
         return {name: value for name in SETTINGS if (value := getattr(self, name, None)) is not None}
 
@@ -111,7 +128,7 @@ class ModelRequest(Request):
     layer: int | str | None = setting(
         None, "Gradients: give credit to what enters this block, a number from 0 or its path in the model."
     )
-    baseline: Any = setting(
+    baseline: object = setting(
         None, "Integrated gradients: where the path begins: mask, pad, zero or mean; of a picture as --removal."
     )
     tolerance: float | None = setting(None, "Integrated gradients: gap of their sum, relative.", above=0)
@@ -173,17 +190,17 @@ class PictureRequest(ModelRequest):
     kind = "picture"
     said = "a picture"
 
-    players: Any = setting(None, "patches (default), segments, segments:40, pixels or a grid such as 4x4.")
-    segments: Any = setting(None, "Your own segments: a .npy array or a PNG with one number per pixel.")
+    players: object = setting(None, "patches (default), segments, segments:40, pixels or a grid such as 4x4.")
+    segments: object = setting(None, "Your own segments: a .npy array or a PNG with one number per pixel.")
     payoff: Payoff | None = setting(None, PAYOFFS)
-    removal: Any = setting(None, "mean (default), blur, black, zero, a number or another picture.")
+    removal: object = setting(None, "mean (default), blur, black, zero, a number or another picture.")
     size: int | tuple[int, int] | None = None
     mean: float | Sequence[float] | None = None
     std: float | Sequence[float] | None = None
-    preprocess: Any = None
+    preprocess: object = None
 
     @property
-    def preparation(self) -> dict[str, Any]:
+    def preparation(self) -> Settings:
         """How pictures are prepared, where it was said."""
         named = {name: getattr(self, name) for name in ("size", "mean", "std", "preprocess")}
         return {name: value for name, value in named.items() if value is not None}
@@ -212,13 +229,15 @@ class RowRequest(Request):
     kind = "rows"
     said = "rows of a table"
 
-    background: Any = setting(None, "A table of rows that rows are compared with.")
+    background: object = setting(None, "A table of rows that rows are compared with.")
     players: Columns | None = setting(None, "JSON: names with the columns of each group.")
     payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
     dependence: str | None = setting(None, "What stands in for absent columns: interventional, empirical, gaussian or cover.")
-    weights: Any = None
-    most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1)
-    background_by: By | None = setting(None, "How they are chosen: draw (default) or medoids, counted by what they stand for.")
+    weights: object = None
+    most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1, example=100)
+    background_by: defaults.BackgroundBy | None = setting(
+        None, "How they are chosen: draw (default) or medoids, counted by what they stand for."
+    )
     names: Sequence[str] | None = None
     interactions: bool = setting(False, "Also the interaction of every two columns of a row.")
     trusted: Sequence[str] = setting((), "Types in a skops file that may be loaded, with commas between them.", flag="--trust")
@@ -233,7 +252,6 @@ class RowRequest(Request):
                 argument="executor",
                 code="type",
             )
-        optional_whole(self.most_background, "most_background", example=100)
         check_fields(self)
         for name in () if self.names is None else self.names:
             check_text(name, "names")
@@ -261,22 +279,22 @@ class AnswerRequest(ModelRequest):
     kind = "answer"
     said = "an answer to a prompt"
 
-    answer: Any = setting(
+    answer: object = setting(
         None,
         "Which parts of the prompt earned this answer? Alone: what the model says; without a prompt, to an example.",
     )
-    generate: Any = setting(None, "Explain what the model says, greedily.")
-    rather_than: Any = setting(None, "Another answer: credit is for the given one rather than this one.")
+    generate: object = setting(None, "Explain what the model says, greedily.")
+    rather_than: object = setting(None, "Another answer: credit is for the given one rather than this one.")
     context: Sequence[str] | None = setting(
         None,
         "A passage, a FILE that holds one, or a .json file that lists several; may be repeated. Goes with --query.",
     )
     query: str | None = setting(None, "The question that goes with --context.")
-    players: Any = setting(
+    players: object = setting(
         None,
         "passages, sentences, paragraphs, turns, examples, words, tokens, or JSON: names with strings of the prompt.",
     )
-    fixed: Any = setting(None, "Words of the prompt that never play; may be repeated.")
+    fixed: object = setting(None, "Words of the prompt that never play; may be repeated.")
     payoff: str | None = setting(None, "log-probability (default), mean or probability.")
     removal: str | None = setting(None, "rebuild (default), attention or filler.")
     filler: str | None = setting(None, "What takes the place of absent parts; goes with --removal filler.")

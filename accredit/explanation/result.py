@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.answers.prompt import WHOLE as WHOLE
 from accredit.checks import check_text, real_number, real_numbers, shown
-from accredit.checks.json_data import damaged, fields_of, made, plain, plain_mapping, read_list, read_object
+from accredit.checks.json_data import Facts, damaged, fields_of, made, plain, plain_mapping, read_list, read_object
 from accredit.checks.tables import player_frame
 from accredit.core import Attribution, FloatArray, IntArray, Note, NoteKind, Procedure
 from accredit.core.attribution import frozen
@@ -119,10 +119,10 @@ class Picture:
         object.__setattr__(self, "runs", tuple((int(owner), int(length)) for owner, length in self.runs))
         body = self.data.removeprefix(PICTURE)
         if body is self.data or not body.isascii() or not all(c.isalnum() or c in "+/=" for c in body):
-            raise InvalidInput(f"picture.data starts with {self.data[:24]!r}; it must be {PICTURE}…")
+            raise InvalidInput(f"picture.data starts with {self.data[:24]!r}; it must be {PICTURE}…", code="format")
         pixels = self.size[0] * self.size[1]
         if min((length for _, length in self.runs), default=0) < 1 or sum(x for _, x in self.runs) != pixels:
-            raise InvalidInput(f"picture.runs must cover the {pixels} pixels, each once")
+            raise InvalidInput(f"picture.runs must cover the {pixels} pixels, each once", code="shape")
 
     @classmethod
     def of(cls, data: str, owner: IntArray) -> Picture:
@@ -165,7 +165,7 @@ class Said:
         count = len(np.atleast_1d(self.likely))
         if len(self.pieces) not in (1, count) or any(not 0 <= a < b <= count for _, a, b in self.targets):
             raise InvalidInput(
-                f"said has {count} log-probabilities, {len(self.pieces)} pieces and targets {self.targets!r:.60}"
+                f"said has {count} log-probabilities, {len(self.pieces)} pieces and targets {self.targets!r:.60}", code="shape"
             )
         for name in ("likely", "base"):
             put(self, name, frozen(getattr(self, name), (count,), f"said.{name}"))
@@ -208,7 +208,7 @@ class Explanation(Result):
     payoff: str = "logit"  # what of the target is shared
     unit: Literal["probability", "value"] = "probability"  # what the numbers in `prediction` are
     notes: tuple[Note, ...] = ()  # what the reader must know, for example what was cut off
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # model, settings, versions: enough to run it again
+    provenance: Facts = field(default_factory=dict)  # model, settings, versions: enough to run it again
     pair: str | None = None  # the second text, where two were read together
     others: Mapping[str, Mapping[str, Attribution]] = field(default_factory=dict)  # other target -> method -> credit
     said: Said | None = None  # the answer, where an answer is explained; `text` is then the prompt
@@ -227,14 +227,18 @@ class Explanation(Result):
         put(self, "refused", {name: check_text(why, f"refused[{name!r}]") for name, why in self.refused.items()})
         put(self, "tokens", tuple(self.tokens))
         if set(self.methods) != set(self.attributions) | set(self.refused) or set(self.attributions) & set(self.refused):
-            raise InvalidInput(f"methods {list(self.methods)} must each be either in attributions or in refused")
+            raise InvalidInput(
+                f"methods {list(self.methods)} must each be either in attributions or in refused",
+                argument="methods",
+                code="conflict",
+            )
         every = [self.attributions, *self.others.values()]
         for name, attribution in (pair for credited in every for pair in credited.items()):
             missing = set(self.players) - set(attribution.players)
             if missing:
                 raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}", code="missing")
         if self.picture is not None and max(owner for owner, _ in self.picture.runs) >= len(self.players):
-            raise InvalidInput(f"picture.runs names a player beyond the {len(self.players)} that there are")
+            raise InvalidInput(f"picture.runs names a player beyond the {len(self.players)} that there are", code="range")
         put(self, "seconds", {key: real_number(s, f"seconds[{key!r}]", 0) for key, s in self.seconds.items()})
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
 
@@ -252,7 +256,7 @@ class Explanation(Result):
     def _answer(self) -> tuple[str, ...]:
         return tuple(name for name in self.methods if name in self.attributions)
 
-    def _no_method(self, method: Any) -> str:
+    def _no_method(self, method: object) -> str:
         name = usual_name(method, self.methods) if isinstance(method, str) else ""
         return f"{name} was refused: {self.refused[name]}" if name in self.refused else super()._no_method(method)
 
@@ -400,7 +404,7 @@ class Explanation(Result):
         return [self.text[spans[p][0] : cuts[p]] if p in cuts else p for p in players]
 
 
-def _texts(given: Any, name: str) -> tuple[str, ...]:
+def _texts(given: object, name: str) -> tuple[str, ...]:
     """Texts in order."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"{name} is {shown(given)}; write a tuple of texts", argument=name, code="type")
@@ -412,11 +416,13 @@ def _predict(given: Any) -> tuple[tuple[str, float], ...]:
     pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InvalidInput(f"prediction holds {shown(pair)}; write pairs of a label and a number")
+            raise InvalidInput(
+                f"prediction holds {shown(pair)}; write pairs of a label and a number", argument="prediction", code="type"
+            )
     return tuple((check_text(label, "prediction"), real_number(p, f"prediction of {label!r}")) for label, p in pairs)
 
 
-def _credit(given: Any, name: str) -> dict[str, Attribution]:
+def _credit(given: object, name: str) -> dict[str, Attribution]:
     """Attributions by method, from JSON."""
     if not isinstance(given, dict) or not all(isinstance(one, dict) for one in given.values()):
         raise InvalidInput(

@@ -1,6 +1,6 @@
 """The explain loop as a stream of events. The command, files of texts, the page, the arena and notebooks all consume it.
 
-Every method is announced (`Started`), then reports how far it is (`Progress`, if asked for), then ends: `Done` with its
+Every method is announced (`Started`), then reports how far it is (`MethodProgress`, if asked for), then ends: `Done` with its
 credit and its own seconds, or `Refused` with the reason. When all have ended, drawings are made and `Explained` is last.
 """
 
@@ -35,7 +35,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Progress:
+class MethodProgress:
     """A method has asked `done` of about `of` payoffs."""
 
     method: str
@@ -70,7 +70,7 @@ class Explained:
 
 
 Ended = Done | Refused
-Event = Started | Progress | Done | Refused | Explained
+Event = Started | MethodProgress | Done | Refused | Explained
 
 
 def events(
@@ -160,11 +160,11 @@ def _by_target(credit: Attribution | Attributions, subject: Asked) -> tuple[Attr
     facts = subject.facts
     if isinstance(credit, Attribution):
         return _note(credit, facts), {}
-    noted = {name: _note(one, facts | {"target": name}) for name, one in credit.items()}
+    noted = {name: _note(one, {**facts, "target": name}) for name, one in credit.items()}
     return noted.pop(subject.main), noted
 
 
-def _note(credit: Attribution, facts: Mapping[str, Any]) -> Attribution:
+def _note(credit: Attribution, facts: Mapping[str, object]) -> Attribution:
     """The credit, with what was explained noted in it."""
     shared = {k: facts[k] for k in ("model", "target", "payoff", "removal")}
     own = {k: v for k, v in credit.provenance.items() if k not in ("text", "image")}
@@ -175,7 +175,7 @@ class _Abandoned(BaseException):
     """The reader has stopped reading."""
 
 
-def _report(subject: Asked, chosen: Chosen, pace: float) -> Iterator[Progress | Ended]:
+def _report(subject: Asked, chosen: Chosen, pace: float) -> Iterator[MethodProgress | Ended]:
     """One method in a thread of its own, reporting how far it is. The first batch is always reported."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = threading.Event()
@@ -189,7 +189,7 @@ def _report(subject: Asked, chosen: Chosen, pace: float) -> Iterator[Progress | 
         elapsed = time.monotonic() - began
         if elapsed - last >= pace:
             last = elapsed
-            said.put(Progress(chosen.name, min(done, of), of, elapsed / max(done, 1) * max(of - done, 0)))
+            said.put(MethodProgress(chosen.name, min(done, of), of, elapsed / max(done, 1) * max(of - done, 0)))
 
     def work() -> None:
         try:

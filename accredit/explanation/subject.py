@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import numpy as np
 
 from accredit import defaults
+from accredit.checks.json_data import Facts
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.explanation.result import PICTURE, Picture, Token
@@ -21,10 +22,12 @@ from accredit.models.partition import with_special
 from accredit.models.strings import StringModel
 
 if TYPE_CHECKING:
-    from accredit.games import TextGame
+    from accredit.games import ImageGame, TextGame
     from accredit.methods import Place
     from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
     from accredit.models.encoding import Text
+    from accredit.models.payoffs import Payoff
+    from accredit.models.pixels import Players
 
 PICTURED = ("patch", "segment", "pixel")  # what players of a picture are
 LABELS = 5  # how many of the prediction are kept
@@ -38,7 +41,7 @@ class Memo:
     """What was computed about a subject, each thing once: payoffs, attention, gradients, flows, drawings."""
 
     def __init__(self) -> None:
-        self._made: dict[Hashable, Any] = {}
+        self._made: dict[Hashable, object] = {}
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._made
@@ -82,15 +85,15 @@ class Subject(Dealt):
     model: Any  # a TextModel or an ImageModel: both answer the same questions about what they have `seen`
     seen: Any  # the input as the model reads it: Encoded or Pixels
     partition: Partition  # tokens or pixels dealt out to players
-    game: Any  # what every coalition of players earns
+    game: TextGame | StringGame | ImageGame  # what every coalition of players earns
     unit: str  # word, token, sentence, patch, segment, pixel or group
-    tree: Any  # players in nested groups, for Owen values
+    tree: Sequence[object]  # players in nested groups, for Owen values
     owner: IntArray  # (T,) for each token of the model the index of its player in `everyone`
     everyone: tuple[str, ...]
-    asked: Any  # players as they were asked for; of a picture, the partition
+    asked: object  # players as they were asked for; of a picture, the partition
     budget: int | None = None  # payoffs that each sampled value may ask
     seed: int = 0
-    games: Any = None  # the game as it pays for every output of the model at once; None: one target is asked for
+    games: PartsGames | None = None  # the game as it pays for every output of the model at once; None: one target is asked for
     memo: Memo = field(default_factory=Memo, repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)  # of gradients and of readings of attention
 
@@ -117,14 +120,13 @@ class Subject(Dealt):
     @property
     def main(self) -> str:
         """The name of the target among the outputs of `games`."""
-        name: str = self.games.outputs[self.games.targets.index(self.game.target)]
-        return name
+        assert self.games is not None
+        return self.games.outputs[self.games.targets.index(self.game.target)]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Facts:
         """What the payoffs rest on."""
-        facts: dict[str, Any] = self.game.provenance
-        return facts
+        return self.game.provenance
 
     @property
     def prediction(self) -> tuple[tuple[tuple[str, float], ...], str]:
@@ -150,7 +152,7 @@ def text_subject(
     *,
     players: str | Mapping[str, Iterable[int]] = defaults.PLAYERS_OF_TEXTS,
     target: str | int | None = None,
-    payoff: str | None = None,
+    payoff: Payoff | None = None,
     removal: str | None = None,
     cut: bool = False,
     prefix: str = "",
@@ -159,13 +161,8 @@ def text_subject(
 ) -> Subject:
     """A text, or a pair of texts, its tokens dealt out to players."""
     seen = model.encode(text, prefix, cut)
-    asked: dict[str, Any] = {
-        "players": players,
-        "removal": removal,
-        "target": _first(model) if target == ALL else target,
-    }
-    asked["payoff"] = payoff or defaults.payoff(model.law)
-    game = _game_of(model, seen, asked)
+    first = _first(model) if target == ALL else target
+    game = _game_of(model, seen, players, removal, first, payoff or defaults.payoff(model.law))
     partition = game.partition
     names, owner = with_special(partition.players, partition.owner, seen.tokens)
     unit = players if isinstance(players, str) else "player"
@@ -179,7 +176,7 @@ def say_why(model: Any, seen: Any, memo: Memo) -> FloatArray:
     return memo.get("said", lambda: model.predict(seen))
 
 
-def _paying(game: PartsGame, seen: Any, memo: Memo, target: str | int | None) -> PartsGames | None:
+def _paying(game: PartsGame, seen: object, memo: Memo, target: str | int | None) -> PartsGames | None:
     """The game of every output, if all are asked for."""
     if target != ALL:
         return None
@@ -189,44 +186,54 @@ def _paying(game: PartsGame, seen: Any, memo: Memo, target: str | int | None) ->
             f"target is 'all', and {game.provenance['model']} has {count:,} outputs; up to {OUTPUTS:,} are explained at "
             "once, so name one",
             argument="target",
+            code="too-many",
         )
     games = PartsGames(game, tuple(range(count)))
     if ALL in map(str.lower, games.outputs):
         raise InvalidInput(
-            "target is 'all', which is also a label of this model; give the index of that label instead", argument="target"
+            "target is 'all', which is also a label of this model; give the index of that label instead",
+            argument="target",
+            code="conflict",
         )
     return games
 
 
-def _game_of(model: TextModel | StringModel, seen: Encoded, asked: dict[str, Any]) -> TextGame | StringGame:
+def _game_of(
+    model: TextModel | StringModel,
+    seen: Encoded,
+    players: str | Mapping[str, Iterable[int]],
+    removal: str | None,
+    target: str | int | None,
+    payoff: Payoff,
+) -> TextGame | StringGame:
     if isinstance(model, StringModel):
-        return string_game(model, seen, **asked)
+        return string_game(model, seen, players=players, removal=removal, target=target, payoff=payoff)
     from accredit.games import text_game  # it needs torch, which strings do not
 
-    return text_game(model, seen, **asked)
+    return text_game(model, seen, players=players, removal=removal, target=target, payoff=payoff)
 
 
 def image_subject(
     model: ImageModel,
-    image: Any,
+    image: object,
     *,
-    players: Any = None,
+    players: Players = None,
     target: str | int | None = None,
-    payoff: str | None = None,
-    removal: Any = None,
+    payoff: Payoff | None = None,
+    removal: object = None,
     budget: int | None = None,
     seed: int = 0,
 ) -> Subject:
     """A picture, its pixels dealt out to patches, segments or single pixels; a large one gets a smaller budget."""
     from accredit.games import image_game
-    from accredit.models.pixels import SMALL, unit_of
+    from accredit.models.pixels import SMALL_PICTURE_PIXELS, unit_of
 
     seen = model.encode(image)
     part = seen.partition(players)
     notes = [*seen.notes, seen.about(players, part)]
     if (
         budget is None
-        and np.prod(seen.size) > SMALL
+        and np.prod(seen.size) > SMALL_PICTURE_PIXELS
         and not defaults.affordable(len(part.players), defaults.BUDGET_OF_PICTURES)
     ):
         budget = defaults.BUDGET_OF_PICTURES
@@ -262,7 +269,7 @@ def _patch_tokens(model: ImageModel, seen: Pixels, partition: Partition) -> IntA
     return np.where(tokens >= 0, owners[tokens], -1)
 
 
-def _nest(seen: Encoded, partition: Partition) -> list[Any]:
+def _nest(seen: Encoded, partition: Partition) -> Sequence[object]:
     """Players nested in their words, words in sentences, sentences of a pair in their text. A player belongs where its
     first token is."""
     texts: dict[int, dict[int, dict[int, list[str]]]] = {}
@@ -308,6 +315,6 @@ def picture_of(subject: Subject) -> Picture | None:
     return Picture.of(PICTURE + base64.b64encode(buffer.getvalue()).decode(), owner)
 
 
-def _first(model: Any) -> int | None:
+def _first(model: object) -> int | None:
     """Of all outputs, the one that is explained first: what the model predicts or, where it predicts nothing, the first."""
     return None if getattr(model, "predicts", True) else 0

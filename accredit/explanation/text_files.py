@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,16 @@ from accredit.core.threads import one_torch_thread
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.explainer import LONG, Explainer, choose_methods
 from accredit.explanation.loading import subject_of
+from accredit.explanation.requests import Settings
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.methods import SETTINGS, settings_for
 from accredit.models.pictures import open_picture, pictures_in
 from accredit.store.jsonl import read_finished_lines
+
+if TYPE_CHECKING:
+    from accredit.models import ImageModel, TextModel
+    from accredit.models.strings import StringModel
 
 PROBE = 8  # payoffs that are timed to estimate how long a run will take
 # What differs between equal runs, and what only drawings need
@@ -36,7 +41,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
         texts = read_sheet(file).column(column, "column")
     elif column is not None:
         raise InvalidInput(
-            f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line"
+            f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line",
+            argument="column",
+            code="misplaced",
         )
     else:
         texts = [line for line in read_lines(file) if line.strip()]
@@ -48,7 +55,9 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
 def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[str, str]]:
     """The pairs of texts in two columns of a table with a header."""
     if not is_table(file):
-        raise InvalidInput(f"pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl", argument="pair")
+        raise InvalidInput(
+            f"pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl", argument="pair", code="misplaced"
+        )
     sheet = read_sheet(file)
     pairs = list(zip(sheet.column(column, "column"), sheet.column(pair, "pair"), strict=True))
     if not pairs:
@@ -60,11 +69,13 @@ def read_pictures(folder: str | Path) -> list[Path]:
     """The pictures of a folder, by name."""
     found = pictures_in(folder)
     if not found:
-        raise InvalidInput(f"{str(folder)!r} is a folder without pictures; give one with PNG, JPEG or other picture files")
+        raise InvalidInput(
+            f"{str(folder)!r} is a folder without pictures; give one with PNG, JPEG or other picture files", code="empty"
+        )
     return found
 
 
-def run_name(model: Any, settings: Mapping[str, Any]) -> str:
+def run_name(model: Any, settings: Settings) -> str:
     """A name for everything that decides the rows: weights, settings, version."""
     from accredit.store import fingerprint
 
@@ -73,7 +84,7 @@ def run_name(model: Any, settings: Mapping[str, Any]) -> str:
     return fingerprint(model=model.model, name=model.name, settings=dict(settings), **own).digest[:16]
 
 
-def check_settings(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> None:
+def check_settings(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Settings) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
     settings_for(choose_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
     some = next((text for text in texts if _is_fit(text)), None)
@@ -92,12 +103,12 @@ def _is_fit(text: Given) -> bool:
     return all(each.strip() for each in (text if isinstance(text, tuple) else (text,)))
 
 
-def _subject(text: Given, model: Any, settings: Mapping[str, Any]) -> Subject:
+def _subject(text: Given, model: TextModel | ImageModel | StringModel, settings: Settings) -> Subject:
     names = ("players", "target", "payoff", "removal", "budget", "seed")
     return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
 
 
-def estimate_seconds(texts: Sequence[Given], model: Any, settings: Mapping[str, Any]) -> float:
+def estimate_seconds(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Settings) -> float:
     """About how long the payoffs of all texts will take, judged by a few for a text of middle length; gradients, attention and
     the methods' own arithmetic come on top."""
     pictures = bool(texts) and isinstance(texts[0], Path)
@@ -124,7 +135,9 @@ def _payoff_seconds(subject: Subject, asked: int) -> float:
     return rough if rough < LONG else float(subject.game.estimate(asked).seconds)
 
 
-def explain(texts: Sequence[Given], model: Any, run: str, settings: Mapping[str, Any], start: int = 0) -> Iterator[str]:
+def explain(
+    texts: Sequence[Given], model: TextModel | ImageModel | StringModel, run: str, settings: Settings, start: int = 0
+) -> Iterator[str]:
     """JSON lines of the rows from `start` on, in order. A row that cannot be explained says why.
 
     Equal inputs give equal lines: times are left out, no row depends on another, and torch works on one thread, because with
@@ -132,7 +145,7 @@ def explain(texts: Sequence[Given], model: Any, run: str, settings: Mapping[str,
     """
     explainer = Explainer(model, **settings)
     for row in range(start, len(texts)):
-        line: dict[str, Any] = {"row": row, "run": run}
+        line: dict[str, object] = {"row": row, "run": run}
         try:
             with one_torch_thread() if "torch" in sys.modules else nullcontext():
                 line |= _kept(explainer(texts[row])) | _name(texts[row])
@@ -148,7 +161,7 @@ def _name(text: Given) -> dict[str, str]:
     return {"text": text[0], "pair": text[1]} if isinstance(text, tuple) else {"text": text}
 
 
-def _kept(explanation: Explanation) -> dict[str, Any]:
+def _kept(explanation: Explanation) -> dict[str, object]:
     kept = {key: value for key, value in explanation.to_plain().items() if key not in NOT_KEPT}
     if kept["pair"] is None:
         del kept["pair"]

@@ -20,7 +20,7 @@ from accredit.models.zeroing import context_mixing
 def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     """How far the output positions move when a token's value is not read, multiplied through the layers."""
     model: Any = subject.model
-    with model.held():
+    with model.hold():
         parts = context_mixing(model.model, lambda: _outputs(subject, model))
     joined = encoder_decoder(**parts, share=1.0) if "cross" in parts else parts["self"]
     graph = graph_of_parts(subject, parts, joined, {"layers": f"all {len(joined)}"})

@@ -26,15 +26,15 @@ from accredit.flow.network import LayeredNetwork
 
 MAX_ITERATIONS = 200
 INSTEAD = "ask for a larger epsilon or, where capacities differ by many powers of ten, use rule='shapley'"
-PIECE = 1 << 14  # numbers handled at once: seven such arrays stay in a 1 MB cache
+NUMBERS_PER_PIECE = 1 << 14  # numbers handled at once: seven such arrays stay in a 1 MB cache
 TO_THE_WALL = 0.995  # share of the longest feasible step that is taken
 AIM = 1.5  # power of the share of μ that the predictor leaves: the corrector aims at that much of it
-NEAR = 100.0  # times the wanted μ: from here on it is measured how well the point is centred
+NEAR_MU = 100.0  # times the wanted μ: from here on it is measured how well the point is centred
 CENTRING = 3.0  # times the wanted μ: from here on only centring is left, and plain Newton steps do best
 NO_DECREASE = 1e-30  # largest relative decrease of a step that shrinks nothing
 ROUNDED = 1e-5  # off-centre share that rounding may leave where capacities differ by many powers of ten
-CLOSED = 1e-30  # room of a dead edge, in units of the largest capacity
-CONSERVED = 1e-11  # node balance that counts as zero, in units of the largest capacity
+CLOSED_ROOM = 1e-30  # room of a dead edge, in units of the largest capacity
+ZERO_BALANCE = 1e-11  # node balance that counts as zero, in units of the largest capacity
 DUAL_FEASIBLE = 1e-8  # error of d + q·f = z - w that counts as zero, in units of √(flow)
 
 
@@ -80,10 +80,10 @@ class _Path:
 
     def __init__(self, network: LayeredNetwork, scale: float, quadratic: float) -> None:
         self.layout, self.q = Layout(network), quadratic
-        room = self.layout.packed(network)
+        room = self.layout.pack(network)
         room /= scale
         start = 0.1 * float(room.sum()) / int(np.count_nonzero(room))
-        room[room == 0] = CLOSED  # dead edges inside a tile are too narrow to matter; `flow` empties them
+        room[room == 0] = CLOSED_ROOM  # dead edges inside a tile are too narrow to matter; `flow` empties them
         room /= 2
         self.f = room
         self.s = self.f.copy()
@@ -93,8 +93,8 @@ class _Path:
         arrays = (np.empty_like(room) for _ in range(8))
         self.d, self.theta, self.per_f, self.per_s, self.pull, *within_a_step = arrays
         self.move, self.for_z, self.for_w = within_a_step  # df, dz and dw at its end; the methods say what before
-        self.pieces = [slice(k, k + PIECE) for k in range(0, room.size, PIECE)]
-        self.scratch = np.empty(PIECE)
+        self.pieces = [slice(k, k + NUMBERS_PER_PIECE) for k in range(0, room.size, NUMBERS_PER_PIECE)]
+        self.scratch = np.empty(NUMBERS_PER_PIECE)
         self.laplacian = LayeredLaplacian(self.layout)
         self.mu = self.off_centre = self.unbalanced = np.inf
         self._drops(self.p, 1.0, self.d)
@@ -128,7 +128,7 @@ class _Path:
 
     def flow(self, network: LayeredNetwork, scale: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The flow in the units of the network, dead edges empty and capacities kept to the last bit."""
-        parts = self.layout.unpacked(self.f)
+        parts = self.layout.unpack(self.f)
         for part, room in zip(parts, (network.capacity, network.supply, network.demand), strict=True):
             part *= scale
             np.minimum(part, room, out=part)
@@ -141,7 +141,7 @@ class _Path:
     def measure(self, mu: float) -> None:
         """Weigh the edges, and see how far this point is from the wanted one."""
         total, low, high = 0.0, 0.0, np.inf
-        near = self.mu < NEAR * mu
+        near = self.mu < NEAR_MU * mu
         if near:
             low, high = np.inf, 0.0
         for piece in self.pieces:
@@ -172,7 +172,7 @@ class _Path:
 
     def feasible(self) -> bool:
         """Whether this is a flow, and its multipliers fit its potentials."""
-        return self.unbalanced <= CONSERVED and self._dual_residual() <= DUAL_FEASIBLE
+        return self.unbalanced <= ZERO_BALANCE and self._dual_residual() <= DUAL_FEASIBLE
 
     def _dual_residual(self) -> float:
         """Largest |d + q·f - z + w|, in the metric √θ of a Newton step: the huge multipliers of narrow edges round coarsely."""

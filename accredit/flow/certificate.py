@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class Certificate:
     epsilon_reached: float  # max_flow - value
     binding_layer: int  # where the minimum cut is widest: 1 … L, 0 the sink edges, L+1 the source edges
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Plain numbers, as an attribution keeps them."""
         return asdict(self)
 

@@ -107,7 +107,7 @@ def kkt_of(network: LayeredNetwork, point: CentralPoint) -> KKT:
     """KKT residuals of a point of the central path, its multipliers being the best ones for its potentials.
 
     >>> from accredit.flow.central_path import central_point
-    >>> network = LayeredNetwork.from_attention(np.full((2, 2, 2), 0.5)).pruned()
+    >>> network = LayeredNetwork.from_attention(np.full((2, 2, 2), 0.5)).prune()
     >>> kkt_of(network, central_point(network, mu=1e-6)).gap < 1e-4
     True
     """

@@ -14,11 +14,11 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from accredit.checks.arguments import check_arguments
+from accredit.checks.arguments import OWN_CHECK, check_arguments
 from accredit.checks.numbers import whole_number
 from accredit.core import BoolArray, FloatArray, check_groups, check_players, player_index
 from accredit.core.coalitions import unique
@@ -28,7 +28,7 @@ from accredit.flow.certificate import Flow
 from accredit.flow.maximum import MaximumFlows, check_layer
 from accredit.flow.network import LayeredNetwork
 
-Groups = Mapping[str, Iterable[int | str]] | None
+Groups = Annotated[Mapping[str, Iterable[int | str]], OWN_CHECK] | None
 
 
 def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -> tuple[tuple[str, ...], BoolArray]:
@@ -49,7 +49,11 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
         for token in tokens_of:
             k = _token(names, token)
             if k in owner:
-                raise InvalidInput(f"groups puts token {token!r} into {owner[k]!r} and {group!r}; groups must not overlap")
+                raise InvalidInput(
+                    f"groups puts token {token!r} into {owner[k]!r} and {group!r}; groups must not overlap",
+                    argument="groups",
+                    code="duplicate",
+                )
             owner[k] = group
     empty = [group for group in groups if group not in owner.values()]
     if empty:
@@ -57,7 +61,9 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
     if clash:
         raise InvalidInput(
-            f"groups has a group with the same name as the single token {clash[0]!r}; choose another name", argument="groups"
+            f"groups has a group with the same name as the single token {clash[0]!r}; choose another name",
+            argument="groups",
+            code="duplicate",
         )
     whole = tuple(dict.fromkeys(owner.get(k, names[k]) for k in range(tokens)))
     belongs = np.zeros((len(whole), tokens), dtype=bool)
@@ -66,11 +72,13 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
     return check_players(whole), belongs
 
 
-def _token(names: tuple[str, ...], token: Any) -> int:
+def _token(names: tuple[str, ...], token: object) -> int:
     if isinstance(token, str):
         return player_index(names, token)
     if isinstance(token, bool) or not isinstance(token, int | np.integer) or not -len(names) <= token < len(names):
-        raise InvalidInput(f"groups holds token {token!r}; use a name or an index 0 … {len(names) - 1}")
+        raise InvalidInput(
+            f"groups holds token {token!r}; use a name or an index 0 … {len(names) - 1}", argument="groups", code="unknown"
+        )
     return int(token) % len(names)
 
 
@@ -86,7 +94,7 @@ class FlowGame:
     def __init__(
         self, network: LayeredNetwork, *, layer: int = 0, groups: Groups = None, players: Iterable[str] | None = None
     ) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         self.layer = check_layer(layer, network.layers)
         self._players, self.members = members(network.tokens, groups, players)
         self.flows = MaximumFlows(network)
@@ -120,16 +128,20 @@ class MixedFlowGame:
 
     @check_arguments
     def __init__(self, network: LayeredNetwork, places: Mapping[str, Iterable[tuple[int, int]]]) -> None:
-        self.network = network.pruned()
+        self.network = network.prune()
         if not places:
             raise InvalidInput("places is empty; name a player, as in {'first': [(0, 0)]}", argument="places", code="empty")
         self._players = check_players(list(places))
         self._places = [self._nodes(name, listed) for name, listed in places.items()]
         every = [place for listed in self._places for place in listed]
         if len(set(every)) != len(every) or not all(self._places):
-            raise InvalidInput("places must give every player at least one node, and no node to two players", argument="places")
+            raise InvalidInput(
+                "places must give every player at least one node, and no node to two players",
+                argument="places",
+                code="conflict",
+            )
 
-    def _nodes(self, player: str, listed: Any) -> list[tuple[int, int]]:
+    def _nodes(self, player: str, listed: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """The nodes of one player as (layer, token)."""
         try:
             pairs = [(layer, token) for layer, token in listed]
@@ -159,7 +171,7 @@ class MixedFlowGame:
                     supply[token] = 0.0
                 else:
                     capacity[layer, :, token] = 0.0
-        closed = LayeredNetwork(capacity, supply, self.network.demand).pruned()
+        closed = LayeredNetwork(capacity, supply, self.network.demand).prune()
         return MaximumFlows(closed).value() if closed.supply.any() else 0.0
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -29,10 +29,13 @@ from accredit.core.game import as_name
 from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.circulation import KKT
 
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
 TIGHT = 1e-9  # of the widest path: room below this is none
 PROVEN = 1e-8  # how far a proof may be from what it proves, relative
 EPSILON = float(np.finfo(float).eps)
-ROUNDING = 1e-13  # of the largest product of a capacity and a cost
+COST_ROUNDING = 1e-13  # of the largest product of a capacity and a cost
 STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
 UNBOUNDED = "the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity"
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
@@ -54,7 +57,7 @@ class Graph:
     cost: FloatArray  # (m,)
 
     @classmethod
-    def of(cls, edges: Iterable[Sequence[Any]]) -> Graph:
+    def of(cls, edges: Iterable[Sequence[object]]) -> Graph:
         """A graph from rows (from, to, capacity), with lower bound and cost after them where wanted (default 0)."""
         listed = list(edges) if isinstance(edges, Iterable) else [None]
         if not all(isinstance(row, list | tuple | np.void) for row in listed):
@@ -66,11 +69,17 @@ class Graph:
         given = [tuple(row) for row in listed]
         rows = [(*map(as_name, row[:2]), *row[2:], *(0.0,) * (5 - len(row))) for row in given]
         if not rows or any(not 3 <= len(row) <= 5 for row in given):
-            raise InvalidInput("edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more")
+            raise InvalidInput(
+                "edges need rows of from, to, capacity, and where wanted lower bound and cost; give one or more",
+                argument="edges",
+                code="shape",
+            )
         nodes = tuple(dict.fromkeys(name for row in rows for name in row[:2]))
         if not all(isinstance(name, str) for name in nodes):
             raise InvalidInput(
-                "edges has a node that is not named by a string or a whole number; name it by one", argument="edges"
+                "edges has a node that is not named by a string or a whole number; name it by one",
+                argument="edges",
+                code="type",
             )
         for name in nodes:
             check_text(name, "a node of edges")
@@ -88,7 +97,8 @@ class Graph:
         header = [name.strip().lower() for name in sheet.names]
         if not set(COLUMNS[:3]) <= set(header) <= set(COLUMNS):
             raise InvalidInput(
-                f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be from,to,capacity (and lower,cost)"
+                f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be from,to,capacity (and lower,cost)",
+                code="missing",
             )
         rows = []
         for line, cells in zip(sheet.lines, sheet.rows, strict=True):
@@ -111,7 +121,8 @@ class Graph:
                 at = int(np.argmax(wrong))
                 raise InvalidInput(
                     f"{name} of {edge(at)} is {values[at]:g}, with capacity {self.capacity[at]:g}; bounds must be numbers with "
-                    "lower ≤ capacity"
+                    "lower ≤ capacity",
+                    code="range",
                 )
 
     @property
@@ -176,7 +187,7 @@ def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
     """
     s, t = graph.node(source), graph.node(sink)
     if s == t:
-        raise InvalidInput(f"source and sink are both {source!r}; name two nodes")
+        raise InvalidInput(f"source and sink are both {source!r}; name two nodes", argument="source", code="duplicate")
     m, asked = len(graph.tail), float(np.abs(graph.lower).sum())
     narrow, unit = _in_units(graph, s, t)
     least = -np.inf if asked else 0.0  # lower bounds may ask for more to return than can leave
@@ -239,9 +250,9 @@ def least_cost(graph: Graph) -> LeastCost:
     found = _circulate(even, "a circulation")
     edges, prices = np.asarray(found.x) * width, np.asarray(found.eqlin.marginals) * price
     certificate = _optimality(graph, edges, prices)
-    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + ROUNDING * width * price
+    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + COST_ROUNDING * width * price
     lost = max(certificate["conservation"], certificate["over_capacity"])
-    if dear or lost > PROVEN * float(np.abs(edges).max()) + ROUNDING * width:
+    if dear or lost > PROVEN * float(np.abs(edges).max()) + COST_ROUNDING * width:
         raise NotConverged("a circulation was found and no prices that prove it: capacities or costs are too far apart")
     return LeastCost(float(graph.cost @ edges), edges, prices, certificate)
 
@@ -261,7 +272,9 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
     if not pairs:
         raise InvalidInput("pairs is empty; name at least one source and sink", argument="pairs", code="empty")
     if (graph.lower != 0).any():
-        raise InvalidInput("multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0")
+        raise InvalidInput(
+            "multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0", code="unsupported"
+        )
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         raise InvalidInput(
             f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]", argument="pairs", code="type"
@@ -269,11 +282,11 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
     ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
     for (a, _), (s, t) in zip(pairs, ends, strict=True):
         if s == t:
-            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes", argument="pairs")
+            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes", argument="pairs", code="duplicate")
     m, k = len(graph.tail), len(pairs)
     unit = max(float(_widest(graph, s)[t]) for s, t in ends)
     if unit == np.inf:
-        raise InvalidInput(UNBOUNDED)
+        raise InvalidInput(UNBOUNDED, code="undefined")
     if unit == 0:
         return ManyFlows(0.0, np.zeros(k), np.zeros((k, m)), 0.0)
     most = np.minimum(graph.capacity / unit, 2.0 * k * m)  # all flows together are at most k·m widest paths
@@ -331,7 +344,7 @@ def _close(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
     )
 
 
-def _circulate(graph: Graph, what: str) -> Any:
+def _circulate(graph: Graph, what: str) -> OptimizeResult:
     from scipy.optimize import linprog
 
     found = linprog(
@@ -346,11 +359,11 @@ def _circulate(graph: Graph, what: str) -> Any:
     return found
 
 
-def _check_solved(found: Any, what: str) -> None:
+def _check_solved(found: OptimizeResult, what: str) -> None:
     if found.status == 2:
-        raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other")
+        raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other", code="conflict")
     if found.status == 3:
-        raise InvalidInput(UNBOUNDED)
+        raise InvalidInput(UNBOUNDED, code="undefined")
     if found.status != 0:
         raise NotConverged(f"HiGHS ended with {found.message!r:.80}; rescale the capacities")
 

@@ -23,8 +23,8 @@ from accredit.flow.layout import Layout, Tile
 
 SHIFTS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of the diagonal, tried in turn when rounding makes a block indefinite
 LEAF = 64  # rows solved at once by dtrsm; the rest is matrix products, which are several times faster per flop
-SQUARES = 16  # strips in which W'W is formed: half of the last square of each is wasted
-NARROWEST = 32  # columns of a strip, at least
+STRIPS = 16  # strips in which W'W is formed: half of the last square of each is wasted
+COLUMNS_PER_STRIP = 32  # columns of a strip, at least
 
 
 class LayeredLaplacian:
@@ -98,7 +98,7 @@ class LayeredLaplacian:
     def _subtract_square(self, within: FloatArray, between: FloatArray, tiles: Sequence[Tile]) -> None:
         """The lower triangle of `within` ← -W'W."""
         columns = len(within)
-        step = max(NARROWEST, -(-columns // SQUARES))
+        step = max(COLUMNS_PER_STRIP, -(-columns // STRIPS))
         for a in range(0, columns, step):
             b = min(a + step, columns)
             first = next((tile.rows.start for tile in tiles if tile.width > a), len(between))  # rows above are zero here

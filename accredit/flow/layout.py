@@ -15,8 +15,8 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.network import LayeredNetwork
 
-STEPS = 16  # tiles of a causal layer: more waste less of the square, and cost more calls
-SHORTEST = 32  # rows of a tile, at least
+TILES_PER_LAYER = 16  # tiles of a causal layer: more waste less of the square, and cost more calls
+ROWS_PER_TILE = 32  # rows of a tile, at least
 WORTHWHILE = 0.8  # of the square: a wider staircase is kept as one tile
 
 
@@ -37,7 +37,7 @@ class Layout:
     """The places of a pruned network's edges: tiles of layer 0 … L-1, then source edges, then sink edges.
 
     >>> causal = np.tril(np.full((2, 64, 64), 1 / 64))
-    >>> network = LayeredNetwork.from_attention(causal, normalise=False).pruned()
+    >>> network = LayeredNetwork.from_attention(causal, normalise=False).prune()
     >>> Layout(network).edges < network.capacity.size
     True
     """
@@ -75,7 +75,7 @@ class Layout:
             return layer_edges
         return np.asarray(layer_edges[np.ix_(above, below)])
 
-    def packed(self, network: LayeredNetwork) -> FloatArray:
+    def pack(self, network: LayeredNetwork) -> FloatArray:
         """All capacities in one vector."""
         room = np.zeros(self.edges)
         for layer, capacity in enumerate(self._facing(network.capacity)):
@@ -87,7 +87,7 @@ class Layout:
         room[self.supply], room[self.demand] = first[::step][self.nodes[-1]], last[::step][self.nodes[0]]
         return room
 
-    def unpacked(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Edges (L, T, T), source edges (T,) and sink edges (T,) of a vector."""
         edges = np.zeros((self.layers, self.tokens, self.tokens))
         for layer, facing in enumerate(self._facing(edges)):
@@ -111,7 +111,7 @@ def _staircase(support: BoolArray, start: int) -> list[Tile]:
     """Tiles over the True entries of (rows, columns), each as wide as all rows up to its last."""
     rows, columns = support.shape
     reach = np.maximum.accumulate(columns - support[:, ::-1].argmax(axis=1))  # columns that rows up to this one need
-    height = max(SHORTEST, -(-rows // STEPS))
+    height = max(ROWS_PER_TILE, -(-rows // TILES_PER_LAYER))
     cuts = [*range(0, rows, height), rows]
     if sum((b - a) * int(reach[b - 1]) for a, b in itertools.pairwise(cuts)) > WORTHWHILE * rows * columns:
         cuts = [0, rows]

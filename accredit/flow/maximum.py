@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 from accredit.flow.solver import simple_max_flow, solve, solve_all
 
-AT_ONCE = 1 << 18  # capacities that are handed to the solver together
+CAPACITIES_AT_ONCE = 1 << 18  # capacities that are handed to the solver together
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ class MaximumFlows:
         self._source, self._sink = (layers + 1) * tokens, (layers + 1) * tokens + 1
         self._solver = simple_max_flow()
         self._no_path = network.widest() == 0
-        self._tight = tight = network.tightened()
+        self._tight = tight = network.tighten()
         self._where = np.nonzero(tight.capacity)
         layer, i, j = self._where
         largest = float(max(tight.capacity.max(), tight.demand.max(), tight.supply.sum()))
@@ -76,7 +75,7 @@ class MaximumFlows:
         self._out = self._add(np.full(tokens, self._source), layers * tokens + nodes, tight.supply)
         self._in = self._add(nodes, np.full(tokens, self._sink), tight.demand)
 
-    def _add(self, tails: IntArray, heads: IntArray, capacities: FloatArray) -> Any:
+    def _add(self, tails: IntArray, heads: IntArray, capacities: FloatArray) -> IntArray:
         if len(tails) == 0:
             return np.empty(0, dtype=np.int32)
         return self._solver.add_arcs_with_capacity(tails.astype(np.int32), heads.astype(np.int32), self._units(capacities))
@@ -99,7 +98,7 @@ class MaximumFlows:
             arcs, heads = self._arcs[entering], self._where[2][entering]
             capacities = tight.capacity[self._where][entering]
         self._solver.set_arcs_capacity(self._in, self._units(tight.demand))
-        rows = max(1, AT_ONCE // max(1, len(arcs)))
+        rows = max(1, CAPACITIES_AT_ONCE // max(1, len(arcs)))
         try:
             parts = [
                 solve_all(self._solver, self._source, self._sink, arcs, self._units(capacities * part[:, heads]))
@@ -112,7 +111,7 @@ class MaximumFlows:
     def source_side(self) -> BoolArray:
         """Nodes on the source's side of a minimum cut of the last solve, (L+1, T)."""
         if self._no_path:  # units say nothing where there is no flow to measure them by
-            return self.network.fed()
+            return self.network.reachable()
         size = (self.network.layers + 1) * self.network.tokens
         side = np.zeros(size + 2, dtype=bool)
         side[np.asarray(self._solver.get_source_side_min_cut(), dtype=np.int64)] = True

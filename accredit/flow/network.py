@@ -8,9 +8,9 @@ the network unless asked to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +22,17 @@ from accredit.errors import InvalidInput
 from accredit.flow.stack import AttentionStack, carry_in
 
 ROW_SUM_TOLERANCE = 1e-3  # half-precision softmax rows miss 1 by about this much
-LARGEST = 1e150  # the squares of larger capacities would overflow
-NEGLIGIBLE = 1e-18  # capacities below this share of the widest path count as zero: together they carry less than rounding
+LARGEST_CAPACITY = 1e150  # the squares of larger capacities would overflow
+NEGLIGIBLE_CAPACITY = (
+    1e-18  # capacities below this share of the widest path count as zero: together they carry less than rounding
+)
 LEAST_ROOM = 1e-6  # of the widest node, kept at every node: room that rounds to no integer unit would look like a cut
 INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below 2^61, far from where int64 wraps
 
 Outputs = int | Sequence[int] | FloatArray | None
 
 
-def check_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
+def check_attention(attention: object, *, normalise: bool = True) -> FloatArray:
     """Attention as float64 (L, T, T), or an error that says what is wrong with it.
 
     With `normalise` every row must sum to 1 (to the accuracy of half precision) and is divided by its sum; without,
@@ -60,13 +62,15 @@ def check_attention(attention: Any, *, normalise: bool = True) -> FloatArray:
             layer, row = (int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
             raise InvalidInput(
                 f"attention[{layer}, {row}] sums to {sums[layer, row]:.6g}, not 1; "
-                "for gradients, padded rows or other capacities pass normalise=False"
+                "for gradients, padded rows or other capacities pass normalise=False",
+                argument="attention",
+                code="range",
             )
         array /= sums[:, :, None]
     return array
 
 
-def check_capacity(given: Any, name: str = "capacity") -> FloatArray:
+def check_capacity(given: object, name: str = "capacity") -> FloatArray:
     """Capacities as float64 (L, T, T), or an error that says what is wrong with them."""
     capacity = real_numbers(given, name)
     if capacity.ndim != 3 or capacity.shape[1] != capacity.shape[2] or capacity.size == 0:
@@ -81,11 +85,11 @@ def check_capacity(given: Any, name: str = "capacity") -> FloatArray:
 
 def check_capacities(array: FloatArray, name: str) -> None:
     """Refuse what an edge cannot carry: negative, infinite, too large to compute with."""
-    if array.size == 0 or (array.min() >= 0 and array.max() <= LARGEST):
+    if array.size == 0 or (array.min() >= 0 and array.max() <= LARGEST_CAPACITY):
         return
-    where = tuple(int(k) for k in np.argwhere(~((array >= 0) & (array <= LARGEST)))[0])
-    wanted = "not be negative: use maximum(x, 0)" if array[where] < 0 else f"be a finite number up to {LARGEST:g}"
-    raise InvalidInput(f"{name}{list(where)} is {array[where]:.3g}; a capacity must {wanted}")
+    where = tuple(int(k) for k in np.argwhere(~((array >= 0) & (array <= LARGEST_CAPACITY)))[0])
+    wanted = "not be negative: use maximum(x, 0)" if array[where] < 0 else f"be a finite number up to {LARGEST_CAPACITY:g}"
+    raise InvalidInput(f"{name}{list(where)} is {array[where]:.3g}; a capacity must {wanted}", argument=name, code="range")
 
 
 def with_residual(attention: FloatArray, residual: float) -> FloatArray:
@@ -124,7 +128,9 @@ def _open(outputs: Outputs, carried: BoolArray) -> FloatArray:
     if (weights[carried] > 0).any():
         raise InvalidInput(
             f"outputs opens token {int(np.flatnonzero((weights > 0) & carried)[0])}, which the last of these layers only "
-            "carries; explain tokens that it reads for: those of a decoder need one of its layers"
+            "carries; explain tokens that it reads for: those of a decoder need one of its layers",
+            argument="outputs",
+            code="conflict",
         )
     return weights
 
@@ -150,11 +156,13 @@ def _check_openings(weights: FloatArray, tokens: int) -> FloatArray:
             code="range",
         )
     if not weights.any():
-        raise InvalidInput("outputs gives weight 0 to every token; open at least one, for example outputs=0")
+        raise InvalidInput(
+            "outputs gives weight 0 to every token; open at least one, for example outputs=0", argument="outputs", code="empty"
+        )
     return weights
 
 
-def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int, name: str = "outputs") -> IntArray:
+def output_rows(outputs: object, tokens: int, name: str = "outputs") -> IntArray:
     """Output tokens as indices 0 … T-1, in the order asked; negative indices count from the end.
 
     >>> output_rows(-1, 4), output_rows(None, 2)
@@ -170,7 +178,9 @@ def output_rows(outputs: int | Iterable[int] | Any | None, tokens: int, name: st
     rows = given.astype(np.int64)
     if (rows < -tokens).any() or (rows >= tokens).any():
         bad = int(rows[(rows < -tokens) | (rows >= tokens)][0])
-        raise InvalidInput(f"{name} holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}", argument=name)
+        raise InvalidInput(
+            f"{name} holds {bad}, out of range for {tokens} tokens; use 0 … {tokens - 1}", argument=name, code="range"
+        )
     rows %= tokens
     if len(set(rows.tolist())) != len(rows):
         raise InvalidInput(f"{name} names a token twice: {rows.tolist()}; name each once", argument=name, code="duplicate")
@@ -206,7 +216,7 @@ class LayeredNetwork:
     @classmethod
     @check_arguments
     def from_attention(
-        cls, attention: Any, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
+        cls, attention: object, *, outputs: Outputs = None, residual: float = 0.5, normalise: bool = True
     ) -> LayeredNetwork:
         """The network of an attention tensor (L, T, T), or of an `AttentionStack`.
 
@@ -241,18 +251,22 @@ class LayeredNetwork:
         moves the analytic centre a little, because the barrier sees how much room the super edges have.
         """
         width = float(self.tokens) if capacity is None else float(capacity)
-        if not NEGLIGIBLE * float(self.capacity.max()) < width <= LARGEST:
-            raise InvalidInput(f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out")
+        if not NEGLIGIBLE_CAPACITY * float(self.capacity.max()) < width <= LARGEST_CAPACITY:
+            raise InvalidInput(
+                f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out",
+                argument="capacity",
+                code="range",
+            )
         leaves = self.capacity[-1].sum(axis=1)
         wide = (self.supply > 0) & (self.supply >= leaves * (1 - 1e-12))
         return LayeredNetwork(self.capacity, np.where(wide, width, self.supply), np.where(self.demand > 0, width, 0.0))
 
-    def reversed(self) -> LayeredNetwork:
+    def reverse(self) -> LayeredNetwork:
         """Every edge turned round: the input tokens become the outputs."""
         turned = np.ascontiguousarray(self.capacity[::-1].transpose(0, 2, 1))
         return LayeredNetwork(turned, self.demand.copy(), self.supply.copy())
 
-    def renumbered(self, order: IntArray) -> LayeredNetwork:
+    def renumber(self, order: IntArray) -> LayeredNetwork:
         """The same network with token `order[k]` called k."""
         return LayeredNetwork(
             np.ascontiguousarray(self.capacity[:, order][:, :, order]), self.supply[order], self.demand[order]
@@ -264,10 +278,10 @@ class LayeredNetwork:
         drained[0] = self.demand > 0
         for layer in range(self.layers):
             drained[layer + 1] = (self.capacity[layer][:, drained[layer]] > 0).any(axis=1)
-        return self.fed() & drained
+        return self.reachable() & drained
 
     @check_arguments
-    def fed(self, above: float = 0.0) -> BoolArray:
+    def reachable(self, above: float = 0.0) -> BoolArray:
         """Which nodes the source reaches along edges wider than `above`, (L+1, T)."""
         fed = np.zeros((self.layers + 1, self.tokens), bool)
         fed[-1] = self.supply > above
@@ -284,23 +298,23 @@ class LayeredNetwork:
 
     def bound(self) -> float:
         """A bound of the max flow: the cut through edges that are all no wider than the widest path."""
-        return float(self.cut_parts(self.fed(self.widest())).sum())
+        return float(self.cut_parts(self.reachable(self.widest())).sum())
 
-    def pruned(self) -> LayeredNetwork:
+    def prune(self) -> LayeredNetwork:
         """The same max flows without useless edges: an edge of negligible capacity, or on no source–sink path, gets 0.
 
         Negligible is measured by the widest path, because one edge that is wider than all paths says nothing of the others.
 
         A barrier needs this: on an edge that can carry nothing its logarithm has no interior to live in.
         """
-        floor = NEGLIGIBLE * self.widest()
+        floor = NEGLIGIBLE_CAPACITY * self.widest()
         kept = LayeredNetwork(*(np.where(x > floor, x, 0.0) for x in (self.capacity, self.supply, self.demand)))
         alive = kept.alive()
         return LayeredNetwork(
             kept.capacity * alive[1:, :, None] * alive[:-1, None, :], kept.supply * alive[-1], kept.demand * alive[0]
         )
 
-    def tightened(self) -> LayeredNetwork:
+    def tighten(self) -> LayeredNetwork:
         """The same flows and the same minimum cuts, without capacity that no flow can use.
 
         What can arrive at a node from above and what can leave it below bound all it passes on. Capacities are cut to
@@ -366,7 +380,7 @@ def in_units(capacities: FloatArray, shift: int) -> IntArray:
     return np.floor(np.ldexp(capacities, shift)).astype(np.int64)
 
 
-def from_units(units: Any, shift: int) -> FloatArray:
+def from_units(units: npt.ArrayLike, shift: int) -> FloatArray:
     """Whole units of 2^-shift as numbers again."""
     return np.ldexp(np.asarray(units, dtype=np.float64), -shift)
 
@@ -386,10 +400,6 @@ def flow_matrix(
     >>> matrix.tolist(), bool((whole == matrix * scale).all())
     ([[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]], True)
     """
-    if direction not in ("backward", "forward"):
-        raise InvalidInput(
-            f"direction is {direction!r}; write 'backward' (output to input) or 'forward'", argument="direction", code="unknown"
-        )
     layers, tokens = network.layers, network.tokens
     size = (layers + 1) * tokens + 2
     matrix = np.zeros((size, size))

@@ -10,17 +10,19 @@ a solve costs one max flow per input.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from accredit.checks.numbers import whole_number
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, check_capacity, from_units, in_units, integer_shift, output_rows
-from accredit.flow.solver import simple_max_flow, solve_all
+from accredit.flow.solver import MaxFlow, simple_max_flow, solve_all
 
-ROUNDS, CHECK, JOINED = 80, 8, 1e-12  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
+SINKHORN_ROUNDS, ROUNDS_PER_CHECK, JOINED = (
+    80,
+    8,
+    1e-12,
+)  # Sinkhorn rounds, how often to look, and the mismatch that counts as none
 JOIN_FROM = 7  # layers: shallower networks mix too little for the join to succeed
 ENOUGH_UNITS = 1 << 46  # a flow of fewer units would miss the last digits
 MEETS = 1e-9  # a flow this near to its bound, as a share, counts as meeting it
@@ -49,7 +51,7 @@ class PairFlows:
         self.capacity = capacity = check_capacity(capacity)
         self.solves = 0  # pairs that needed a solver
         self._rows, self._columns = capacity.sum(axis=2), capacity.sum(axis=1)  # (L, T) each
-        self._solver: Any = None
+        self._solver: tuple[MaxFlow, IntArray, IntArray, int] | None = None
         layers, tokens = capacity.shape[:2]
         self._middle = 1 + (layers - 2) // 2
         self._worth_joining = layers >= JOIN_FROM
@@ -94,7 +96,7 @@ class PairFlows:
     def _solve(self, i: int, inputs: IntArray) -> FloatArray:
         """The max flows of some pairs. Inner arcs are built once and shared by all pairs; a flow of few of their units, where
         capacities are far apart, is solved again in units of its own."""
-        units, shift = self._shared(i, inputs)
+        units, shift = self._solve_pairs(i, inputs)
         flows = from_units(units, shift)
         for k in np.flatnonzero(units < ENOUGH_UNITS):
             flows[k] = self._alone(i, int(inputs[k]))
@@ -105,7 +107,7 @@ class PairFlows:
         network = LayeredNetwork(self.capacity, self._rows[-1] * (here == i), self._columns[0] * (here == j))
         return maximum_flow(network).reached if network.widest() else 0.0
 
-    def _shared(self, i: int, inputs: IntArray) -> tuple[IntArray, int]:
+    def _solve_pairs(self, i: int, inputs: IntArray) -> tuple[IntArray, int]:
         """The max flows of some pairs in whole units, and their exponent."""
         self.solves += len(inputs)
         layers, tokens = self.capacity.shape[:2]
@@ -146,14 +148,14 @@ def _sinkhorn_fits(capacity: FloatArray, into: FloatArray, outof: FloatArray, to
     overflow, where capacities differ by hundreds of powers of ten, say no.
     """
     left, before = np.ones_like(into), np.full(len(total), np.inf)
-    for rounds in range(CHECK, ROUNDS + 1, CHECK):
-        for _ in range(CHECK):
+    for rounds in range(ROUNDS_PER_CHECK, SINKHORN_ROUNDS + 1, ROUNDS_PER_CHECK):
+        for _ in range(ROUNDS_PER_CHECK):
             right = _ratio(outof, left @ capacity)
             left = _ratio(into, right @ capacity.T)
         short = np.abs(right * (left @ capacity) - outof).sum(axis=1)
         short += np.abs(left * (right @ capacity.T) - into).sum(axis=1)
         fits = (short <= JOINED * total) & (left.max(axis=1) * right.max(axis=1) <= 1)
-        hopeless = short * _ratio(short, before) ** ((ROUNDS - rounds) / CHECK) > JOINED * total
+        hopeless = short * _ratio(short, before) ** ((SINKHORN_ROUNDS - rounds) / ROUNDS_PER_CHECK) > JOINED * total
         if (fits | hopeless).all():
             break
         before = short

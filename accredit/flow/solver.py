@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,18 +33,24 @@ from accredit.core import IntArray
 from accredit.errors import BrokenLibrary, NotConverged
 from accredit.flow.solver_process import read, solve_each, write
 
+if TYPE_CHECKING:
+    from ortools.graph.python.max_flow import SimpleMaxFlow
+
 PURPOSE = "exact max flow"
 LIBRARY = "ortools.graph.python.max_flow"
 PROGRAM = Path(__file__).with_name("solver_process.py")
 START = "import json, runpy, sys; sys.path[:] = json.loads(sys.argv[1]); runpy.run_path(sys.argv[2], run_name='__main__')"
-SMALL = 1 << 12  # arcs up to which the flows of a solve come with its value, whether they are asked for or not
+SMALL_GRAPH_ARCS = 1 << 12  # arcs up to which the flows of a solve come with its value, whether they are asked for or not
 ENDING_SECONDS = 5.0  # for a process that has left the conversation
 
 Process = subprocess.Popen[bytes]
-Question = tuple[dict[str, Any], list[IntArray]]
+Question = tuple[dict[str, object], list[IntArray]]  # what is said, and arrays beside it
+Reply = tuple[dict[str, Any], list[IntArray]]  # the same, as it was read
+
+MaxFlow: TypeAlias = "SimpleMaxFlow | RemoteMaxFlow"
 
 
-def simple_max_flow() -> Any:
+def simple_max_flow() -> MaxFlow:
     """An empty solver: `SimpleMaxFlow` of OR-tools, or one with its methods that asks another process."""
     with needs("flow", PURPOSE):
         if not _is_installed("ortools"):
@@ -64,13 +70,13 @@ def _is_installed(library: str) -> bool:
         return False
 
 
-def solve(solver: Any, source: int, sink: int) -> int:
+def solve(solver: MaxFlow, source: int, sink: int) -> int:
     """The optimal flow in whole units."""
     none = np.empty(0, dtype=np.int64)
     return int(solve_all(solver, source, sink, none, none[None])[0])
 
 
-def solve_all(solver: Any, source: int, sink: int, arcs: IntArray, capacities: IntArray) -> IntArray:
+def solve_all(solver: MaxFlow, source: int, sink: int, arcs: IntArray, capacities: IntArray) -> IntArray:
     """The optimal flows in whole units, one for each row of capacities of some arcs: (batch, arcs) -> (batch,). The last row
     stays."""
     ask = solver.solve_each if isinstance(solver, RemoteMaxFlow) else partial(solve_each, solver)
@@ -101,7 +107,9 @@ class RemoteMaxFlow:
         _remote().start()
         weakref.finalize(self, _dropped.append, self._number)
 
-    def add_arcs_with_capacity(self, tails: npt.NDArray[Any], heads: npt.NDArray[Any], capacities: IntArray) -> IntArray:
+    def add_arcs_with_capacity(
+        self, tails: npt.NDArray[np.integer], heads: npt.NDArray[np.integer], capacities: IntArray
+    ) -> IntArray:
         """The numbers of the new arcs."""
         before = len(self._tails)
         self._tails, self._heads = np.append(self._tails, tails), np.append(self._heads, heads)
@@ -116,7 +124,7 @@ class RemoteMaxFlow:
         """The status and the max flows, one for each row of capacities of some arcs; the last row stays."""
         if not len(capacities):
             return self.OPTIMAL, np.empty(0, dtype=np.int64)
-        at_once = len(capacities) == 1 and len(self._tails) <= SMALL
+        at_once = len(capacities) == 1 and len(self._tails) <= SMALL_GRAPH_ARCS
         status, (values, *found) = self._ask((source, sink), self._capacity, arcs, capacities, at_once)
         self._capacity[arcs] = capacities[-1]
         self._last, self._found = ((source, sink), self._capacity.copy()), found
@@ -163,7 +171,13 @@ class RemoteMaxFlow:
             capacities = np.hstack([np.tile(before[other], (len(capacities), 1)), capacities])
         elif not len(capacities):
             capacities = np.empty((1, 0), dtype=np.int64)  # the last solve, once more
-        said = {"graph": self._number, "new": new, "source": ends[0], "sink": ends[1], "solves": len(capacities)}
+        said: dict[str, object] = {
+            "graph": self._number,
+            "new": new,
+            "source": ends[0],
+            "sink": ends[1],
+            "solves": len(capacities),
+        }
         return said | {"flows": flows}, [*graph, arcs, capacities]
 
 
@@ -176,17 +190,17 @@ class Remote:
 
     def start(self) -> None:
         with self._lock:
-            self._started()
+            self._ensure_process()
 
     def stop(self) -> None:
         with self._lock:
             self._stop()
 
-    def ask(self, question: Callable[[Process], Question]) -> tuple[Process, dict[str, Any], list[IntArray]]:
+    def ask(self, question: Callable[[Process], Question]) -> tuple[Process, *Reply]:
         """Who answered, and what; asked once more where the process ends over it."""
         with self._lock:
             for _ in range(2):
-                process = self._started()
+                process = self._ensure_process()
                 try:
                     answer, arrays = _ask(process, *question(process))
                 except (EOFError, OSError):  # it has ended, or is about to
@@ -200,7 +214,7 @@ class Remote:
                 return process, answer, arrays
         raise BrokenLibrary(f"{PURPOSE} needs OR-tools, and the process in which it runs has ended twice, {ended}")
 
-    def _started(self) -> Process:
+    def _ensure_process(self) -> Process:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-I", "-c", START, json.dumps(sys.path), str(PROGRAM)]
             pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
@@ -226,7 +240,7 @@ class Remote:
         return f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
 
 
-def _ask(process: Process, said: dict[str, Any], arrays: list[IntArray]) -> Question:
+def _ask(process: Process, said: dict[str, object], arrays: list[IntArray]) -> Reply:
     assert process.stdin is not None and process.stdout is not None
     dropped = [_dropped.popleft() for _ in range(len(_dropped))]
     write(process.stdin, said | {"dropped": dropped}, arrays)

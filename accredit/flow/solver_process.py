@@ -10,15 +10,18 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    from ortools.graph.python.max_flow import SimpleMaxFlow
+
 Numbers = npt.NDArray[np.int64]
 
 
-def write(stream: IO[bytes], message: dict[str, Any], arrays: Sequence[Numbers] = ()) -> None:
+def write(stream: IO[bytes], message: dict[str, object], arrays: Sequence[Numbers] = ()) -> None:
     """Send a message."""
     stream.write(json.dumps(message | {"sizes": [array.size for array in arrays]}).encode() + b"\n")
     for array in arrays:
@@ -38,7 +41,9 @@ def read(stream: IO[bytes]) -> tuple[dict[str, Any], list[Numbers]]:
     return message, np.split(np.frombuffer(content, dtype=np.int64), np.cumsum(message["sizes"], dtype=np.int64)[:-1])
 
 
-def solve_each(solver: Any, source: int, sink: int, arcs: Numbers, capacities: Numbers) -> tuple[Any, Numbers]:
+def solve_each(
+    solver: SimpleMaxFlow, source: int, sink: int, arcs: Numbers, capacities: Numbers
+) -> tuple[SimpleMaxFlow.Status, Numbers]:
     """The status and the max flows in whole units, one for each row of capacities of some arcs: (batch, arcs) -> (batch,).
 
     The last row stays. A solve that is not optimal is the last.
@@ -58,7 +63,7 @@ def main() -> None:
     """Answer until nobody asks any more."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints does not go into the conversation
-    graphs: dict[int, Any] = {}
+    graphs: dict[int, SimpleMaxFlow] = {}
     while True:
         try:
             asked, arrays = read(sys.stdin.buffer)
@@ -71,7 +76,9 @@ def main() -> None:
         write(out, *answer)
 
 
-def _answer(graphs: dict[int, Any], asked: dict[str, Any], arrays: list[Numbers]) -> tuple[dict[str, Any], list[Numbers]]:
+def _answer(
+    graphs: dict[int, SimpleMaxFlow], asked: dict[str, Any], arrays: list[Numbers]
+) -> tuple[dict[str, object], list[Numbers]]:
     from ortools.graph.python import max_flow
 
     for number in asked["dropped"]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +38,7 @@ class AttentionStack:
             raise InvalidInput(
                 f"weights have shape {weights.shape} and carried {carried.shape}; (L, T, T) and (L, T) are needed",
                 argument="weights",
+                code="shape",
             )
         object.__setattr__(self, "weights", np.where(carried[:, :, None], np.eye(weights.shape[1]), weights))
         object.__setattr__(self, "carried", carried)
@@ -48,7 +48,7 @@ class AttentionStack:
 
 
 @check_arguments
-def encoder_decoder(encoder: Any, decoder: Any, cross: Any, *, share: float = HALF) -> AttentionStack:
+def encoder_decoder(encoder: object, decoder: object, cross: object, *, share: float = HALF) -> AttentionStack:
     """One graph of an encoder (Lₑ, S, S), a decoder (L_d, P, P) and its cross-attention (L_d, P, S): source tokens, then
     decoder tokens, and the encoder's layers below the decoder's.
 
@@ -65,7 +65,8 @@ def encoder_decoder(encoder: Any, decoder: Any, cross: Any, *, share: float = HA
     if any(x.ndim != 3 for x in (below, own, read)) or read.shape != (*own.shape[:2], below.shape[-1]):
         raise InvalidInput(
             f"encoder, decoder and cross have shapes {below.shape}, {own.shape}, {read.shape}; (Lₑ, S, S), (L_d, P, P) and "
-            "(L_d, P, S) are needed, heads already combined"
+            "(L_d, P, S) are needed, heads already combined",
+            code="shape",
         )
     source, layers = below.shape[-1], len(below) + len(own)
     tokens = source + own.shape[-1]
@@ -90,13 +91,13 @@ def row_shares(attention: FloatArray | AttentionStack) -> FloatArray | Attention
     return np.where(sums > 0, attention / np.where(sums > 0, sums, 1.0), np.eye(attention.shape[1]))
 
 
-def carry_in(attention: Any, layers: int, tokens: int) -> BoolArray:
+def carry_in(attention: object, layers: int, tokens: int) -> BoolArray:
     """The tokens that each layer does not touch, (L, T); none in a plain tensor."""
     return attention.carried if isinstance(attention, AttentionStack) else np.zeros((layers, tokens), dtype=bool)
 
 
 @check_arguments
-def some_layers(attention: FloatArray | AttentionStack, layers: Any) -> FloatArray | AttentionStack:
+def some_layers(attention: FloatArray | AttentionStack, layers: int | Sequence[int] | None) -> FloatArray | AttentionStack:
     """The attention of some layers, in their order: None for all, one number, or several; negative ones count from the last.
 
     >>> some_layers(np.zeros((6, 2, 2)), [0, -1]).shape
@@ -132,7 +133,9 @@ def layer_numbers(layers: int | Sequence[int], count: int) -> IntArray:
         )
     if (given < -count).any() or (given >= count).any():
         raise InvalidInput(
-            f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input", argument="layers"
+            f"layers is {layers!r:.60}; this model has layers 0 … {count - 1}, the first reads the input",
+            argument="layers",
+            code="range",
         )
     found = np.unique(given % count)
     if len(found) < len(given):

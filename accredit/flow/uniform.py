@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.core import FloatArray
 from accredit.flow.network import LayeredNetwork
 from accredit.flow.unique import unique_flow
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 SOLVED = (100, 200, 400)  # tokens of the texts that are solved; longer ones are continued from them
 TOLERATED = 0.01  # share of the credit that may lie elsewhere
@@ -61,7 +64,7 @@ def _scale(tokens: int) -> FloatArray:
 
 
 @lru_cache(maxsize=64)
-def _short(layers: int, tokens: int, from_end: tuple[int, ...]) -> tuple[Any, float]:
+def _short(layers: int, tokens: int, from_end: tuple[int, ...]) -> tuple[CubicSpline, float]:
     """A text that is solved exactly: the logarithm of its credit as a curve over the scale, and its max flow."""
     from scipy.interpolate import CubicSpline
 

@@ -30,10 +30,10 @@ FlowRule = Literal["barrier", "l2"]
 QUADRATIC = (3e-2, 3e-3, 3e-4, 3e-5, 3e-6)  # weights q of Σ f² that l2 tries, for capacities of at most 1
 SHARP = 1e-15  # barrier weight of l2 as a share of q: flows are then within about 1e-8 of the least-squares flow
 EXACT = 1e-9  # value deficit of l2 that counts as none, as a share of the max flow
-CONSERVED = 1e-9  # as a share of the largest capacity or of the flow, whichever is less
-MEMORY = 8 << 30  # bytes that a solve may need
+BALANCE_TOLERANCE = 1e-9  # as a share of the largest capacity or of the flow, whichever is less
+SOLVE_BYTES = 8 << 30  # bytes that a solve may need
 VECTORS, DENSE = 16, 6  # numbers held for each edge, and copies of all layers as squares
-FINEST = 1e-12  # smallest ε as a share of the max flow: below it, the deficit is lost in rounding
+FINEST_EPSILON = 1e-12  # smallest ε as a share of the max flow: below it, the deficit is lost in rounding
 
 
 @check_arguments
@@ -47,7 +47,9 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
     if rule == "l1":
         raise InvalidInput(
             "rule='l1' cannot select a flow: every source–sink path of a layered network has the same number of edges, "
-            "so Σ f is the same for every max flow; use rule='l2', 'barrier' or 'shapley'"
+            "so Σ f is the same for every max flow; use rule='l2', 'barrier' or 'shapley'",
+            argument="rule",
+            code="unsupported",
         )
     if rule not in ("barrier", "l2"):
         raise InvalidInput(
@@ -62,15 +64,15 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         )
     _check_memory(network)
     exact = maximum_flow(network)
-    pruned = network.pruned()
+    pruned = network.prune()
     if not pruned.supply.any():
         return _no_flow(network, exact, rule, epsilon)
     if rule == "l2":
-        return _least_squares(pruned.tightened(), exact)  # Σ f² does not see capacity that no flow can use
-    if epsilon < FINEST * max(1.0, exact.value):
+        return _least_squares(pruned.tighten(), exact)  # Σ f² does not see capacity that no flow can use
+    if epsilon < FINEST_EPSILON * max(1.0, exact.value):
         raise InvalidInput(
             f"epsilon {epsilon:.1e} is below the rounding of a max flow of {exact.value:.6g}; "
-            f"use {FINEST * max(1.0, exact.value):.1e} or more",
+            f"use {FINEST_EPSILON * max(1.0, exact.value):.1e} or more",
             code="range",
         )
     narrowed = epsilon * min(1.0, exact.value)  # small capacities, such as gradients, get the same relative accuracy
@@ -95,11 +97,12 @@ def flow_bytes(network: LayeredNetwork) -> float:
 
 def _check_memory(network: LayeredNetwork) -> None:
     needed = flow_bytes(network)
-    if needed > MEMORY:
+    if needed > SOLVE_BYTES:
         raise InvalidInput(
             f"a flow through {network.layers} layers of {network.tokens:,} tokens has {network.edges:,} edges and needs about "
-            f"{needed / 2**30:.1f} GiB, more than {MEMORY / 2**30:.0f}; follow fewer layers "
-            "(layers=[-4, -3, -2, -1]), or shorten the text"
+            f"{needed / 2**30:.1f} GiB, more than {SOLVE_BYTES / 2**30:.0f}; follow fewer layers "
+            "(layers=[-4, -3, -2, -1]), or shorten the text",
+            code="too-many",
         )
 
 
@@ -136,7 +139,7 @@ def _certify(
         epsilon_reached=exact.value - value,
         binding_layer=exact.layer,
     )
-    if certificate.conservation > CONSERVED * min(scale, exact.value):
+    if certificate.conservation > BALANCE_TOLERANCE * min(scale, exact.value):
         raise NotConverged(f"conservation is off by {certificate.conservation:.1e}; {INSTEAD}")
     return Flow(edges, supply, demand, exact.source_side, certificate)
 

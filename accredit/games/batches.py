@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.coalitions import unique
 from accredit.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
+
 MEMORY = 1 << 30  # bytes of activations that one forward pass may use
 CACHE_TOKENS = 2048  # larger batches leave the CPU's caches and gain nothing
-ROWS = 1 << 14
-PROBES = 3
+ROWS_PER_PASS = 1 << 14
+TIMED_BATCHES = 3
 
 
-class Evaluated(Protocol):
+class BatchedGame(Protocol):
     """A game whose payoffs come from forward passes of equal rows."""
 
     @property
@@ -33,7 +36,7 @@ class Evaluated(Protocol):
 
 
 @dataclass(frozen=True)
-class Cost:
+class RunCost:
     """What a run will cost, from timed batches on this machine."""
 
     payoffs: int
@@ -44,18 +47,18 @@ class Cost:
         return f"about {self.payoffs} payoffs, {self.seconds:.3g} s ({self.rows} at a time)"
 
 
-def estimate(game: Evaluated, budget: int) -> Cost:
+def estimate(game: BatchedGame, budget: int) -> RunCost:
     """Time a few full batches of random coalitions, and scale to `budget` payoffs."""
     whole_number(budget, "budget", example=100)
     n, rows = len(game.players), min(game.rows, budget)
     coalitions = np.random.default_rng(0).random((rows, n)) < 0.5
     game.payoff(coalitions)  # the first call also pays for allocations
     seconds, asked = [], len(unique(coalitions)[0])
-    for _ in range(PROBES):
+    for _ in range(TIMED_BATCHES):
         began = time.perf_counter()
         game.payoff(coalitions)
         seconds.append(time.perf_counter() - began)
-    return Cost(budget, min(seconds) / asked * budget, rows)
+    return RunCost(budget, min(seconds) / asked * budget, rows)
 
 
 def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: str = "cpu") -> int:
@@ -68,7 +71,7 @@ def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: 
         raise InvalidInput(
             f"memory is {memory!r}; give a positive number of bytes, for example memory=1e9", argument="memory", code="type"
         )
-    most = CACHE_TOKENS // tokens if device == "cpu" else ROWS
+    most = CACHE_TOKENS // tokens if device == "cpu" else ROWS_PER_PASS
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))
 
 
@@ -124,7 +127,7 @@ def spans_by_length(lengths: IntArray, tokens: int, even: bool = False) -> Itera
         start = stop
 
 
-def transformer_bytes(config: Any, tokens: int, outputs: int, width: int) -> float:
+def transformer_bytes(config: PreTrainedConfig, tokens: int, outputs: int, width: int) -> float:
     """Peak bytes of activations for one row of a transformer in inference, from its configuration.
 
     Counts the residual stream and its copies, the widest feed-forward layer, one layer of attention weights, and the
@@ -136,7 +139,7 @@ def transformer_bytes(config: Any, tokens: int, outputs: int, width: int) -> flo
     return float(width * tokens * (8 * hidden + 2 * inner + heads * tokens + outputs))
 
 
-def _widest(config: Any, otherwise: float, *names: str) -> float:
+def _widest(config: PreTrainedConfig, otherwise: float, *names: str) -> float:
     """A size from a configuration; of stages with different sizes, the largest."""
     for name in names:
         size = getattr(config, name, None)

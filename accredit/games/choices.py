@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from accredit.checks.numbers import real_numbers
 from accredit.checks.tables import Sheet, number, read_sheet
 from accredit.core import FloatArray, IntArray
-from accredit.core.choices import MOST_CELLS, Choosing, check_choices, check_levels, choose, shape_of
+from accredit.core.choices import MOST_CELLS, ChoiceGame, Choosing, check_choices, check_levels, choose, shape_of
 from accredit.core.game import check_finite, check_players
 from accredit.errors import BadPayoff, InvalidInput
 
@@ -28,12 +28,14 @@ class ChoiceTable(Choosing):
     ((('0', '1'), ('0', '1', '2')), array([4.]))
     """
 
-    def __init__(self, players: Iterable[str | int], table: Any, levels: Any = None) -> None:
+    def __init__(self, players: Iterable[str | int], table: object, levels: object = None) -> None:
         values = real_numbers(table, "table", copy=True)
         names = check_players(players)
         if values.ndim != len(names):
             raise InvalidInput(
-                f"table has {values.ndim} axes for {len(names)} players; give one axis per player", argument="table"
+                f"table has {values.ndim} axes for {len(names)} players; give one axis per player",
+                argument="table",
+                code="shape",
             )
         super().__init__(*check_levels(names, list(values.shape) if levels is None else levels))
         wanted = shape_of(self)
@@ -62,11 +64,13 @@ class ChoiceFunction(Choosing):
     array([2., 4.])
     """
 
-    def __init__(self, players: Iterable[str | int], levels: Any, function: Callable[[IntArray], Any]) -> None:
+    def __init__(self, players: Iterable[str | int], levels: object, function: Callable[[IntArray], object]) -> None:
         super().__init__(*check_levels(players, levels))
         if not callable(function):
             raise InvalidInput(
-                f"function must be callable, got {function!r:.60}; for a table use ChoiceTable", argument="function"
+                f"function must be callable, got {function!r:.60}; for a table use ChoiceTable",
+                argument="function",
+                code="type",
             )
         self._function = function
 
@@ -83,7 +87,7 @@ def has_choices(sheet: Sheet) -> bool:
     return "payoff" in names and "coalition" not in names
 
 
-def is_ordered(game: Any) -> bool:
+def is_ordered(game: ChoiceGame) -> bool:
     """Whether the choices of every player are numbered 0, 1, 2, …, and so are levels in order."""
     return all(levels == tuple(str(k) for k in range(len(levels))) for levels in game.levels)
 
@@ -134,7 +138,7 @@ def _fill(sheet: Sheet, players: list[str], levels: list[list[str]], cells: list
         at = tuple(each.index(cell) for each, cell in zip(levels, row, strict=True))
         where = f"line {line} of {sheet.file!r}"
         if filled[at]:
-            raise InvalidInput(f"{where} gives {', '.join(row)} a second payoff; keep one line for it")
+            raise InvalidInput(f"{where} gives {', '.join(row)} a second payoff; keep one line for it", code="duplicate")
         table[at], filled[at] = number(whole[pays], f"the payoff of {where}"), True
     missing = np.argwhere(~filled)
     if len(missing):
@@ -150,10 +154,14 @@ def _choices(player: str, cells: list[str]) -> list[str]:
     """The choices of one player: whole numbers in order, or names as they first appear."""
     seen = list(dict.fromkeys(cells))
     if "" in seen:
-        raise InvalidInput(f"the column of {player!r} has an empty cell; write 0 for a player who does not take part")
+        raise InvalidInput(
+            f"the column of {player!r} has an empty cell; write 0 for a player who does not take part", code="missing"
+        )
     if all(cell.isascii() and cell.isdigit() for cell in seen):
         most = max(int(cell) for cell in seen)
         if {int(cell) for cell in seen} != set(range(most + 1)) or len(seen) != most + 1:
-            raise InvalidInput(f"the levels of {player!r} are {', '.join(seen)[:60]}; they must be 0, 1, 2, … without a gap")
+            raise InvalidInput(
+                f"the levels of {player!r} are {', '.join(seen)[:60]}; they must be 0, 1, 2, … without a gap", code="range"
+            )
         return [str(k) for k in range(most + 1)]
     return seen

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
+from torch.utils.hooks import RemovableHandle
 
 from accredit import defaults
 from accredit.core import BoolArray, FloatArray
@@ -23,9 +24,9 @@ from accredit.models.payoffs import Payoff, check_payoff, name_payoff, payoff_bl
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 
-ROWS = 64  # texts of one pass
+TEXTS_PER_PASS = 64  # texts of one pass
 PROJECTIONS = ("output.dense", "out_proj", "o_proj", "c_proj", "out_lin", "wo")  # of attention, as families call them
-Hook = Callable[[torch.Tensor], Any]  # who plays (batch, n) -> a handle to remove
+Hook = Callable[[torch.Tensor], RemovableHandle]  # who plays (batch, n) -> a handle to remove
 
 
 @final
@@ -44,14 +45,14 @@ class InsideGame:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         earned = np.empty(len(coalitions))
-        for part in spans(len(coalitions), ROWS):
+        for part in spans(len(coalitions), TEXTS_PER_PASS):
             earned[part] = self._earn(coalitions[part])
         return earned
 
     def _earn(self, coalitions: BoolArray) -> FloatArray:
         device = device_of(self.model.model)
         plays = torch.from_numpy(np.ascontiguousarray(coalitions)).to(device)
-        with self.model.held(), torch.inference_mode(), self._only(plays):
+        with self.model.hold(), torch.inference_mode(), self._only(plays):
             outputs = self.model.outputs(self._batch(len(coalitions), device)).cpu()
         worth: FloatArray = payoff_of(outputs, self.target, self._payoff, self.model.law).numpy()
         return worth
@@ -76,7 +77,7 @@ class InsideGame:
         return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         label = self.model.label(self.target)
         return {
@@ -99,6 +100,10 @@ def inside_game(
     """The game in which parts of a model earn its output for one text: "layers", "heads", or "neurons:2" (of layer 2, from 0).
 
     `payoff` and `target` are as in `text_game`. Models whose layers, or heads, cannot be found are refused.
+
+    >>> from accredit.models import builtin, load_text_model
+    >>> inside_game(load_text_model(builtin.text_folder()), "A dull film.", "layers").players
+    ('layer 0', 'layer 1', 'layer 2', 'layer 3')
     """
     paid = payoff or defaults.payoff(model.law)
     check_payoff(paid, model.law, model.classes)
@@ -110,7 +115,9 @@ def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]
     blocks = blocks_of(model.model)
     what, _, number = str(players).partition(":")
     if not blocks:
-        raise InvalidInput(f"the layers of {model.name} cannot be found; inside_game needs a transformer of equal layers")
+        raise InvalidInput(
+            f"the layers of {model.name} cannot be found; inside_game needs a transformer of equal layers", code="unsupported"
+        )
     if what == "layers" and not number:
         return tuple(f"layer {k}" for k in range(len(blocks))), [_skipping(block, k) for k, block in enumerate(blocks)]
     if what == "heads" and not number:
@@ -134,24 +141,29 @@ def _projection(block: torch.nn.Module, name: str) -> torch.nn.Module:
     attending = [(path, part) for path, part in block.named_modules() if "att" in path.lower()]
     found: torch.nn.Module | None = next((part for path, part in attending if path.endswith(PROJECTIONS)), None)
     if found is None:
-        raise InvalidInput(f"the heads of {name} cannot be told apart; use players='layers'")
+        raise InvalidInput(f"the heads of {name} cannot be told apart; use players='layers'", code="unsupported")
     return found
 
 
-def _narrowing(block: torch.nn.Module, hidden: int, name: str) -> Any:
+def _narrowing(block: torch.nn.Module, hidden: int, name: str) -> torch.nn.Linear:
     """The second half of the feed-forward part: it reads the neurons."""
     linear = [part for part in block.modules() if isinstance(part, torch.nn.Linear)]
     found = next((part for part in linear if part.out_features == hidden and part.in_features > hidden), None)
     if found is None:
-        raise InvalidInput(f"the neurons of {name} cannot be found; use players='layers'")
+        raise InvalidInput(f"the neurons of {name} cannot be found; use players='layers'", code="unsupported")
     return found
 
 
 def _skipping(block: torch.nn.Module, player: int) -> Hook:
     """A layer that hands on what it was given where its player is absent."""
 
-    def install(plays: torch.Tensor) -> Any:
-        def after(_block: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+    def install(plays: torch.Tensor) -> RemovableHandle:
+        def after(
+            _block: torch.nn.Module,
+            args: tuple[torch.Tensor, ...],
+            kwargs: dict[str, torch.Tensor],
+            output: torch.Tensor | tuple[torch.Tensor, ...],
+        ) -> torch.Tensor | tuple[torch.Tensor, ...]:
             given = args[0] if args else kwargs["hidden_states"]
             made = output[0] if isinstance(output, tuple) else output
             kept = torch.where(plays[:, player, None, None], made, given)
@@ -165,8 +177,8 @@ def _skipping(block: torch.nn.Module, player: int) -> Hook:
 def _silencing(reader: torch.nn.Module, first: int, count: int) -> Hook:
     """A part that reads `count` equal pieces side by side, of which those of absent players are 0."""
 
-    def install(plays: torch.Tensor) -> Any:
-        def before(_reader: Any, args: tuple[Any, ...]) -> Any:
+    def install(plays: torch.Tensor) -> RemovableHandle:
+        def before(_reader: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
             given = args[0]
             heard = plays[:, first : first + count].repeat_interleave(given.shape[-1] // count, dim=1).to(given.dtype)
             return (given * heard.reshape(-1, *[1] * (given.ndim - 2), given.shape[-1]), *args[1:])

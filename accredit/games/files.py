@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,8 @@ def read_filled(source: str | Path | Sheet, nobody: float | None) -> tuple[Table
         path = source.file if isinstance(source, Sheet) else source
         raise InvalidInput(
             f"file {str(path)!r} pays in {', '.join(outputs)}; one column named payoff is needed here. For all of them write "
-            "read_games(path)"
+            "read_games(path)",
+            code="shape",
         )
     filled = frozenset() not in payoffs and nobody is not None
     earned_alone = {who: earned[0] for who, earned in payoffs.items()}
@@ -102,7 +102,8 @@ def _refuse_other_separators(players: list[str], coalitions: int) -> None:
             if len(parts) > 1 and known.issuperset(parts):
                 raise InvalidInput(
                     f"coalition {name!r} is read as one player, and {', '.join(map(repr, parts))} are players too; members are "
-                    f"joined by {SEPARATOR}: write {SEPARATOR.join(parts)!r}"
+                    f"joined by {SEPARATOR}: write {SEPARATOR.join(parts)!r}",
+                    code="unreadable",
                 )
 
 
@@ -113,13 +114,17 @@ def _payoffs(rows: list[Row], players: list[str] | None) -> dict[frozenset[str],
         if len(who) != len(members):
             raise InvalidInput(f"{where} names a player twice: {SEPARATOR.join(members)!r}", code="duplicate")
         if who in payoffs:
-            raise InvalidInput(f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it")
+            raise InvalidInput(
+                f"{where} gives coalition {SEPARATOR.join(members)!r} a second payoff; keep one line for it", code="duplicate"
+            )
         payoffs[who] = earned
         if players is None:
             continue
         for name in members:
             if name not in players:
-                raise InvalidInput(f"{where} names the unknown player {name!r}; players lists {', '.join(players)}")
+                raise InvalidInput(
+                    f"{where} names the unknown player {name!r}; players lists {', '.join(players)}", code="unknown"
+                )
     if not payoffs:
         raise InvalidInput("the file has no coalitions; write one line for each, starting with ',0' for nobody", code="missing")
     return payoffs
@@ -138,7 +143,8 @@ def _table_rows(sheet: Sheet) -> tuple[list[Row], tuple[str, ...]]:
     if header.count("coalition") != 1 or not outputs or not all(outputs) or len(set(outputs)) < len(outputs):
         raise InvalidInput(
             f"the columns of {sheet.file!r} are {','.join(header)!r:.80}; they must be coalition,payoff (or coalition and one "
-            "name per output)"
+            "name per output)",
+            code="missing",
         )
     who, rows = header.index("coalition"), []
     for line, cells in zip(sheet.lines, sheet.rows, strict=True):
@@ -171,22 +177,27 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     return rows, ("payoff",) if outputs is None else check_names(outputs, "outputs"), players
 
 
-def _in_order(players: list[str] | None, numbers: list[float], order: Any) -> list[tuple[tuple[str, ...], float]]:
+def _in_order(players: list[str] | None, numbers: list[float], order: object) -> list[tuple[tuple[str, ...], float]]:
     """Bare numbers with the coalitions that they stand for, in a stated order; nobody may be left out."""
     if players is None or order not in ORDERS:
         raise InvalidInput(
             f'payoffs are bare numbers with players {players!r:.40} and order {order!r:.40}; write "players": [...] and '
-            '"order": "size" (1, 2, 3, 12, 13, 23, 123) or "binary" (bit i is player i)'
+            '"order": "size" (1, 2, 3, 12, 13, 23, 123) or "binary" (bit i is player i)',
+            code="missing",
         )
     n = len(check_names(players, "players"))
     if n > TABLE_LIMIT or len(numbers) not in ((1 << n) - 1, 1 << n):
-        raise InvalidInput(f"payoffs holds {len(numbers)} numbers for {n} players; 2^{n}, or one fewer, are needed")
+        raise InvalidInput(
+            f"payoffs holds {len(numbers)} numbers for {n} players; 2^{n}, or one fewer, are needed",
+            argument="payoffs",
+            code="shape",
+        )
     index = by_size(n) if order == "size" else np.arange(1 << n)
     masks = index[(1 << n) - len(numbers) :].tolist()
     return [(tuple(p for i, p in enumerate(players) if mask >> i & 1), x) for mask, x in zip(masks, numbers, strict=True)]
 
 
-def _collect_names(data: dict[str, Any], what: str) -> list[str] | None:
+def _collect_names(data: dict[str, object], what: str) -> list[str] | None:
     """The names listed beside the payoffs; None where there are none."""
     names = data.get(what) if "payoffs" in data else None
     if isinstance(names, list):
@@ -196,16 +207,16 @@ def _collect_names(data: dict[str, Any], what: str) -> list[str] | None:
     return names
 
 
-def _numbers(value: Any, where: str, outputs: list[str] | None) -> tuple[float, ...]:
+def _numbers(value: object, where: str, outputs: list[str] | None) -> tuple[float, ...]:
     """The payoffs of a coalition: a number, or a list of one for each output."""
     if outputs is None:
         return (_number(value, where),)
     if not isinstance(value, list) or len(value) != len(outputs):
-        raise InvalidInput(f"{where} has the payoffs {value!r:.60}; a list of {len(outputs)} numbers is needed")
+        raise InvalidInput(f"{where} has the payoffs {value!r:.60}; a list of {len(outputs)} numbers is needed", code="shape")
     return tuple(_number(number, where) for number in value)
 
 
-def _read_list(members: Any) -> tuple[str, ...]:
+def _read_list(members: object) -> tuple[str, ...]:
     if isinstance(members, str):
         return _members(members, f"coalition {members!r}")
     if not isinstance(members, list):
@@ -221,17 +232,19 @@ def _members(cell: str, where: str) -> tuple[str, ...]:
         return ()
     names = tuple(name.strip() for name in cell.split(SEPARATOR))
     if not all(names):
-        raise InvalidInput(f"{where} has the coalition {cell!r} with an empty name; write names joined by +, as in A+B")
+        raise InvalidInput(
+            f"{where} has the coalition {cell!r} with an empty name; write names joined by +, as in A+B", code="empty"
+        )
     return names
 
 
-def _number(value: Any, where: str) -> float:
+def _number(value: object, where: str) -> float:
     if isinstance(value, str):
         payoff = number(value, f"the payoff of {where}")
     elif isinstance(value, int | float) and not isinstance(value, bool):
         payoff = float(value)
     else:
-        raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number")
+        raise InvalidInput(f"the payoff of {where} is {value!r:.60}; a payoff is a number", code="type")
     if not math.isfinite(payoff):
         raise InvalidInput(f"the payoff of {where} is {payoff}; a payoff is a finite number", code="not-finite")
     return payoff
@@ -250,7 +263,9 @@ def read_groups(text: str) -> dict[str, list[str]]:
         members = members if equals else name
         listed = list(_members(members, f"group {part.strip()!r}"))
         if not listed or not name.strip():
-            raise InvalidInput(f"groups has the empty group {part!r}; write for example stem=B+C,web=A")
+            raise InvalidInput(
+                f"groups has the empty group {part!r}; write for example stem=B+C,web=A", argument="groups", code="empty"
+            )
         if name.strip() in groups:
             raise InvalidInput(f"groups names {name.strip()!r} twice", code="duplicate")
         groups[name.strip()] = listed

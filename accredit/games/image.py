@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from accredit import defaults
@@ -16,8 +17,6 @@ from accredit.models.image import ImageModel, absent_picture
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff, check_payoff, name_payoff
 from accredit.models.pixels import PAINTS, Pixels, Players
-
-Removal = Any  # a name, a number, or a picture: a file, a PIL image or an array
 
 
 @final
@@ -41,7 +40,7 @@ class ImageGame(PartsGame):
         model: ImageModel,
         pixels: Pixels,
         partition: Partition,
-        removal: Removal,
+        removal: object,
         payoff: Payoff,
         target: int,
         memory: float,
@@ -63,21 +62,21 @@ class ImageGame(PartsGame):
     def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         pixels = kept.reshape(len(kept), 1, *self._there.shape[1:])
         earned = np.empty((len(kept), len(targets)))
-        with self.model.held(), torch.inference_mode():
+        with self.model.hold(), torch.inference_mode():
             for part in spans(len(kept), self.rows):
                 stays = torch.from_numpy(pixels[part]).to(self._there.device)
                 outputs = self.model.outputs(torch.where(stays, self._there, self._gone))
-                earned[part] = self._paid(outputs.cpu(), kept[part], targets)
+                earned[part] = self._pay(outputs.cpu(), kept[part], targets)
         return earned
 
     @property
-    def baseline(self) -> Any:
+    def baseline(self) -> str | float | npt.NDArray[np.float32]:
         """What gradients start from: the name or number of the removal, or the given picture as the model reads it."""
         named = isinstance(self.removal, int | float) or self.removal in PAINTS
         return self.removal if named else self.absent
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         return {
             "model": self.model.name,
@@ -88,7 +87,7 @@ class ImageGame(PartsGame):
             "removal": self.removal,
         }
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return {
             "model": self.model.model,
@@ -107,10 +106,10 @@ class ImageGame(PartsGame):
 @check_arguments
 def image_game(
     model: ImageModel,
-    image: Any,
+    image: object,
     *,
     players: Players = None,
-    removal: Removal = defaults.REMOVAL_OF_PICTURES,
+    removal: object = defaults.REMOVAL_OF_PICTURES,
     payoff: Payoff | None = None,
     target: str | int | None = None,
     memory: float = MEMORY,

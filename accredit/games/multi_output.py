@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class TableGames:
     {'alice': 6.0, 'bob': 4.0}
     """
 
-    def __init__(self, players: Iterable[str], outputs: Iterable[str], table: Any) -> None:
+    def __init__(self, players: Iterable[str], outputs: Iterable[str], table: object) -> None:
         self._players, self._outputs = check_players(players), check_names(outputs, "outputs")
         n, k = len(self._players), len(self._outputs)
         if n > TABLE_LIMIT:
@@ -72,11 +71,13 @@ class FunctionGames:
     array([[3., 9.]])
     """
 
-    def __init__(self, players: Iterable[str], outputs: Iterable[str], function: Callable[[BoolArray], Any]) -> None:
+    def __init__(self, players: Iterable[str], outputs: Iterable[str], function: Callable[[BoolArray], object]) -> None:
         self._players, self._outputs = check_players(players), check_names(outputs, "outputs")
         if not callable(function):
             raise InvalidInput(
-                f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames", argument="function"
+                f"function must be callable, got {function!r:.60}; for a table of payoffs use TableGames",
+                argument="function",
+                code="type",
             )
         self._function = function
 

@@ -13,9 +13,9 @@ from accredit.core import BoolArray, FloatArray, distinct_names
 from accredit.core.coalitions import unique
 from accredit.core.game import check_coalitions
 from accredit.errors import InvalidInput
-from accredit.games.batches import Cost, estimate
+from accredit.games.batches import RunCost, estimate
 from accredit.models.partition import Partition
-from accredit.models.payoffs import Law, Payoff, payoff_blur, payoffs_of
+from accredit.models.payoffs import Law, Outputs, Payoff, payoff_blur, payoffs_of
 
 
 class Model(Protocol):
@@ -81,7 +81,7 @@ class PartsGame(ABC):
             )
         return PartsGames(self, chosen)
 
-    def estimate(self, budget: int) -> Cost:
+    def estimate(self, budget: int) -> RunCost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 
@@ -89,27 +89,27 @@ class PartsGame(ABC):
     def blur(self) -> float:
         """How far rounding may move a payoff, by the outputs for the whole input (`accredit.core.rounding`)."""
         if self._blur is None:
-            self._blur = self._blurred(self.model.predict(self._whole)[None])
+            self._blur = self._blur_of(self.model.predict(self._whole)[None])
         return self._blur
 
-    def _paid(self, outputs: Any, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
+    def _pay(self, outputs: Outputs, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         """Payoffs of outputs, (batch, outputs) -> (batch, targets); where the whole input is among them, its size is noted."""
         if self._blur is None and (whole := kept.all(axis=1)).any():
             one = outputs[int(whole.argmax())]
-            self._blur = self._blurred(np.asarray(one.double() if hasattr(one, "double") else one)[None])
+            self._blur = self._blur_of(np.asarray(one.double() if hasattr(one, "double") else one)[None])
         return np.asarray(payoffs_of(outputs, targets, self._payoff, self.model.law))
 
-    def _blurred(self, outputs: FloatArray) -> float:
+    def _blur_of(self, outputs: FloatArray) -> float:
         return payoff_blur(outputs, self._payoff, self.model.law, self.model.precision)
 
     @property
     @abstractmethod
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
 
     @property
     @abstractmethod
-    def _whole(self) -> Any:
+    def _whole(self) -> object:
         """The whole input, as the model reads it."""
 
     @abstractmethod
@@ -150,16 +150,16 @@ class PartsGames:
         """One payoff for each coalition and target: (batch, n) -> (batch, k)."""
         return self.game.worths(coalitions, self.targets)
 
-    def estimate(self, budget: int) -> Cost:
+    def estimate(self, budget: int) -> RunCost:
         """Payoffs and seconds that `budget` coalitions will cost, from timed batches."""
         return estimate(self, budget)
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         return self.game.provenance | {"target": list(self.outputs)}
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return {"game": self.game, "targets": self.targets}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff, check_payoff, name_payoff
 from accredit.models.strings import StringModel
 
-ROWS = 256  # texts in one call
+TEXTS_PER_CALL = 256  # texts in one call
 
 
 @final
@@ -28,7 +28,7 @@ class StringGame(PartsGame):
 
     >>> from accredit.models import as_string_model
     >>> game = string_game(as_string_model(lambda texts: [len(text) for text in texts]), "A good film")
-    >>> game.players, game.left(np.array([True, False, True]))
+    >>> game.players, game.without(np.array([True, False, True]))
     (('A', 'good', 'film'), 'A film')
     """
 
@@ -37,7 +37,7 @@ class StringGame(PartsGame):
 
     def __init__(self, model: StringModel, encoded: Encoded, partition: Partition, payoff: Payoff, target: int) -> None:
         self.model, self.encoded, self.partition = model, encoded, partition
-        self.payoff_name, self.target, self.rows, self._payoff = name_payoff(payoff), target, ROWS, payoff
+        self.payoff_name, self.target, self.rows, self._payoff = name_payoff(payoff), target, TEXTS_PER_CALL, payoff
         starts = [0, *encoded.spans[:-1, 1].tolist()]  # the space before a word is what follows the word before
         self._pieces = [encoded.text[a:b] for a, b in zip(starts, encoded.spans[:, 1].tolist(), strict=True)]
 
@@ -48,11 +48,11 @@ class StringGame(PartsGame):
     def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         earned = np.empty((len(kept), len(targets)))
         for part in spans(len(kept), self.rows):
-            outputs = self.model.outputs([self.left(stays) for stays in kept[part]])
-            earned[part] = self._paid(outputs, kept[part], targets)
+            outputs = self.model.outputs([self.without(stays) for stays in kept[part]])
+            earned[part] = self._pay(outputs, kept[part], targets)
         return earned
 
-    def left(self, stays: BoolArray) -> str:
+    def without(self, stays: BoolArray) -> str:
         """The text without the words that left: (T,) -> a string."""
         here = truths(stays, "stays")
         if here.shape != (len(self._pieces),):
@@ -64,7 +64,7 @@ class StringGame(PartsGame):
         return "".join(piece for piece, stay in zip(self._pieces, here.tolist(), strict=True) if stay).strip()
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         return {
             "model": self.model.name,
@@ -93,14 +93,16 @@ def string_game(
 
     >>> from accredit.models.strings import as_string_model
     >>> game = string_game(as_string_model(lambda texts: [text.count("good") for text in texts]), "A good, good film")
-    >>> game.left(np.array([True, False, True, True, False]))
+    >>> game.without(np.array([True, False, True, True, False]))
     'A, good'
     >>> game.payoff(np.eye(5, dtype=bool))
     array([0., 1., 0., 1., 0.])
     """
     if removal not in (None, "delete"):
         raise InvalidInput(
-            f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'", argument="removal"
+            f"removal is {removal!r}; from a string, words can only be deleted: removal='delete'",
+            argument="removal",
+            code="misplaced",
         )
     encoded = text if isinstance(text, Encoded) else model.encode(text)
     paid = payoff or defaults.payoff(model.law)

@@ -39,7 +39,7 @@ class TableGame:
     """
 
     def __init__(
-        self, players: Iterable[str | int], table: Any, *, order: Order = "binary", nobody: float | None = None
+        self, players: Iterable[str | int], table: object, *, order: Order = "binary", nobody: float | None = None
     ) -> None:
         self._players = check_players(players)
         n = len(self._players)
@@ -70,7 +70,9 @@ class TableGame:
         if nobody is not None:
             if frozenset() in given:
                 raise InvalidInput(
-                    f"nobody={nobody!r:.40} is given, and payoffs has a line for nobody; leave out one", argument="nobody"
+                    f"nobody={nobody!r:.40} is given, and payoffs has a line for nobody; leave out one",
+                    argument="nobody",
+                    code="conflict",
                 )
             given[frozenset()] = nobody
         seen = dict.fromkeys(name for who, _ in listed for name in who)
@@ -111,7 +113,7 @@ class TableGame:
         return f"TableGame({len(self._players)} players)"
 
 
-def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], float]]:
+def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[str, ...], float]]:
     """The members of every coalition and its payoff, or an error that shows a key that is none. A number is one player."""
     if not isinstance(payoffs, Mapping):
         raise InvalidInput(
@@ -124,7 +126,9 @@ def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[Any, ...], floa
         one = as_name(who)
         if one is who and not isinstance(who, Iterable):
             raise InvalidInput(
-                f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)", argument="payoffs"
+                f"payoffs has the coalition {shown(who)}; write its members, as in ({shown(str(who))},)",
+                argument="payoffs",
+                code="type",
             )
         listed.append(((one,) if one is not who else tuple(as_name(member) for member in who), value))
     if not listed:
@@ -143,15 +147,21 @@ def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray
         return np.append(real_number(nobody, "nobody"), values)
     if values.shape == (whole,):
         raise InvalidInput(
-            f"nobody={nobody!r:.40} is given, and table has all {whole} payoffs; leave out nobody", argument="nobody"
+            f"nobody={nobody!r:.40} is given, and table has all {whole} payoffs; leave out nobody",
+            argument="nobody",
+            code="conflict",
         )
     if values.shape == (whole - 1,):
         raise InvalidInput(
-            f"table of {n} players needs {whole} payoffs, got {whole - 1}; if nobody was left out, write nobody=0"
+            f"table of {n} players needs {whole} payoffs, got {whole - 1}; if nobody was left out, write nobody=0",
+            argument="table",
+            code="shape",
         )
     several = "; for several outputs write TableGames(players, outputs, table)" if values.ndim == 2 else ""
     raise InvalidInput(
-        f"table of {n} players needs {whole} payoffs, got shape {values.shape}; give one number per coalition{several}"
+        f"table of {n} players needs {whole} payoffs, got shape {values.shape}; give one number per coalition{several}",
+        argument="table",
+        code="shape",
     )
 
 
@@ -179,11 +189,13 @@ class FunctionGame:
     array([9.])
     """
 
-    def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], Any], *, blur: float = 0.0) -> None:
+    def __init__(self, players: Iterable[str | int], function: Callable[[BoolArray], object], *, blur: float = 0.0) -> None:
         self._players = check_players(players)
         if not callable(function):
             raise InvalidInput(
-                f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame", argument="function"
+                f"function must be callable, got {function!r:.60}; for a list of payoffs use TableGame",
+                argument="function",
+                code="type",
             )
         self._function, self.blur = function, real_number(blur, "blur", 0, example=1e-5)
 

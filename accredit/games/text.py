@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
@@ -82,7 +82,7 @@ class TextGame(PartsGame):
 
     def _earn(self, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
         earned = self._by_deletion if self.removal == "delete" else self._in_place
-        with self.model.held(), torch.inference_mode(), self._passes(self._short):
+        with self.model.hold(), torch.inference_mode(), self._passes(self._short):
             return earned(kept, targets)
 
     @contextmanager
@@ -123,7 +123,7 @@ class TextGame(PartsGame):
         return half | self.encoded.special
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """What the payoffs rest on."""
         return {
             "model": self.model.name,
@@ -136,7 +136,7 @@ class TextGame(PartsGame):
             "cut": self.encoded.cut,
         }
 
-    def fingerprint_parts(self) -> dict[str, Any]:
+    def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs, for a journal of them."""
         return {
             "model": self.model.model,
@@ -165,14 +165,22 @@ class TextGame(PartsGame):
             return int(tokenizer.mask_token_id)
         if self.removal == "attention" and not self.encoded.special.any():
             raise InvalidInput(
-                f"removal='attention' needs a token that always stays, and {self.model.name} adds none; use removal='delete'"
+                f"removal='attention' needs a token that always stays, and {self.model.name} adds none; use removal='delete'",
+                argument="removal",
+                code="unsupported",
             )
         if self.removal == "attention" and "attention_mask" not in self.model.takes:
-            raise InvalidInput(f"removal='attention' needs a model with an attention mask, and {self.model.name} has none")
+            raise InvalidInput(
+                f"removal='attention' needs a model with an attention mask, and {self.model.name} has none",
+                argument="removal",
+                code="unsupported",
+            )
         if self.removal == "delete" and self.model.head is not None and self.model.head.in_place:
             raise InvalidInput(
                 f"removal='delete' moves tokens, and {self.model.labels[0]!r} is read at a fixed one; use removal='mask', "
-                "'attention', 'pad' or 'zero'"
+                "'attention', 'pad' or 'zero'",
+                argument="removal",
+                code="unsupported",
             )
         if self.removal == "delete":
             start = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
@@ -253,7 +261,7 @@ class TextGame(PartsGame):
         return torch.from_numpy(kept[:, : self.encoded.read].sum(axis=1)).to(self._device)
 
     def _worth(self, batch: TokenBatch, kept: BoolArray, targets: tuple[int, ...]) -> FloatArray:
-        return self._paid(self.model.outputs(batch).cpu(), kept, targets)
+        return self._pay(self.model.outputs(batch).cpu(), kept, targets)
 
     def _nearly(self, outputs: torch.Tensor, others: torch.Tensor) -> bool:
         return nearly(outputs.double().cpu().numpy(), others.double().cpu().numpy(), self.model.precision)

@@ -52,7 +52,9 @@ def electoral_college(year: int = 2024) -> WeightedVote:
     Maine and Nebraska divide their electors; here, as in the literature, they vote as one.
     """
     if year not in ELECTORS:
-        raise InvalidInput(f"year is {year!r}; electors are here for {', '.join(map(str, ELECTORS))}", argument="year")
+        raise InvalidInput(
+            f"year is {year!r}; electors are here for {', '.join(map(str, ELECTORS))}", argument="year", code="unknown"
+        )
     electors = ELECTORS[year]
     return WeightedVote(electors, list(electors.values()), quota=270)
 
@@ -72,10 +74,10 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
             code="range",
         )
 
-    def left(coalitions: BoolArray) -> FloatArray:
+    def remainder(coalitions: BoolArray) -> FloatArray:
         return np.maximum(0.0, estate - ~coalitions @ owed)
 
-    return FunctionGame(claims, left)
+    return FunctionGame(claims, remainder)
 
 
 @check_arguments
@@ -89,7 +91,7 @@ def airport(costs: Mapping[str, float]) -> FunctionGame:
 def apex(players: int = 5) -> FunctionGame:
     """One strong player who wins with any other, and others who win only all together (von Neumann and Morgenstern, 1944)."""
     if players < 3:
-        raise InvalidInput(f"players is {players!r}; an apex game has at least 3", argument="players")
+        raise InvalidInput(f"players is {players!r}; an apex game has at least 3", argument="players", code="range")
     names = ["apex", *(f"minor {i}" for i in range(1, players))]
     return FunctionGame(names, lambda c: np.where(c[:, 0], c[:, 1:].any(axis=1), c[:, 1:].all(axis=1)))
 

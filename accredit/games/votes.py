@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -29,18 +29,21 @@ class WeightedVote:
     array([0.6667, 0.1667, 0.1667])
     """
 
-    def __init__(self, players: Iterable[str | int], weights: Any, quota: int) -> None:
+    def __init__(self, players: Iterable[str | int], weights: object, quota: int) -> None:
         self._players = check_players(players)
         self.weights = _whole(weights, "weights")
         if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
             raise InvalidInput(
                 f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0",
                 argument="weights",
+                code="type",
             )
         if sum(self.weights.tolist()) > MOST_VOTES:
             raise InvalidInput(
                 f"weights add up to {sum(self.weights.tolist()):.3g} votes, more than are counted exactly ({MOST_VOTES:.3g}); "
-                "divide weights and quota by a common number"
+                "divide weights and quota by a common number",
+                argument="weights",
+                code="too-many",
             )
         self.quota = whole_number(quota, "quota", 1, int(self.weights.sum()))
 
@@ -56,7 +59,7 @@ class WeightedVote:
         return f"WeightedVote({len(self._players)} players, quota {self.quota} of {self.weights.sum()})"
 
 
-def _whole(given: Any, name: str) -> IntArray:
+def _whole(given: object, name: str) -> IntArray:
     """Whole numbers, or an error that says how to get some."""
     numbers = finite_numbers(given, name)
     whole = numbers.astype(np.int64)
@@ -65,5 +68,6 @@ def _whole(given: Any, name: str) -> IntArray:
             f"{name} is {given!r:.60}; votes are counted in whole numbers: multiply weights and quota by the same number, "
             "or give the rule as FunctionGame(players, lambda coalitions: coalitions @ weights >= quota)",
             argument=name,
+            code="type",
         )
     return whole

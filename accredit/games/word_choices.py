@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from accredit.core import FloatArray, IntArray, distinct_names
 from accredit.core.choices import Choosing
 from accredit.errors import InvalidInput
 from accredit.models.payoffs import check_payoff, payoff_of
+
+if TYPE_CHECKING:
+    from accredit.models.text import TextModel
 
 STATES = ("masked", "replaced", "kept")
 WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -27,7 +30,7 @@ class WordChoices(Choosing):
 
     def __init__(
         self,
-        model: Any,
+        model: TextModel,
         text: str,
         replacements: Mapping[str, str],
         payoff: str | None = None,
@@ -48,6 +51,7 @@ class WordChoices(Choosing):
                 f"replacements names {', '.join(sorted(unknown)) or 'no word'}; the words of the text are "
                 f"{', '.join(WORD.findall(text))[:80]}",
                 argument="replacements",
+                code="unknown",
             )
         self._spans = [span for span, _ in found]
         self._written = [(str(model.tokenizer.mask_token), other, text[a:b]) for (a, b), other in found]
@@ -55,7 +59,7 @@ class WordChoices(Choosing):
         super().__init__(players, (STATES,) * len(players))
         self._paid: dict[str, float] = {}
 
-    def written(self, choice: IntArray) -> str:
+    def write(self, choice: IntArray) -> str:
         """The text of one joint choice."""
         parts, at = [], 0
         for (a, b), states, k in zip(self._spans, self._written, choice.tolist(), strict=True):
@@ -64,7 +68,7 @@ class WordChoices(Choosing):
         return "".join([*parts, self.text[at:]])
 
     def worth(self, choices: IntArray) -> FloatArray:
-        return np.array([self._earn(self.written(choice)) for choice in choices])
+        return np.array([self._earn(self.write(choice)) for choice in choices])
 
     def _earn(self, text: str) -> float:
         if text not in self._paid:

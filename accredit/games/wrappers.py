@@ -4,7 +4,7 @@ are."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, overload
+from typing import cast, overload
 
 import numpy as np
 
@@ -40,14 +40,12 @@ class _Made:
         return blur_of(self._game)
 
 
-class _Several:
+class _Several(_Made):
     """The outputs of a game made from several games."""
-
-    _game: Any  # Games, which a game made from one game does not know
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return check_names(self._game.outputs, "outputs")
+        return check_names(cast(Games, self._game).outputs, "outputs")  # which a game made from one game does not know
 
 
 class _Grouped(_Made):
@@ -84,7 +82,11 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
         for member in listed:
             i = player_index(game.players, member)
             if i in owner:
-                raise InvalidInput(f"groups puts {member!r} into {owner[i]!r} and {name!r}; groups must not overlap")
+                raise InvalidInput(
+                    f"groups puts {member!r} into {owner[i]!r} and {name!r}; groups must not overlap",
+                    argument="groups",
+                    code="duplicate",
+                )
             owner[i] = name
     empty = set(groups) - set(owner.values())
     if empty:
@@ -93,7 +95,9 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:
         raise InvalidInput(
-            f"groups has a group with the same name as the single player {clash[0]!r}; choose another name", argument="groups"
+            f"groups has a group with the same name as the single player {clash[0]!r}; choose another name",
+            argument="groups",
+            code="duplicate",
         )
     members = np.zeros((len(names), n), dtype=bool)
     for i in range(n):
@@ -136,7 +140,9 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
     present = coalition_of(game.players, given)
     if (free & present).any():
         raise InvalidInput(
-            f"given and players both hold {write_coalition(game.players, free & present)}; a player is free or given"
+            f"given and players both hold {write_coalition(game.players, free & present)}; a player is free or given",
+            argument="given",
+            code="conflict",
         )
     if not free.any():
         raise InvalidInput("players is empty; name at least one player to keep", argument="players", code="empty")
@@ -154,7 +160,7 @@ class Cached(_Made):
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self._known: dict[bytes, Any] = {}  # packed coalition -> payoff, or payoffs (k,)
+        self._known: dict[bytes, float | list[float]] = {}  # packed coalition -> payoff, or payoffs (k,)
 
     @property
     def remembered(self) -> int:

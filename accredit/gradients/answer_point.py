@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
 from accredit import defaults
 from accredit.answers.model import AnsweringModel
 from accredit.core import IntArray
-from accredit.gradients.point import TOKENS, Point, absent
+from accredit.gradients.point import TOKENS_PER_PASS, Point, absent
 from accredit.models.partition import Partition
 from accredit.models.state import device_of, finite
 
@@ -22,7 +21,7 @@ def answer_points(
     partition: Partition,
     targets: Mapping[str, IntArray | None],
     payoff: str = defaults.PAYOFF_OF_ANSWERS,
-    baseline: Any = None,
+    baseline: object = None,
 ) -> dict[str, Point]:
     """For each target, its payoff when the prompt's word embeddings are moved.
 
@@ -40,7 +39,7 @@ def answer_points(
         owned = torch.from_numpy(partition.owned).to(device)[:, None]
         away = torch.where(owned, absent(text, name, here), here)
 
-    def paid(vectors: torch.Tensor, where: IntArray | None) -> torch.Tensor:
+    def pay(vectors: torch.Tensor, where: IntArray | None) -> torch.Tensor:
         tokens = _log_probabilities(model, vectors, said[0])
         worth = _worth(tokens if where is None else tokens[:, torch.from_numpy(where).to(device)], payoff)
         if where is not None or len(said) == 1:
@@ -50,16 +49,16 @@ def answer_points(
             other = torch.cat([other, text.embed(said[1][:-1]).expand(len(vectors), -1, -1)], dim=1)
         return worth - _worth(_log_probabilities(model, other, said[1]), payoff)
 
-    def made(target: str, where: IntArray | None) -> Point:
+    def make_point(target: str, where: IntArray | None) -> Point:
         return Point(
-            lambda vectors: paid(vectors, where),
+            lambda vectors: pay(vectors, where),
             here[None],
             away[None],
             partition,
             lambda values: values.sum(axis=-1),
-            model.held,
+            model.hold,
             model.model,
-            max(1, TOKENS // len(read)),
+            max(1, TOKENS_PER_PASS // len(read)),
             read.cpu().numpy(),
             {
                 "model": model.name,
@@ -69,12 +68,12 @@ def answer_points(
             },
         )
 
-    return {target: made(target, where) for target, where in targets.items()}
+    return {target: make_point(target, where) for target, where in targets.items()}
 
 
 def _log_probabilities(model: AnsweringModel, vectors: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:
     """Log-probability of each token of an answer, in float64: (B, positions, D) -> (B, A)."""
-    given: dict[str, Any] = {"inputs_embeds": vectors, "use_cache": False}
+    given: dict[str, object] = {"inputs_embeds": vectors, "use_cache": False}
     given["attention_mask"] = torch.ones(vectors.shape[:2], dtype=torch.int64, device=vectors.device)
     if model.encodes:
         start = torch.from_numpy(model.start).to(answer.device)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -39,10 +39,10 @@ CLAIMS = (
 
 @check_arguments
 def tcav(
-    model: Any,
-    examples: Sequence[Any],
-    concepts: Mapping[str, Sequence[Any]],
-    random: Sequence[Any],
+    model: object,
+    examples: Sequence[object],
+    concepts: Mapping[str, Sequence[object]],
+    random: Sequence[object],
     *,
     layer: str,
     target: str | int,
@@ -79,7 +79,7 @@ def tcav(
     >>> found["right"], bool(found.certificate["separation"][0] > 0.9)
     (1.0, True)
     """
-    _check(concepts, random, examples, random_concepts, negatives, test, penalty)
+    _check(concepts, random, examples, random_concepts, negatives, penalty)
     rng = np.random.default_rng(seed)
     slopes = layer_slopes(model, examples, layer, target, payoff)  # (k, d)
     pool = layer_activations(model, random, layer)  # (m, d)
@@ -128,21 +128,24 @@ class Concept:
 
 
 def _check(
-    concepts: Mapping[str, Any],
-    random: Sequence[Any],
-    examples: Sequence[Any],
+    concepts: Mapping[str, object],
+    random: Sequence[object],
+    examples: Sequence[object],
     draws: int,
     negatives: int,
-    test: str,
     penalty: float,
 ) -> None:
     if not concepts or len(examples) == 0:
-        raise InvalidInput(f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each")
+        raise InvalidInput(
+            f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each", code="empty"
+        )
     for name, given in concepts.items():
         if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
             raise InvalidInput(f"concepts[{name!r}] is {shown(given)}; give a list of its examples", code="type")
         if len(given) < 2:
-            raise InvalidInput(f"concept {name!r} has {len(given)} examples; a direction needs at least 2")
+            raise InvalidInput(
+                f"concept {name!r} has {len(given)} examples; a direction needs at least 2", argument="concepts", code="range"
+            )
         if len(random) < 2 * len(given):
             raise InvalidInput(
                 f"random has {len(random)} inputs and concept {name!r} {len(given)}; the pool must hold two disjoint sets of "
@@ -154,10 +157,8 @@ def _check(
         raise InvalidInput(
             f"penalty is {penalty!r}; give a positive number, as in penalty=1.0", argument="penalty", code="type"
         )
-    if draws < 1 or negatives < 2 or test not in ("rank", "t"):
-        raise InvalidInput(
-            f"random_concepts={draws}, negatives={negatives}, test={test!r}: give at least 1, at least 2, and 'rank' or 't'"
-        )
+    if draws < 1 or negatives < 2:
+        raise InvalidInput(f"random_concepts={draws}, negatives={negatives}: give at least 1 and at least 2", code="range")
 
 
 def _measure(
@@ -213,7 +214,8 @@ def concept_vector(concept: FloatArray, negative: FloatArray, penalty: float = 1
     centre, scale = h.mean(axis=0), float(h.std())
     if alike(h):
         raise InvalidInput(
-            "all activations at this layer are equal, so no direction tells concepts apart; choose another layer"
+            "all activations at this layer are equal, so no direction tells concepts apart; choose another layer",
+            code="undefined",
         )
     x = np.column_stack([(h - centre) / scale, np.ones(len(h))])
     kept = np.append(np.full(h.shape[1], penalty), 0.0)  # the offset is free
@@ -238,27 +240,29 @@ def concept_vector(concept: FloatArray, negative: FloatArray, penalty: float = 1
     return direction / length, float((y * (x @ found.x) > 0).mean())
 
 
-def layer_activations(model: Any, inputs: Sequence[Any], layer: str) -> FloatArray:
+def layer_activations(model: object, inputs: Sequence[object], layer: str) -> FloatArray:
     """The activations of a layer for each input: (count, d). Layers over tokens are averaged over them, others flattened."""
     rows = []
     for given in inputs:
         at = point(model, given, target=0)
-        with at.held(), torch.no_grad(), watch(_module(model, layer)) as seen:
+        with at.hold(), torch.no_grad(), watch(_module(model, layer)) as seen:
             at.payoff(at.here)
         rows.append(_flat(seen, layer, mean=True))
     return np.stack(rows)
 
 
-def layer_slopes(model: Any, inputs: Sequence[Any], layer: str, target: str | int, payoff: str | None) -> FloatArray:
+def layer_slopes(model: object, inputs: Sequence[object], layer: str, target: str | int, payoff: str | None) -> FloatArray:
     """The slope of each input's payoff when its layer moves, all tokens together: (count, d)."""
     return np.stack([_slope(point(model, given, target=target, payoff=payoff), model, layer) for given in inputs])
 
 
-def _slope(at: Point, model: Any, layer: str) -> FloatArray:
-    with at.held(), torch.enable_grad(), watch(_module(model, layer)) as seen:
+def _slope(at: Point, model: object, layer: str) -> FloatArray:
+    with at.hold(), torch.enable_grad(), watch(_module(model, layer)) as seen:
         worth = at.payoff(at.here.detach().clone().requires_grad_(True))
         if not seen:
-            raise InvalidInput(f"layer {layer!r} did not run for this input; name one that does")
+            raise InvalidInput(
+                f"layer {layer!r} did not run for this input; name one that does", argument="layer", code="unsupported"
+            )
         (slope,) = torch.autograd.grad(worth.sum(), seen[-1], allow_unused=True, materialize_grads=True)
     return _flat([slope], layer, mean=False)
 
@@ -268,7 +272,7 @@ def watch(module: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
     """The outputs of a module, as it is called inside the block."""
     seen: list[torch.Tensor] = []
 
-    def keep(_module: torch.nn.Module, _given: Any, output: Any) -> None:
+    def keep(_module: torch.nn.Module, _given: object, output: torch.Tensor | tuple[torch.Tensor, ...]) -> None:
         seen.append(output[0] if isinstance(output, tuple) else output)
 
     hook = module.register_forward_hook(keep)
@@ -278,21 +282,24 @@ def watch(module: torch.nn.Module) -> Iterator[list[torch.Tensor]]:
         hook.remove()
 
 
-def _module(model: Any, layer: str) -> torch.nn.Module:
+def _module(model: object, layer: str) -> torch.nn.Module:
     inner = (
         model.model if isinstance(model, TextModel | ImageModel) else model.module if isinstance(model, ArrayModel) else model
     )
+    assert isinstance(inner, torch.nn.Module)  # a model without one has no gradients, and was refused
     parts = {name: part for name, part in inner.named_modules() if name}  # the model itself has no name
     if layer not in parts:
         some = ", ".join([*parts][:12])
-        raise InvalidInput(f"layer {layer!r} is not in the model; some that are: {some}")
+        raise InvalidInput(f"layer {layer!r} is not in the model; some that are: {some}", argument="layer", code="unknown")
     module: torch.nn.Module = parts[layer]
     return module
 
 
 def _flat(seen: list[torch.Tensor], layer: str, mean: bool) -> FloatArray:
     if not seen or not isinstance(seen[-1], torch.Tensor):
-        raise InvalidInput(f"layer {layer!r} gives no tensor for this input; name another layer")
+        raise InvalidInput(
+            f"layer {layer!r} gives no tensor for this input; name another layer", argument="layer", code="unsupported"
+        )
     value = seen[-1][0].detach().double().cpu().numpy()
     if value.ndim == 2:  # tokens × width: a concept moves all tokens together
         value = value.mean(axis=0) if mean else value.sum(axis=0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,13 +29,13 @@ RULED = "the rules are a convention for passing differences on: what happens whe
 
 @check_arguments
 def deep_lift(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     layer: int | str | None = None,
 ) -> Attribution:
     """Share f(input) − f(baseline) by the multipliers of DeepLIFT; `baseline` may be a list, over which the mean is taken.
@@ -50,8 +49,12 @@ def deep_lift(
     >>> found.credit.round(9), found.total
     (array([ 6., -1.]), 5.0)
     """
-    asked = {"target": target, "payoff": payoff, "players": players, "layer": layer}
-    return deep_lift_at([point(model, given, baseline=way, **asked) for way in several(baseline)])
+    return deep_lift_at(
+        [
+            point(model, given, target=target, payoff=payoff, players=players, baseline=way, layer=layer)
+            for way in several(baseline)
+        ]
+    )
 
 
 def deep_lift_at(points: Sequence[Point]) -> Attribution:
@@ -91,7 +94,7 @@ def _share(at: Point) -> tuple[FloatArray, float, float]:
     low, high = at.worth(at.baseline), at.worth(at.here)
     rows = torch.cat([at.baseline, at.here]).detach().clone().requires_grad_(True)
     eager = attention_kernel(at.module, "eager") if hasattr(at.module, "set_attn_implementation") else nullcontext()
-    with at.held(), eager, torch.enable_grad(), multipliers(at.module):
+    with at.hold(), eager, torch.enable_grad(), multipliers(at.module):
         worth = at.payoff(rows)
         (by,) = torch.autograd.grad(worth.sum(), rows, allow_unused=True, materialize_grads=True)
     credit = at.shares((at.here - at.baseline) * by[1:])
@@ -101,5 +104,6 @@ def _share(at: Point) -> tuple[FloatArray, float, float]:
         raise InvalidInput(
             f"the multipliers of DeepLIFT miss f(input) − f(baseline) = {high - low:.6g} by {off:.3g}: an operation of "
             f"{at.provenance['model']} has no rule or is too steep; use integrated-gradients or a game such as shapley",
+            code="unsupported",
         )
     return credit, high - low, low

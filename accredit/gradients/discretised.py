@@ -11,33 +11,33 @@ that is reported and cannot be closed by a finer grid: more points are more word
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
+from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.gradients.integrated import ON_THE_LINE
 from accredit.gradients.point import Point, point
 
-POINTS = 30
-NEIGHBOURS = 50
+PATH_POINTS = 30
+NEAREST_WORDS = 50
 Strategy = Literal["greedy", "maxcount"]
 
 
 @check_arguments
 def discretised_integrated_gradients(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
-    points: int = POINTS,
-    neighbours: int = NEIGHBOURS,
+    players: object = None,
+    baseline: object = None,
+    points: int = PATH_POINTS,
+    neighbours: int = NEAREST_WORDS,
     strategy: Strategy = "greedy",
 ) -> Attribution:
     """Share f(input) − f(baseline), up to a reported gap, by slopes along a path of words; see the formula above.
@@ -55,7 +55,7 @@ def discretised_integrated_gradients(
 
 
 def discretised_integrated_gradients_at(
-    at: Point, points: int = POINTS, neighbours: int = NEIGHBOURS, strategy: Strategy = "greedy"
+    at: Point, points: int = PATH_POINTS, neighbours: int = NEAREST_WORDS, strategy: Strategy = "greedy"
 ) -> Attribution:
     """Discretised integrated gradients of any payoff of a text, where its word embeddings are moved."""
     if points < 2 or neighbours < 1 or strategy not in ("greedy", "maxcount"):
@@ -70,18 +70,20 @@ def discretised_integrated_gradients_at(
     return _attribution(at, credit, {"points": points, "strategy": strategy}, points)
 
 
-def _path(at: Point, points: int, *how: Any) -> torch.Tensor:
+def _path(at: Point, points: int, neighbours: int, strategy: Strategy) -> torch.Tensor:
     """From the baseline to the input; tokens that do not play stay where they are: (points, T, D)."""
     if at.ids is None:
-        raise InvalidInput("a path through words needs the word embeddings of a text; use integrated_gradients")
-    embedding: Any = at.module.get_input_embeddings()  # type: ignore[operator]
+        raise InvalidInput(
+            "a path through words needs the word embeddings of a text; use integrated_gradients", code="unsupported"
+        )
+    embedding: torch.nn.Embedding = at.module.get_input_embeddings()  # type: ignore[operator]
     with torch.no_grad():
         words = embedding(torch.arange(embedding.num_embeddings, device=at.here.device)).cpu()
     table = (words if words.dtype == torch.float64 else words.float()).numpy()  # a vocabulary is large: not in float64
     path = at.here.repeat(points, 1, 1)
     for i in np.flatnonzero(at.partition.owned):
         end = at.baseline[0, i].double().cpu().numpy()
-        line = word_path(table, int(at.ids[i]), end, points, *how)
+        line = word_path(table, int(at.ids[i]), end, points, neighbours, strategy)
         path[:-1, i] = torch.from_numpy(line[:-1].copy()).to(path)
     return path
 
@@ -118,11 +120,11 @@ def _bend(word: FloatArray, here: FloatArray, end: FloatArray, points: int) -> F
     return np.where(_between(word, here, end), word, here - (here - end) / points)
 
 
-def _between(word: FloatArray, here: FloatArray, end: FloatArray) -> Any:
+def _between(word: FloatArray, here: FloatArray, end: FloatArray) -> BoolArray:
     return (np.minimum(here, end) <= word) & (word <= np.maximum(here, end))
 
 
-def _attribution(at: Point, credit: FloatArray, settings: dict[str, Any], points: int) -> Attribution:
+def _attribution(at: Point, credit: FloatArray, settings: dict[str, object], points: int) -> Attribution:
     low, high = at.worth(at.baseline), at.worth(at.here)
     gap = abs(float(credit.sum()) - (high - low))
     claims = (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ import torch
 from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput, NotConverged
-from accredit.gradients.integrated import ON_THE_LINE, TOLERANCE
+from accredit.gradients.integrated import COMPLETENESS_TOLERANCE, ON_THE_LINE
 from accredit.gradients.point import Point, point
 
 SAMPLES = 50
@@ -27,13 +26,13 @@ FAR = 8.0  # standard errors beyond which draws have missed where the payoff cha
 
 @check_arguments
 def gradient_shap(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     layer: int | str | None = None,
     samples: int = SAMPLES,
     noise: float = 0.0,
@@ -50,16 +49,18 @@ def gradient_shap(
     >>> gradient_shap(net, [2.0, 1.0], target=0, samples=4).credit  # a linear map has the same slope everywhere
     array([ 6., -1.])
     """
-    asked = {"target": target, "payoff": payoff, "players": players, "layer": layer}
-    points = [point(model, given, baseline=way, **asked) for way in several(baseline)]
+    points = [
+        point(model, given, target=target, payoff=payoff, players=players, baseline=way, layer=layer)
+        for way in several(baseline)
+    ]
     return gradient_shap_at(points, samples, noise, seed)
 
 
-def several(baseline: Any) -> list[Any]:
+def several(baseline: object) -> list[object]:
     """Baselines as a list: one is a list of itself."""
     ways = [*baseline] if isinstance(baseline, list | tuple) else [baseline]
     if not ways:
-        raise InvalidInput("baseline is an empty list; give at least one", argument="baseline")
+        raise InvalidInput("baseline is an empty list; give at least one", argument="baseline", code="empty")
     return ways
 
 
@@ -67,7 +68,9 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
     """GradientSHAP of one payoff, given once with each baseline."""
     if samples < 2 or not noise >= 0:
         raise InvalidInput(
-            f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more", argument="samples"
+            f"samples is {samples} and noise {noise}; give at least 2 samples and noise of 0 or more",
+            argument="samples",
+            code="range",
         )
     named = ", ".join(str(each.provenance["baseline"]) for each in points)
     at = replace(
@@ -80,7 +83,7 @@ def gradient_shap_at(points: Sequence[Point], samples: int = SAMPLES, noise: flo
     credit, total, stderr = parts.mean(axis=0), at.worth(at.here) - low, parts.std(axis=0, ddof=1) / samples**0.5
     gap = abs(float(credit.sum()) - total)
     error = float(parts.sum(axis=1).std(ddof=1)) / samples**0.5
-    if not noise and gap > FAR * error + TOLERANCE * float(np.abs(credit).sum()):
+    if not noise and gap > FAR * error + COMPLETENESS_TOLERANCE * float(np.abs(credit).sum()):
         raise NotConverged(
             f"{samples} random points miss f(input) − f(baseline) = {total:.6g} by {gap:.3g}, "
             f"{gap / max(error, 1e-300):.3g} times their standard error: the payoff is too steep for them; raise samples "

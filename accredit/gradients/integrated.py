@@ -8,8 +8,6 @@ Shapley value of the game of absent players when f is multilinear in them; in ge
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
@@ -18,9 +16,9 @@ from accredit.core import Attribution, Claim, Holds, Precision, Procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.gradients.point import Point, point
 
-STEPS = 32
+FIRST_STEPS = 32
 MOST_STEPS = 1024
-TOLERANCE = 1e-3
+COMPLETENESS_TOLERANCE = 1e-3
 ON_THE_LINE = (
     "it is a property of the payoff on the line between baseline and input, which its values where players are present or "
     "absent do not fix"
@@ -29,16 +27,16 @@ ON_THE_LINE = (
 
 @check_arguments
 def integrated_gradients(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     layer: int | str | None = None,
-    tolerance: float = TOLERANCE,
-    steps: int = STEPS,
+    tolerance: float = COMPLETENESS_TOLERANCE,
+    steps: int = FIRST_STEPS,
     most_steps: int = MOST_STEPS,
 ) -> Attribution:
     """Share f(input) − f(baseline) by slopes along the straight line; the formula is in the module's docstring.
@@ -72,6 +70,7 @@ def check_steps(steps: int, most_steps: int, tolerance: float) -> None:
         raise InvalidInput(
             f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0",
             argument="steps",
+            code="range",
         )
 
 
@@ -89,7 +88,7 @@ def _integral(at: Point, steps: int) -> torch.Tensor:
 
 
 def integrated_gradients_at(
-    at: Point, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS, steps: int = STEPS
+    at: Point, tolerance: float = COMPLETENESS_TOLERANCE, most_steps: int = MOST_STEPS, steps: int = FIRST_STEPS
 ) -> Attribution:
     """Integrated gradients of any differentiable payoff."""
     check_steps(steps, most_steps, tolerance)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -30,10 +30,11 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from accredit.core import FloatArray
+from accredit.gradients.rules import Context
 
-AT_ONCE = 1 << 22  # numbers of one pass over the line between two rows
+NUMBERS_PER_PASS = 1 << 22  # numbers of one pass over the line between two rows
 NODES = 32  # at which derivatives of a row are taken
-NEAR = 1e-6  # of the larger number: differences below are rounding, and the slope is taken
+NEAR_SHARE = 1e-6  # of the larger number: differences below are rounding, and the slope is taken
 T = torch.Tensor
 ONE_NUMBER = frozenset((
     F.gelu, F.silu, F.relu, F.elu, F.leaky_relu, F.hardtanh, F.mish, F.softplus, F.sigmoid, F.tanh, F.logsigmoid, F.hardswish,
@@ -42,7 +43,7 @@ ONE_NUMBER = frozenset((
     torch.abs, T.abs, T.clamp, torch.clamp, torch.erf, T.erf, torch.sin, torch.cos, T.sin, T.cos,
 ))  # fmt: skip
 POWERS = frozenset((torch.pow, T.pow, T.__pow__, T.__rtruediv__))
-PRODUCTS: dict[Any, Callable[[T, T], T]] = {
+PRODUCTS: dict[object, Callable[[T, T], T]] = {
     **dict.fromkeys((torch.mul, T.mul, T.__mul__, T.__rmul__, torch.multiply, T.multiply), torch.mul),
     **dict.fromkeys((torch.matmul, T.matmul, T.__matmul__, torch.bmm, T.bmm), torch.matmul),
 }
@@ -65,44 +66,52 @@ QUOTIENTS = frozenset((torch.div, T.div, T.__truediv__, torch.true_divide, T.tru
 
 class _Rescale(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: T, y: T, slope: T) -> T:
+    def forward(ctx: Context, x: T, y: T, slope: T) -> T:
         (x0, x1), (y0, y1) = x, y
-        far = (x1 - x0).abs() > NEAR * torch.maximum(x0.abs(), x1.abs())
+        far = (x1 - x0).abs() > NEAR_SHARE * torch.maximum(x0.abs(), x1.abs())
         rise = torch.where(far, (y1 - y0) / torch.where(far, x1 - x0, 1.0), slope.mean(dim=0))
         ctx.save_for_backward(rise)
         return y.clone()
 
     @staticmethod
-    def backward(ctx: Any, *grads: T) -> tuple[T | None, ...]:
+    def backward(ctx: Context, *grads: T) -> tuple[T | None, ...]:
         return grads[0] * ctx.saved_tensors[0], None, None
+
+
+class WithProduct(Context, Protocol):
+    product: Callable[[T, T], T]
 
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: T, b: T, product: Callable[[T, T], T]) -> T:
+    def forward(ctx: WithProduct, a: T, b: T, product: Callable[[T, T], T]) -> T:
         ctx.save_for_backward(a, b)
         ctx.product = product
         return product(a, b)
 
     @staticmethod
-    def backward(ctx: Any, *grads: T) -> tuple[T | None, ...]:
+    def backward(ctx: WithProduct, *grads: T) -> tuple[T | None, ...]:
         a, b = (x.detach().mean(dim=0, keepdim=True).expand_as(x).requires_grad_(True) for x in ctx.saved_tensors)
         with torch.enable_grad():
             return (*torch.autograd.grad(ctx.product(a, b), (a, b), grads[0]), None)
 
 
+class WithFunction(Context, Protocol):
+    f: Callable[[T], T]
+
+
 class _Averaged(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: T, f: Callable[[T], T]) -> T:
+    def forward(ctx: WithFunction, x: T, f: Callable[[T], T]) -> T:
         ctx.save_for_backward(x)
         ctx.f = f
         return f(x)
 
     @staticmethod
-    def backward(ctx: Any, *grads: T) -> tuple[T | None, ...]:
+    def backward(ctx: WithFunction, *grads: T) -> tuple[T | None, ...]:
         (x,) = ctx.saved_tensors
         share, weight = (torch.as_tensor(each).to(x) for each in _nodes())
-        rows, by = max(1, AT_ONCE // x[0].numel()), torch.zeros_like(x[:1])
+        rows, by = max(1, NUMBERS_PER_PASS // x[0].numel()), torch.zeros_like(x[:1])
         for some, weights in zip(torch.split(share, rows), torch.split(weight, rows), strict=True):
             by += _pull(ctx.f, x[:1] + _along(some, x) * (x[1:] - x[:1]), weights, grads[0][1:])
         return by.expand_as(x), None
@@ -166,13 +175,13 @@ def _dim(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 def multipliers(module: torch.nn.Module) -> Iterator[None]:
     """Inside, operations on two rows (a baseline, an input) are differentiated by multipliers instead of slopes."""
 
-    def normed(part: Any, given: tuple[T, ...], y: T) -> Any:
+    def average_norm(part: torch.nn.Module, given: tuple[T, ...], y: T) -> T:
         return average(type(part).forward.__get__(part), given[0]) if y.requires_grad else y
 
     with ExitStack() as stack:
         for part in module.modules():
             if type(part).__name__.endswith(("RMSNorm", "T5LayerNorm")):  # made of several operations
-                stack.callback(part.register_forward_hook(normed).remove)
+                stack.callback(part.register_forward_hook(average_norm).remove)
         stack.enter_context(Multipliers())
         yield
 
@@ -180,9 +189,15 @@ def multipliers(module: torch.nn.Module) -> Iterator[None]:
 class Multipliers(TorchFunctionMode):
     """Inside, operations on two rows (a baseline, an input) are differentiated by multipliers instead of slopes."""
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self,
+        func: Callable[..., T],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> T:
         kwargs = kwargs or {}
-        x = args[0] if args else kwargs.get("input")
+        x = (*args, kwargs.get("input"))[0]
         if not torch.is_grad_enabled() or not any(isinstance(a, T) and a.requires_grad for a in (*args, *kwargs.values())):
             return func(*args, **kwargs)
         if func in PRODUCTS or func in QUOTIENTS:
@@ -198,7 +213,7 @@ class Multipliers(TorchFunctionMode):
             return _top(x, _dim(args, kwargs)).squeeze(_dim(args, kwargs))
         return func(*args, **kwargs)
 
-    def _two(self, func: Any, args: Any, kwargs: Any) -> Any:
+    def _two(self, func: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
         both = len(args) == 2 and all(isinstance(a, T) and a.requires_grad for a in args) and not kwargs
         if func in PRODUCTS:
             return multiply(args[0], args[1], PRODUCTS[func]) if both else func(*args, **kwargs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -22,15 +22,19 @@ from accredit.errors import InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.blocks import block_of, enter, replace_block
 from accredit.models.encoded import Encoded
+from accredit.models.encoding import Text
 from accredit.models.image import ImageModel, absent_picture
 from accredit.models.labels import choose_output
 from accredit.models.partition import Partition, partition_of, with_special
-from accredit.models.payoffs import check_payoff, payoff_of
+from accredit.models.payoffs import Law, check_payoff, payoff_of
 from accredit.models.state import device_of, finite, still
 from accredit.models.strings import StringModel
 from accredit.models.text import TextModel, TokenBatch
 
-TOKENS = 2048  # tokens of one forward and backward pass
+if TYPE_CHECKING:
+    from transformers.utils import ModelOutput
+
+TOKENS_PER_PASS = 2048  # tokens of one forward and backward pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +46,18 @@ class Point:
     baseline: torch.Tensor  # (1, *shape)
     partition: Partition
     places: Callable[[FloatArray], FloatArray]  # (*shape) -> (places,): coordinates summed into places
-    held: Callable[[], AbstractContextManager[None]]  # the model in evaluation mode
+    hold: Callable[[], AbstractContextManager[None]]  # the model in evaluation mode
     module: torch.nn.Module  # what is called
     rows: int = 64  # rows of one batch
     ids: IntArray | None = None  # (T,) of a text: the tokens whose word embeddings are moved
-    provenance: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, object] = field(default_factory=dict)
 
     def shares(self, values: torch.Tensor) -> FloatArray:
         """Values of coordinates summed over what each player owns: (1, *shape) -> (n,)."""
         return self.partition.shares(self.places(values[0].detach().double().cpu().numpy()))
 
     @property
-    def local(self) -> dict[str, Any]:
+    def local(self) -> dict[str, object]:
         """What decides a result that looks at the input alone: all but the baseline."""
         return {name: value for name, value in self.provenance.items() if name != "baseline"}
 
@@ -72,7 +76,7 @@ class Point:
     def slopes(self, where: torch.Tensor) -> torch.Tensor:
         """The slope of the payoff at some points: (points, *shape) -> (points, *shape)."""
         found: list[torch.Tensor] = []
-        with self.held(), torch.enable_grad():
+        with self.hold(), torch.enable_grad():
             for some in torch.split(where.detach(), self.rows):
                 here = some.clone().requires_grad_(True)
                 found += torch.autograd.grad(self.payoff(here).sum(), here)
@@ -80,18 +84,18 @@ class Point:
 
     def worth(self, where: torch.Tensor) -> float:
         """The payoff at one point: (1, *shape) -> a number."""
-        with self.held(), torch.no_grad():
+        with self.hold(), torch.no_grad():
             return float(self.payoff(where)[0])
 
 
 def point(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
+    players: object = None,
+    baseline: object = None,
     layer: int | str | None = None,
 ) -> Point:
     """The payoff of one target as a smooth function of a text, a picture or a row, ready for gradients.
@@ -103,14 +107,16 @@ def point(
     instead of its word embeddings; see `accredit.models.blocks`.
     """
     if isinstance(model, TextModel):
-        encoded = given if isinstance(given, Encoded) else model.encode(given)
+        encoded = given if isinstance(given, Encoded) else model.encode(cast(Text, given))  # which refuses what is not a text
         paid, dealt = payoff or defaults.payoff(model.law), players or defaults.PLAYERS_OF_TEXTS
         at = _of_text(model, encoded, target, paid, dealt, baseline)
         if layer is None:
             return at
         return at_layer(at, Partition(*with_special(at.partition.players, at.partition.owner, encoded.tokens)), layer)
     if layer is not None:
-        raise InvalidInput(f"layer is {layer!r}, which is for the blocks of a text model; leave it out", argument="layer")
+        raise InvalidInput(
+            f"layer is {layer!r}, which is for the blocks of a text model; leave it out", argument="layer", code="misplaced"
+        )
     if isinstance(model, ImageModel):
         away = defaults.REMOVAL_OF_PICTURES if baseline is None else baseline
         return _of_image(model, given, target, payoff, players, away)
@@ -124,10 +130,12 @@ def point(
             f"{rows.name} has no gradients; give a torch module, or use a game: tabular_game(model, row, background)",
             code="unsupported",
         )
-    return _of_row(rows, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)
+    return _of_row(rows, rows.module, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)
 
 
-def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
+def _of_text(
+    model: TextModel, encoded: Encoded, target: str | int | None, payoff: str, players: object, baseline: object
+) -> Point:
     check_payoff(payoff, model.law, model.classes)
     index, partition = model.target(target, encoded), encoded.partition(players)
     prefix, types = model.batch(encoded).prefix, model.types(encoded)
@@ -149,9 +157,9 @@ def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, playe
         away[None],
         partition,
         lambda values: values.sum(axis=-1),
-        model.held,
+        model.hold,
         model.model,
-        max(1, TOKENS // len(encoded)),
+        max(1, TOKENS_PER_PASS // len(encoded)),
         encoded.ids,
         {
             "model": model.name,
@@ -163,7 +171,7 @@ def _of_text(model: TextModel, encoded: Encoded, target: Any, payoff: str, playe
     )
 
 
-def absent(model: TextModel, baseline: Any, here: torch.Tensor) -> torch.Tensor:
+def absent(model: TextModel, baseline: object, here: torch.Tensor) -> torch.Tensor:
     """What stands for tokens that have left: one vector (1, D), or one per token (T, D)."""
     if isinstance(baseline, str) and baseline == "mean":
         words: torch.Tensor = model.embed(torch.arange(model.known, device=here.device))
@@ -194,11 +202,15 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     between the two lies behind them. Tokens that do not play change there too, so `everyone` gets credit.
     """
     block = block_of(at.module, layer)
-    with at.held(), torch.no_grad():
+    with at.hold(), torch.no_grad():
         here = enter(block, lambda: at.payoff(at.here))
         away = enter(block, lambda: at.payoff(at.baseline))
     if here.shape[:2] != at.here.shape[:2]:
-        raise InvalidInput(f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained")
+        raise InvalidInput(
+            f"layer {layer!r} reads {here.shape[1]} positions, and {at.here.shape[1]} tokens are explained",
+            argument="layer",
+            code="unsupported",
+        )
 
     def worth(vectors: torch.Tensor) -> torch.Tensor:
         with replace_block(block, vectors):
@@ -208,7 +220,9 @@ def at_layer(at: Point, everyone: Partition, layer: int | str) -> Point:
     return replace(at, payoff=worth, here=here, baseline=away, partition=everyone, ids=None, provenance=provenance)
 
 
-def _of_image(model: ImageModel, image: Any, target: Any, payoff: str | None, players: Any, baseline: Any) -> Point:
+def _of_image(
+    model: ImageModel, image: object, target: str | int | None, payoff: str | None, players: object, baseline: object
+) -> Point:
     pixels = model.encode(image)
     outputs = len(model.predict(pixels))  # what decides how they become probabilities
     payoff = payoff or defaults.payoff(model.law)
@@ -221,9 +235,9 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str | None, pl
         torch.from_numpy(away)[None].to(here),
         pixels.partition(players),
         lambda values: values.sum(axis=0).ravel(),  # over channels
-        model.held,
+        model.hold,
         model.model,
-        max(1, TOKENS // (int(np.prod(pixels.grid)) + 1)),
+        max(1, TOKENS_PER_PASS // (int(np.prod(pixels.grid)) + 1)),
         None,
         {
             "model": model.name,
@@ -235,8 +249,15 @@ def _of_image(model: ImageModel, image: Any, target: Any, payoff: str | None, pl
     )
 
 
-def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any, baseline: Any) -> Point:
-    module = model.module
+def _of_row(
+    model: ArrayModel,
+    module: torch.nn.Module,
+    row: object,
+    target: str | int | None,
+    payoff: str,
+    players: object,
+    baseline: object,
+) -> Point:
     values = real_numbers(row, "row")
     values = values.reshape(-1) if values.ndim == 2 and len(values) == 1 else values
     if values.ndim != 1 or not np.isfinite(values).all():
@@ -259,20 +280,22 @@ def _of_row(model: ArrayModel, row: Any, target: Any, payoff: str, players: Any,
     )
 
 
-def _columns(output: Any, name: str) -> torch.Tensor:
+def _columns(output: torch.Tensor | ModelOutput, name: str) -> torch.Tensor:
     outputs: torch.Tensor = tensor_of(output)
     return finite(outputs[:, None] if outputs.ndim == 1 else outputs, name)
 
 
-def _columns_as_players(players: Mapping[str, Iterable[int]] | Iterable[str] | None, columns: int) -> Partition:
+def _columns_as_players(players: object, columns: int) -> Partition:
     """Columns, named columns, or named groups of column positions."""
     groups = players if isinstance(players, Mapping) else {}
-    names = tuple(f"x{i}" for i in range(columns)) if players is None or groups else tuple(players)
+    names = tuple(f"x{i}" for i in range(columns)) if players is None or groups else tuple(cast(Iterable[str], players))
     if len(names) != columns:
-        raise InvalidInput(f"players names {len(names)} columns and the row has {columns}; name each one", argument="players")
+        raise InvalidInput(
+            f"players names {len(names)} columns and the row has {columns}; name each one", argument="players", code="shape"
+        )
     return partition_of(groups, columns, np.ones(columns, dtype=bool), names)
 
 
-def _payoff(outputs: torch.Tensor, target: int, payoff: str, law: Any) -> torch.Tensor:
+def _payoff(outputs: torch.Tensor, target: int, payoff: str, law: Law) -> torch.Tensor:
     worth: torch.Tensor = payoff_of(outputs, target, payoff, law)
     return worth

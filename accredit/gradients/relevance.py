@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
 
 import torch
 
@@ -18,12 +17,12 @@ RULED = "the rules are a convention for passing relevance on: what the payoff is
 
 @check_arguments
 def attn_lrp(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
+    players: object = None,
     layer: int | str | None = None,
 ) -> Attribution:
     """Relevance of each player by the rules of AttnLRP; `accredit.gradients.rules` lists them. One backward pass.
@@ -44,9 +43,9 @@ def attn_lrp_at(at: Point) -> Attribution:
     """AttnLRP of any payoff that a model computes."""
     here = at.here.detach().clone().requires_grad_(True)
     eager = attention_kernel(at.module, "eager") if hasattr(at.module, "set_attn_implementation") else nullcontext()
-    with at.held(), eager, identity_activations(at.module), torch.enable_grad():
+    with at.hold(), eager, identity_activations(at.module), torch.enable_grad():
         worth = at.payoff(here)
-        values = relevance(worth, here, at.provenance["model"])
+        values = relevance(worth, here, str(at.provenance["model"]))
     return _attribution(at, values, float(worth.detach()[0]))
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.nn import functional as F
@@ -54,26 +54,41 @@ INPUT = "torch::autograd::AccumulateGrad"
 ACTIVATIONS = frozenset((torch.tanh, torch.Tensor.tanh, F.tanh, F.gelu, F.silu, F.elu, F.leaky_relu, F.hardtanh, F.mish))
 
 
+class Context(Protocol):
+    """What an operation of autograd keeps from its forward pass for its backward pass."""
+
+    saved_tensors: tuple[torch.Tensor, ...]
+
+    def save_for_backward(self, *tensors: torch.Tensor) -> None: ...
+
+
 class IdentityRule(torch.autograd.Function):
     """y = f(x) whose relevance passes unchanged: the slope is replaced by y / x."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Context, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(torch.where(x == 0, 0.0, y / torch.where(x == 0, 1.0, x)))
         return y.clone()
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
+    def backward(ctx: Context, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
         return grads[0] * ctx.saved_tensors[0], None
 
 
 class _Activations(TorchFunctionMode):
     """Inside, activation functions follow the identity rule."""
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        y = func(*args, **(kwargs or {}))
+    def __torch_function__(
+        self,
+        func: Callable[..., torch.Tensor],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> torch.Tensor:
+        kwargs = kwargs or {}
+        y = func(*args, **kwargs)
         if func in ACTIVATIONS and y.requires_grad:
-            return IdentityRule.apply(args[0] if args else kwargs["input"], y.detach())  # type: ignore[no-untyped-call]
+            y = IdentityRule.apply(args[0] if args else kwargs["input"], y.detach())  # type: ignore[no-untyped-call]
         return y
 
 
@@ -81,13 +96,13 @@ class _Activations(TorchFunctionMode):
 def identity_activations(module: torch.nn.Module) -> Iterator[None]:
     """Activation functions inside follow the identity rule, called as functions or as modules made of several operations."""
 
-    def passed(_part: Any, given: tuple[torch.Tensor, ...], y: torch.Tensor) -> Any:
+    def pass_on(_part: torch.nn.Module, given: tuple[torch.Tensor, ...], y: torch.Tensor) -> torch.Tensor:
         return IdentityRule.apply(given[0], y.detach()) if y.requires_grad else y  # type: ignore[no-untyped-call]
 
     with ExitStack() as stack:
         for part in module.modules():
             if _activates(part):
-                stack.callback(part.register_forward_hook(passed).remove)
+                stack.callback(part.register_forward_hook(pass_on).remove)
         stack.enter_context(_Activations())
         yield
 
@@ -141,14 +156,17 @@ def _check(node: Node, name: str) -> None:
         return
     if "Compiled" in node.name():
         raise InvalidInput(
-            f"{name} was compiled, which hides its operations; give the model as it was before torch.compile", argument=name
+            f"{name} was compiled, which hides its operations; give the model as it was before torch.compile",
+            argument=name,
+            code="unsupported",
         )
     raise _without_a_rule(node, name)
 
 
 def _without_a_rule(node: Node, name: str) -> InvalidInput:
     return InvalidInput(
-        f"{name} uses {node.name()}, for which AttnLRP has no rule; use integrated-gradients or a game such as shapley"
+        f"{name} uses {node.name()}, for which AttnLRP has no rule; use integrated-gradients or a game such as shapley",
+        code="unsupported",
     )
 
 
@@ -180,9 +198,9 @@ def _layer_norm(node: Node) -> Callable[[Grads, Grads], Grads]:
     scale, weight = node._saved_result2, node._saved_weight
     axes = tuple(range(-len(node._saved_normalized_shape), 0))
 
-    def held(below: Grads, above: Grads) -> Grads:
+    def hold_scale(below: Grads, above: Grads) -> Grads:
         assert above[0] is not None
         slope = above[0] * scale if weight is None else above[0] * weight * scale
         return (slope - slope.mean(dim=axes, keepdim=True), *below[1:])
 
-    return held
+    return hold_scale

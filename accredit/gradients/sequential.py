@@ -9,15 +9,13 @@ under the removal of the same name. Two payoffs give what the integral gives wit
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
 from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import NotConverged
-from accredit.gradients.integrated import MOST_STEPS, STEPS, TOLERANCE, check_steps, few_digits
+from accredit.gradients.integrated import COMPLETENESS_TOLERANCE, FIRST_STEPS, MOST_STEPS, check_steps, few_digits
 from accredit.gradients.point import Point, point
 
 ALONE = "each player's line adds up to its leave-one-out value"
@@ -25,15 +23,15 @@ ALONE = "each player's line adds up to its leave-one-out value"
 
 @check_arguments
 def sequential_integrated_gradients(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
-    baseline: Any = None,
-    tolerance: float = TOLERANCE,
-    steps: int = STEPS,
+    players: object = None,
+    baseline: object = None,
+    tolerance: float = COMPLETENESS_TOLERANCE,
+    steps: int = FIRST_STEPS,
     most_steps: int = MOST_STEPS,
 ) -> Attribution:
     """Integrated gradients of each player on a line of its own; the formula is in the module's docstring.
@@ -53,7 +51,7 @@ def sequential_integrated_gradients(
 
 
 def sequential_integrated_gradients_at(
-    at: Point, tolerance: float = TOLERANCE, most_steps: int = MOST_STEPS, steps: int = STEPS
+    at: Point, tolerance: float = COMPLETENESS_TOLERANCE, most_steps: int = MOST_STEPS, steps: int = FIRST_STEPS
 ) -> Attribution:
     """Sequential integrated gradients of any differentiable payoff."""
     check_steps(steps, most_steps, tolerance)

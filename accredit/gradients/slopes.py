@@ -13,8 +13,6 @@ One forward and backward pass each; SmoothGrad one for every noisy copy.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from accredit.checks.arguments import check_arguments
@@ -22,18 +20,18 @@ from accredit.core import Attribution, Claim, Holds, Precision, Procedure, no_di
 from accredit.errors import InvalidInput
 from accredit.gradients.point import Point, point
 
-NOISE = 0.1  # of smoothgrad, as a share of the input's range
+SMOOTHGRAD_NOISE = 0.1  # of smoothgrad, as a share of the input's range
 LOCAL = "a slope at one input says nothing about inputs in which players are absent"
 
 
 @check_arguments
 def saliency(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
+    players: object = None,
     layer: int | str | None = None,
 ) -> Attribution:
     """How strongly the payoff reacts to a small change of each player: Σ |slope| (Simonyan et al., 2013).
@@ -54,12 +52,12 @@ def saliency_at(at: Point) -> Attribution:
 
 @check_arguments
 def input_x_gradient(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
+    players: object = None,
     layer: int | str | None = None,
 ) -> Attribution:
     """Input times slope, summed over each player's coordinates (Shrikumar et al., 2016).
@@ -82,14 +80,14 @@ def input_x_gradient_at(at: Point) -> Attribution:
 
 @check_arguments
 def smoothgrad(
-    model: Any,
-    given: Any,
+    model: object,
+    given: object,
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Any = None,
+    players: object = None,
     layer: int | str | None = None,
-    noise: float = NOISE,
+    noise: float = SMOOTHGRAD_NOISE,
     samples: int = 50,
     seed: int = 0,
 ) -> Attribution:
@@ -108,10 +106,10 @@ def smoothgrad(
     return smoothgrad_at(at, noise, samples, seed)
 
 
-def smoothgrad_at(at: Point, noise: float = NOISE, samples: int = 50, seed: int = 0) -> Attribution:
+def smoothgrad_at(at: Point, noise: float = SMOOTHGRAD_NOISE, samples: int = 50, seed: int = 0) -> Attribution:
     if not noise > 0 or samples < 2:
         raise InvalidInput(
-            f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples", argument="noise"
+            f"noise is {noise} and samples {samples}; give noise above 0 and at least 2 samples", argument="noise", code="range"
         )
     scale = noise * float(at.here.max() - at.here.min())
     generator = torch.Generator().manual_seed(seed)

@@ -34,7 +34,9 @@ def neumann_error(low: float, high: float, terms: int) -> float:
     True
     """
     if not 0 < low <= high < 2:
-        raise InvalidInput(f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A")
+        raise InvalidInput(
+            f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A", code="range"
+        )
     error = float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
     if not np.isfinite(error):
         raise InvalidInput(
@@ -256,7 +258,8 @@ def _factor(
 
     if parameters > MATRIX_LIMIT:
         raise InvalidInput(
-            f"the {name} of {parameters} parameters is too large to form (limit {MATRIX_LIMIT}); use ConjugateGradients()"
+            f"the {name} of {parameters} parameters is too large to form (limit {MATRIX_LIMIT}); use ConjugateGradients()",
+            code="too-many",
         )
     matrix = _damp(products, damping)(np.eye(parameters))
     matrix = (matrix + matrix.T) / 2

@@ -117,7 +117,11 @@ Stationarity = TypedDict("Stationarity", {"gradient norm": float, "gradient norm
 
 
 def stationarity(gradient: float, typical: float) -> Stationarity:
-    """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero."""
+    """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero.
+
+    >>> stationarity(2.0, 1.0)["stationary"], stationarity(0.0, 1.0)["stationary"]
+    (False, True)
+    """
     if not math.isfinite(gradient) or not math.isfinite(typical):
         raise NotConverged("the gradients are not finite: give the model in float32, and check its loss", code="not-finite")
     return {

@@ -77,12 +77,14 @@ class GradientStore:
         except InvalidInput as error:
             raise InvalidInput(
                 f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
-                "FILE --store FOLDER, or GradientStore.build"
+                "FILE --store FOLDER, or GradientStore.build",
+                code="unreadable",
             ) from None
         if self.about.get("format") != STORE_FORMAT:
             raise InvalidInput(
                 f"{self.folder} has format {self.about.get('format')!r}, this version reads {STORE_FORMAT}; delete it, and "
-                f"{AGAIN}"
+                f"{AGAIN}",
+                code="format",
             )
 
     def __len__(self) -> int:
@@ -133,7 +135,9 @@ class GradientStore:
             store = cls(path)
             there, wanted = dict(store.about), json.loads(json.dumps(about))
             if changed := [key for key, value in wanted.items() if there.get(key) != value]:
-                raise InvalidInput(f"{path} holds a store with other {', '.join(changed)}; name another folder")
+                raise InvalidInput(
+                    f"{path} holds a store with other {', '.join(changed)}; name another folder", code="conflict"
+                )
         else:
             put(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
             store = cls(path)
@@ -192,9 +196,11 @@ class GradientStore:
 
         asked = check_rows(queries, "queries")
         if not self.complete:
-            raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}")
+            raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}", code="missing")
         if model_digest(net) != self.about["model"]:
-            raise InvalidInput("the store was built with other weights or layers; give the model that it was built with")
+            raise InvalidInput(
+                "the store was built with other weights or layers; give the model that it was built with", code="conflict"
+            )
         if not damping > 0:
             raise InvalidInput(
                 f"damping must be positive, got {damping!r}; 0.1 of the mean eigenvalue is the default",
@@ -271,14 +277,16 @@ def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int])
         raise InvalidInput(
             f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory "
             f"allows {net.memory / 1e9:.1f} GB; lower side, look at some layers only (layers=[…]), "
-            "or raise memory"
+            "or raise memory",
+            code="too-many",
         )
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     free, needed = shutil.disk_usage(there).free, 4 * rows * numbers
     if needed > free and not (path / "store.json").exists():
         raise InvalidInput(
             f"{rows:,} rows of {numbers:,} numbers take {needed / 1e9:.1f} GB and {there} has {free / 1e9:.1f} GB left; "
-            "lower side, look at some layers only (layers=[…]), or choose another folder"
+            "lower side, look at some layers only (layers=[…]), or choose another folder",
+            code="too-many",
         )
 
 

@@ -138,7 +138,11 @@ def kronecker(net: Network, train: Batch, damping: float | None = None, seed: in
     blocks: dict[str, Block] = {}
     for layer in net.layers:
         if layer.name not in sides:
-            raise InvalidInput(f"layer {layer.name!r} takes no part in the loss of any row; leave it out of layers=")
+            raise InvalidInput(
+                f"layer {layer.name!r} takes no part in the loss of any row; leave it out of layers=",
+                argument="layers",
+                code="unsupported",
+            )
         q_in, q_out = (torch.linalg.eigh(side.double() / rows)[1].to(side) for side in sides[layer.name])
         blocks[layer.name] = Block(q_in, q_out, q_out.new_zeros((layer.outputs, layer.inputs)))
     for _, _, seen in net.passes(train, draw=seed + 1):
@@ -181,11 +185,14 @@ def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed:
             f"damping must be a number from 0 on, or None for the default, got {damping!r}", argument="damping", code="range"
         )
     if curvature not in ("auto", "joint", "ekfac"):
-        raise InvalidInput(f"curvature {curvature!r} is unknown; choose auto, joint or ekfac")
+        raise InvalidInput(
+            f"curvature {curvature!r} is unknown; choose auto, joint or ekfac", argument="curvature", code="unknown"
+        )
     if curvature == "joint" and 8 * net.parameters**2 > net.memory:
         raise InvalidInput(
             f"the Gauss–Newton matrix of {net.parameters:,} parameters takes {8e-9 * net.parameters**2:.1f} GB and memory "
-            f"allows {net.memory / 1e9:.1f} GB; write curvature='ekfac', or name some layers=[…]"
+            f"allows {net.memory / 1e9:.1f} GB; write curvature='ekfac', or name some layers=[…]",
+            code="too-many",
         )
     whole = curvature == "joint" or (curvature == "auto" and net.parameters <= JOINT)
     return (joint if whole else kronecker)(net, train, damping, seed)
@@ -227,7 +234,9 @@ def network_influence(
     usual = (f"mean of {asked} queries",) if on_mean else tuple(f"query {i}" for i in range(asked))
     asked_for = usual if targets is None else tuple(targets)
     if len(players) != count or len(asked_for) != len(usual):
-        raise InvalidInput(f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries")
+        raise InvalidInput(
+            f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries", code="shape"
+        )
     net.check_memory(len(usual))
     curved = fit(net, train, curvature, damping, seed)
     right = _solve_queries(net, curved, queries, asked if on_mean else None)
@@ -274,7 +283,7 @@ def mean_influence(several: Sequence[Influences]) -> Influences:
     first = several[0]
     for other in several[1:]:
         if other.players != first.players or other.targets != first.targets:
-            raise InvalidInput("the influences are about different rows or queries; ask every model the same")
+            raise InvalidInput("the influences are about different rows or queries; ask every model the same", code="conflict")
     matrix: FloatArray = np.mean([one.matrix for one in several], axis=0)
     facts = {"models": len(several), "each": [dict(one.certificate) for one in several]}
     return Influences(first.players, first.targets, matrix, first.method.then(f"mean of {len(several)} models"), facts)

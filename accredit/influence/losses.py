@@ -139,6 +139,8 @@ def loss_named(loss: str | Loss | None, model: object) -> Loss:
         raise InvalidInput(
             f"the loss of {type(model).__name__} is {'not known' if loss is None else f'called {loss!r}'}; "
             f"write loss= one of {', '.join(LOSSES)}, or give an object with rows() and draw()",
+            argument="loss",
+            code="unknown",
         )
     return LOSSES[loss]
 
@@ -155,11 +157,13 @@ def check_rows(data: Batch, name: str = "data") -> int:
     """How many rows a data set of tensors holds; every tensor must hold as many."""
     if "labels" not in data or len(data) < 2:
         raise InvalidInput(
-            f"{name} must map names to tensors, 'labels' and inputs among them; got {sorted(data)}", argument=name
+            f"{name} must map names to tensors, 'labels' and inputs among them; got {sorted(data)}", argument=name, code="type"
         )
     sizes = {key: len(value) for key, value in data.items()}
     if len(set(sizes.values())) != 1 or not sizes["labels"]:
-        raise InvalidInput(f"the tensors of {name} hold {sizes} rows; each must hold as many, at least one")
+        raise InvalidInput(
+            f"the tensors of {name} hold {sizes} rows; each must hold as many, at least one", argument=name, code="shape"
+        )
     return sizes["labels"]
 
 

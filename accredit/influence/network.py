@@ -61,7 +61,8 @@ class Network:
                 f"{queries} queries of {self.parameters:,} parameters, {self.batch_size} rows at a time, need about "
                 f"{needed / 1e9:.1f} GB and memory allows {self.memory / 1e9:.1f} GB; ask fewer queries at a "
                 "time, look at some layers only (layers=[…]), lower batch_size, raise memory, "
-                "or keep a GradientStore"
+                "or keep a GradientStore",
+                code="too-many",
             )
 
     def passes(self, data: Batch, draw: int | None = None) -> Iterator[tuple[slice, torch.Tensor, dict[str, LayerRecord]]]:
@@ -131,7 +132,9 @@ def network(
         import torch  # noqa: F401
     if not weight_decay >= 0 or not isinstance(batch_size, int) or batch_size < 1:
         raise InvalidInput(
-            f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1", argument="weight_decay"
+            f"weight_decay={weight_decay!r} and batch_size={batch_size!r}: from 0 on, and at least 1",
+            argument="weight_decay",
+            code="range",
         )
     kept, left = track_layers(model, layers, embeddings=embeddings, widest=None if embeddings else WIDEST_LAYER)
     check_precision(model.parameters())

@@ -87,7 +87,9 @@ class Softmax:
         self, data: Split, weight_decay: float, *, rows: FloatArray | None = None, start: FloatArray | None = None
     ) -> None:
         if data.classes is None:
-            raise InvalidInput("logistic regression needs classes; this split holds numbers: use RidgeObjective")
+            raise InvalidInput(
+                "logistic regression needs classes; this split holds numbers: use RidgeObjective", argument="data", code="type"
+            )
         if not weight_decay > 0:
             raise InvalidInput(
                 f"weight_decay must be positive, got {weight_decay!r}; without it the minimum is not unique",
@@ -209,9 +211,13 @@ class RidgeObjective:
     @check_arguments
     def __init__(self, data: Split, weight_decay: float) -> None:
         if data.classes is not None:
-            raise InvalidInput("ridge regression needs numbers; this split holds classes: use Softmax")
+            raise InvalidInput(
+                "ridge regression needs numbers; this split holds classes: use Softmax", argument="data", code="type"
+            )
         if not weight_decay >= 0:
-            raise InvalidInput(f"weight_decay must not be negative, got {weight_decay!r}", argument="weight_decay")
+            raise InvalidInput(
+                f"weight_decay must not be negative, got {weight_decay!r}", argument="weight_decay", code="range"
+            )
         self.data, self.weight_decay = data, float(weight_decay)
         self._x, self._test_x = (np.hstack([a, np.ones((len(a), 1))]) for a in (data.x, data.test_x))
         gram = self.hessian_products(np.eye(self.parameters))
@@ -264,7 +270,9 @@ class TorchObjective:
         self._module = copy.deepcopy(module).double().eval()
         named = [(name, value) for name, value in self._module.named_parameters() if value.requires_grad]
         if not named:
-            raise InvalidInput("module has no parameter that is trained; set requires_grad of some to True", argument="module")
+            raise InvalidInput(
+                "module has no parameter that is trained; set requires_grad of some to True", argument="module", code="empty"
+            )
         self._names = [name for name, _ in named]
         self._shapes = [value.shape for _, value in named]
         self._theta = torch.cat([value.detach().reshape(-1) for _, value in named])

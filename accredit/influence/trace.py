@@ -156,7 +156,8 @@ class Trace:
         if data.get("kind") != KIND or data.get("format") != TRACE_FORMAT:
             raise InvalidInput(
                 f"expected a {KIND} of format {TRACE_FORMAT}, got {shown(data.get('kind'))} of format "
-                f"{shown(data.get('format'))}; write one with accredit trace … --json > trace.json"
+                f"{shown(data.get('format'))}; write one with accredit trace … --json > trace.json",
+                code="format",
             )
         try:
             written = cast(WrittenTrace, data)
@@ -260,18 +261,26 @@ def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
 def _open_store(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
     """A filled store, how its texts begin, and how many of them were cut."""
     if folder is None:
-        raise InvalidInput("there are neither training texts nor a store; give train_texts=[…], or folder=…")
+        raise InvalidInput(
+            "there are neither training texts nor a store; give train_texts=[…], or folder=…",
+            argument="train_texts",
+            code="missing",
+        )
     store = GradientStore(folder)
     try:
         kept = read_json_object(store.folder / "texts.json", LIMIT)
         texts, cut = tuple(map(str, kept["texts"])), int(kept["cut"])
     except (OSError, ValueError, KeyError, TypeError):
         raise InvalidInput(
-            f"{store.folder} does not hold the beginnings of its texts; give them again once (train_texts=[…])"
+            f"{store.folder} does not hold the beginnings of its texts; give them again once (train_texts=[…])",
+            argument="train_texts",
+            code="missing",
         ) from None
     if len(texts) != len(store):
         raise InvalidInput(
-            f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; give the texts again once (train_texts=[…])"
+            f"{store.folder} holds {len(store)} gradients and {len(texts)} texts; give the texts again once (train_texts=[…])",
+            argument="train_texts",
+            code="conflict",
         )
     return store, texts, cut
 
@@ -282,7 +291,9 @@ def encode_texts(
     """Texts as a batch for `NextTokens`, padded at the end, and how many were cut to `longest` tokens."""
     for row, text in enumerate(texts):
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"train_texts holds {text!r:.60} in row {row}; give non-empty strings")
+            raise InvalidInput(
+                f"train_texts holds {text!r:.60} in row {row}; give non-empty strings", argument="train_texts", code="type"
+            )
     ids = [list(tokenizer(text)["input_ids"]) for text in texts]
     if short := [row for row, part in enumerate(ids) if len(part) < 2]:
         raise InvalidInput(
@@ -302,7 +313,9 @@ def encode_question(
     if any(token == tokenizer.unk_token_id for token in whole[first:last]):
         raise InvalidInput(
             f"answer {shown(answer)} holds a word that this model's tokenizer does not know, so the model cannot say it; ask "
-            "about words that it knows"
+            "about words that it knows",
+            argument="answer",
+            code="unknown",
         )
     places = range(max(first, 1), last)
     if not places:
@@ -310,10 +323,12 @@ def encode_question(
             f"the answer {shown(answer)} is a single token that follows nothing, so its chance is not known; say what the "
             "model was asked: prompt=…",
             argument="prompt",
+            code="missing",
         )
     if len(whole) > longest:
         raise InvalidInput(
-            f"prompt and answer have {len(whole):,} tokens, and the model reads {longest:,}; shorten the prompt or the answer"
+            f"prompt and answer have {len(whole):,} tokens, and the model reads {longest:,}; shorten the prompt or the answer",
+            code="too-many",
         )
     batch = pad([whole] * len(places))
     labels = torch.full_like(batch["labels"], IGNORED)

@@ -61,7 +61,11 @@ def tracin(
     finally:
         net.model.load_state_dict(before)
     if not used or (rates is not None and len(rates) != used):
-        raise InvalidInput(f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each")
+        raise InvalidInput(
+            f"{used} checkpoints and {None if rates is None else len(rates)} rates; give one rate for each",
+            argument="rates",
+            code="shape",
+        )
     if not np.isfinite(matrix).all():
         raise InvalidInput("some gradients are not finite; give the model and its checkpoints in float32", code="not-finite")
     facts = {"checkpoints": used, "rates": None if rates is None else list(rates), **facts_of(net)}
@@ -72,7 +76,9 @@ def tracin(
 
 def _rate(rates: Sequence[float], used: int) -> float:
     if used > len(rates):
-        raise InvalidInput(f"more checkpoints than the {len(rates)} rates; give one rate for each")
+        raise InvalidInput(
+            f"more checkpoints than the {len(rates)} rates; give one rate for each", argument="rates", code="shape"
+        )
     return float(rates[used - 1])
 
 

@@ -72,7 +72,9 @@ def wrong_labels(
     views = _views(texts, features, len(y))
     rows = _name(names) if names is not None else tuple(f"row {i}" for i in range(len(y)))
     if len(rows) != len(y):
-        raise InvalidInput(f"names holds {len(rows)} for {len(y)} labels; give one name per label", argument="names")
+        raise InvalidInput(
+            f"names holds {len(rows)} for {len(y)} labels; give one name per label", argument="names", code="shape"
+        )
     if not 0 < wanted < 1:
         raise InvalidInput(
             f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted={WANTED:.2f}",
@@ -89,7 +91,8 @@ def wrong_labels(
     if not all(flips.any() for _, flips in trials):
         raise InvalidInput(
             f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
-            "them; drop or merge small classes"
+            "them; drop or merge small classes",
+            code="undefined",
         )
     evidence = _evidence([{n: find_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
     chosen = _choose(evidence).score
@@ -276,7 +279,7 @@ def _views(texts: Sequence[str] | None, features: View | Mapping[str, View] | No
     views = {} if texts is None else scores.text_views(_check_texts(texts))
     views |= {str(name): scores.scale(view, str(name)) for name, view in given.items()}
     if not views:
-        raise InvalidInput("nothing to judge labels by: give texts=…, features=…, or both")
+        raise InvalidInput("nothing to judge labels by: give texts=…, features=…, or both", code="missing")
     for name, view in views.items():
         if view.shape[0] != rows:
             whose = f"features {name!r}" if name in given else "texts"
@@ -306,7 +309,9 @@ def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray
     unknown = [row for row, label in enumerate(given) if missing(label)]
     if unknown:
         raise InvalidInput(
-            f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first", argument="labels"
+            f"labels hold {given[unknown[0]]!r} in row {unknown[0]}; fill or drop such rows first",
+            argument="labels",
+            code="missing",
         )
     words = [str(label) for label in given]
     classes, y = np.unique(words, return_inverse=True)
@@ -321,6 +326,7 @@ def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray
             f"labels hold the class {shown(str(rare[0]))} in one row only; nothing else can vouch for it: drop or merge such "
             "classes",
             argument="labels",
+            code="undefined",
         )
     return y.astype(np.int64), tuple(map(str, classes))
 

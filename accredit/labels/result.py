@@ -77,7 +77,7 @@ class WrongLabels:
     def from_plain(cls, data: Mapping[str, object]) -> WrongLabels:
         """What `to_plain` gave."""
         if data.get("kind") != KIND:
-            raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()")
+            raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()", code="type")
         known = fields_of(cls, data, KIND, LABELS_FORMAT)
         known |= {name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "left_out", "seen_as")}
         known["evidence"] = tuple(Evidence(**one) for one in known["evidence"])
@@ -90,7 +90,7 @@ class WrongLabels:
     def expected(self, size: int) -> float | None:
         """The expected share of wrong labels among the `size` most suspect rows; None where nobody is accused."""
         if not 1 <= size <= len(self.names):
-            raise InvalidInput(f"size must be from 1 to {len(self.names)}, got {size!r}", argument="size")
+            raise InvalidInput(f"size must be from 1 to {len(self.names)}, got {size!r}", argument="size", code="range")
         return None if self.precision_at is None else float(self.precision_at[size - 1])
 
 

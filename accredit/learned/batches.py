@@ -22,19 +22,27 @@ def ask_black_box(black_box: BlackBox, x: Array, classes: int) -> FloatArray:
     parts = [ask(black_box, x[k : k + INPUTS_PER_CALL]) for k in range(0, len(x), INPUTS_PER_CALL)]
     for answers in parts:
         if answers.shape[1] != classes:
-            raise InvalidInput(f"black_box gives {answers.shape[1]} classes, but the explainer was made for {classes}")
+            raise InvalidInput(
+                f"black_box gives {answers.shape[1]} classes, but the explainer was made for {classes}",
+                argument="black_box",
+                code="conflict",
+            )
     return np.concatenate([np.empty((0, classes)), *parts])
 
 
 def rows_of(inputs: Inputs, x: Array, answers: FloatArray, labels: npt.ArrayLike | None, target: str, query: bool) -> Batch:
     """Rows to learn from; `answers` (N, classes) are probabilities, or one scaled number per row."""
     if len(x) < 4:
-        raise InvalidInput(f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds", argument="x")
+        raise InvalidInput(
+            f"x holds {len(x)} rows; training needs at least 4, and useful training hundreds", argument="x", code="range"
+        )
     classes = answers.shape[1]
     choices = thirds(answers[:, 0]) if classes == 1 else _choices(answers, labels, target)
     if len(np.unique(choices)) < 2 or (classes == 1 and alike(answers, size=1.0)):
         said = "says the same number" if classes == 1 else f"chooses class {choices[0]}"
-        raise InvalidInput(f"black_box {said} in all {len(x)} rows: nothing tells rows apart; give rows of two classes")
+        raise InvalidInput(
+            f"black_box {said} in all {len(x)} rows: nothing tells rows apart; give rows of two classes", code="undefined"
+        )
     wanted = answers if target == "answers" else np.eye(classes)[choices]
     return Batch(
         torch.from_numpy(np.ascontiguousarray(x)),
@@ -50,7 +58,9 @@ def _choices(answers: FloatArray, labels: npt.ArrayLike | None, target: str) -> 
     if target != "labels":
         return np.asarray(answers.argmax(axis=1))
     if true is None:
-        raise InvalidInput("target is 'labels', and none are given; write fit(x, black_box, labels)", argument="target")
+        raise InvalidInput(
+            "target is 'labels', and none are given; write fit(x, black_box, labels)", argument="target", code="conflict"
+        )
     return true
 
 

@@ -56,7 +56,9 @@ def row_black_box(file: str, trusted: tuple[str, ...] = (), columns: Sequence[st
     model = as_row_model(load_row_model(file, trusted))
     unit = next((name for name in ("probability", "logit") if name in model.units), "")
     if model.classifies and not unit:
-        raise InvalidInput(f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes")
+        raise InvalidInput(
+            f"{file!r} gives {', '.join(model.units)}; a black box must give probabilities of classes", code="unsupported"
+        )
 
     def answer(x: Array) -> Array:
         rows: FloatArray | pandas.DataFrame = np.asarray(x, dtype=np.float64)
@@ -96,6 +98,7 @@ def check_answers(answers: npt.ArrayLike, rows: int, name: str = "black_box's an
             f"{name} must be probabilities: no NaN, none negative, every row summing to 1; row {row} is "
             f"{np.array2string(given[row], precision=3, threshold=6)} with sum {sums[row]:.3g}; apply softmax to logits",
             argument=name,
+            code="range",
         )
     return given
 
@@ -115,13 +118,18 @@ def check_labels(labels: npt.ArrayLike, rows: int, classes: int | None = None) -
             f"labels must be whole numbers 0, 1, …, got {given.dtype}; number the classes with "
             "np.unique(labels, return_inverse=True)[1]",
             argument="labels",
+            code="type",
         )
     if rows and (given.min() < 0 or (classes is not None and given.max() >= classes)):
         most = "" if classes is None else f"..{classes - 1}"
-        raise InvalidInput(f"labels must be class numbers from 0{most}, got {given.min()}..{given.max()}", argument="labels")
+        raise InvalidInput(
+            f"labels must be class numbers from 0{most}, got {given.min()}..{given.max()}", argument="labels", code="range"
+        )
     if len(np.unique(given)) < 2:
         found = f"all {given[0]}" if rows else "missing"
         raise InvalidInput(
-            f"labels are {found}: with one class there is nothing to learn; give rows of two classes", argument="labels"
+            f"labels are {found}: with one class there is nothing to learn; give rows of two classes",
+            argument="labels",
+            code="undefined",
         )
     return given.astype(np.int64)

@@ -56,7 +56,9 @@ class Reference:
 
     def __post_init__(self) -> None:
         if self.values.shape != self.reach.shape or self.values.ndim != 3:
-            raise InvalidInput(f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)")
+            raise InvalidInput(
+                f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)", code="shape"
+            )
 
     @property
     def exact(self) -> bool:
@@ -218,7 +220,9 @@ def calibrate(
         )
     if per == "player" and np.isnan(known.values).any():
         raise InvalidInput(
-            "per is 'player', and some rows lack players; write per='rank', per='drawn player' or per='row'", argument="per"
+            "per is 'player', and some rows lack players; write per='rank', per='drawn player' or per='row'",
+            argument="per",
+            code="conflict",
         )
     order = np.random.default_rng(seed).permutation(len(credit))
     aside = min(len(credit) // 3, ASIDE) if len(credit) >= TUNED else 0
@@ -227,7 +231,8 @@ def calibrate(
     if len(rest) < needed:
         raise InvalidInput(
             f"{len(rest)} calibration rows are too few for intervals at level {level:g}; give {needed} or more, or a lower "
-            "level"
+            "level",
+            code="range",
         )
     difficulty, narrower = _useful(credit[tuned], known[tuned], level, per)
     radius = _radius(credit[rest], known[rest], difficulty, level, per)
@@ -307,7 +312,11 @@ def conformal_quantile(scores: FloatArray, level: float) -> FloatArray:
     """
     rank = math.ceil(round((len(scores) + 1) * level, 9))
     if rank > len(scores):
-        raise InvalidInput(f"{len(scores)} scores have no quantile at level {level:g}; give {rows_needed(level)} or more")
+        raise InvalidInput(
+            f"{len(scores)} scores have no quantile at level {level:g}; give {rows_needed(level)} or more",
+            argument="scores",
+            code="range",
+        )
     return np.asarray(np.sort(scores, axis=0)[rank - 1])
 
 
@@ -323,11 +332,15 @@ def pooled_quantile(scores: FloatArray, level: float) -> float:
     there = ~np.isnan(scores)
     counts = there.sum(axis=1, keepdims=True)
     if (counts == 0).any():
-        raise InvalidInput("a calibration row has no players; leave it out")
+        raise InvalidInput("a calibration row has no players; leave it out", code="empty")
     weight = np.broadcast_to(1 / counts, scores.shape)[there] / (len(scores) + 1)
     order = np.argsort(scores[there], kind="stable")
     reached = np.cumsum(weight[order])
     place = int(np.searchsorted(reached, level - 1e-12))
     if place == len(reached):
-        raise InvalidInput(f"{len(scores)} rows have no quantile at level {level:g}; give {rows_needed(level)} or more")
+        raise InvalidInput(
+            f"{len(scores)} rows have no quantile at level {level:g}; give {rows_needed(level)} or more",
+            argument="scores",
+            code="range",
+        )
     return float(scores[there][order][place])

@@ -86,7 +86,11 @@ def _losses(black_box: BlackBox, x: Array, labels: IntArray) -> FloatArray:
         part = slice(start, start + ASKED_AT_ONCE)
         answers = answers_of(black_box, x[part])
         if labels[part].max(initial=0) >= answers.shape[1]:
-            raise InvalidInput(f"labels go up to {labels.max()}, but the black box knows {answers.shape[1]} classes from 0")
+            raise InvalidInput(
+                f"labels go up to {labels.max()}, but the black box knows {answers.shape[1]} classes from 0",
+                argument="labels",
+                code="range",
+            )
         found[part] = -np.log(np.clip(answers[np.arange(len(answers)), labels[part]], LEAST_PROBABILITY, 1.0))
     return found
 
@@ -151,7 +155,11 @@ class CXPlain:
         """Ask the black box for every removal and learn the shares; `labels` (N,) are the true ones."""
         rows = self.inputs.check(x)
         if labels is None:
-            raise InvalidInput("CXPlain learns from losses at the true labels; call fit(x, black_box, labels)")
+            raise InvalidInput(
+                "CXPlain learns from losses at the true labels; call fit(x, black_box, labels)",
+                argument="labels",
+                code="missing",
+            )
         true = check_labels(labels, len(rows))
         began = time.monotonic()
         grown = removal_losses(self.removed, rows, black_box, true, progress)
@@ -161,13 +169,15 @@ class CXPlain:
         """Learn given shares (N, removed players), as `shares(removal_losses(...))` gives them."""
         rows = self.inputs.check(x)
         if wanted.shape != (len(rows), self.removed.n):
-            raise InvalidInput(f"wanted must have shape ({len(rows)}, {self.removed.n}), got {wanted.shape}", argument="wanted")
+            raise InvalidInput(
+                f"wanted must have shape ({len(rows)}, {self.removed.n}), got {wanted.shape}", argument="wanted", code="shape"
+            )
         rng, began = np.random.default_rng(whole("seed", seed, 0, SEEDS_BELOW)), time.monotonic()
         order = rng.permutation(len(rows))
         held, kept = np.split(order, [max(1, len(rows) // 10)])
         if len(kept) < 2:
             raise InvalidInput(
-                f"x has {len(rows)} rows; CXPlain learns from 3 or more, and usefully from hundreds", argument="x"
+                f"x has {len(rows)} rows; CXPlain learns from 3 or more, and usefully from hundreds", argument="x", code="range"
             )
         networks: list[nn.Module] = []
         losses: list[list[float]] = []
@@ -232,7 +242,9 @@ class CXPlain:
     def each(self, x: npt.ArrayLike) -> FloatArray:
         """Shares that every network predicts: (models, N, n); those of a block are spread evenly over its players."""
         if not self._networks:
-            raise InvalidInput("this explainer has learned nothing yet; call fit(x, black_box, labels) first")
+            raise InvalidInput(
+                "this explainer has learned nothing yet; call fit(x, black_box, labels) first", code="not-fitted"
+            )
         rows = self.inputs.check(x)
         if len(rows) == 0:
             raise InvalidInput("x holds no rows", argument="x", code="empty")
@@ -252,7 +264,7 @@ class CXPlain:
     def intervals(self, x: npt.ArrayLike) -> FloatArray:
         """Quantiles of the shares over the networks: (N, n, 2), low and high."""
         if self.models == 1:
-            raise InvalidInput("one network has no spread; train CXPlain(..., models=10) for intervals")
+            raise InvalidInput("one network has no spread; train CXPlain(..., models=10) for intervals", code="unsupported")
         return self._quantiles(self.each(x))
 
     def _quantiles(self, each: FloatArray) -> FloatArray:
@@ -300,7 +312,9 @@ class CXPlain:
     def save(self, folder: str | Path) -> None:
         """Settings and history as JSON, weights as safetensors, into `folder`; read them with `CXPlain.load`."""
         if not self._networks:
-            raise InvalidInput("this explainer has learned nothing yet; call fit(x, black_box, labels) first")
+            raise InvalidInput(
+                "this explainer has learned nothing yet; call fit(x, black_box, labels) first", code="not-fitted"
+            )
         about = {"settings": self.settings(), "seed": self.seed, "history": self.history, "explains": self.explains}
         write(folder, KIND, about, nn.ModuleList(self._networks).state_dict())
 
@@ -329,7 +343,9 @@ def _blocks(inputs: Inputs, block: int) -> Inputs:
     if block == 1:
         return inputs
     if not isinstance(inputs, PixelGrid):
-        raise InvalidInput(f"block={block} is for pictures; {type(inputs).__name__} inputs need block=1", argument="block")
+        raise InvalidInput(
+            f"block={block} is for pictures; {type(inputs).__name__} inputs need block=1", argument="block", code="misplaced"
+        )
     return PixelGrid(inputs.shape, inputs.block * block, inputs.replace)
 
 

@@ -62,7 +62,9 @@ class Encoder:
             config = AutoConfig.for_model(str(kind), **given)
             made = AutoModel.from_config(config, trust_remote_code=False).float()
         except Exception as error:  # the library raises anything
-            raise InvalidInput(f"the encoder's configuration (model_type {kind!r}) makes no encoder: {error!s:.200}") from None
+            raise InvalidInput(
+                f"the encoder's configuration (model_type {kind!r}) makes no encoder: {error!s:.200}", code="unreadable"
+            ) from None
         if self.weights is not None and not next(made.parameters()).is_meta:
             odd = made.load_state_dict(dict(self.weights), strict=False)
             if odd.missing_keys and not all("pooler" in name for name in odd.missing_keys):
@@ -159,7 +161,8 @@ def _fitting(inputs: Inputs, body: transformers.PreTrainedModel) -> Words | Pixe
         if inputs.vocabulary > words or (places is not None and inputs.length > places):
             raise InvalidInput(
                 f"the encoder reads {places} words of {words}, and the texts have {inputs.length} of {inputs.vocabulary}; give "
-                "shorter texts, or another encoder"
+                "shorter texts, or another encoder",
+                code="conflict",
             )
         return inputs
     if isinstance(inputs, PixelGrid):
@@ -168,7 +171,8 @@ def _fitting(inputs: Inputs, body: transformers.PreTrainedModel) -> Words | Pixe
         if (patch, edge, edge, getattr(config, "num_channels", 3)) != own:
             raise InvalidInput(
                 f"the encoder reads {edge} × {edge} pixels in patches of {patch}, and the pictures are {inputs.shape} in "
-                f"blocks of {inputs.block}; write PixelGrid((channels, {edge}, {edge}), block={patch})"
+                f"blocks of {inputs.block}; write PixelGrid((channels, {edge}, {edge}), block={patch})",
+                code="conflict",
             )
         return inputs
-    raise InvalidInput("encoders read Words or PixelGrid; columns of a table have networks of their own")
+    raise InvalidInput("encoders read Words or PixelGrid; columns of a table have networks of their own", code="unsupported")

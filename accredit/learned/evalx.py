@@ -179,7 +179,7 @@ def train_masked(
     cut = max(1, round(HELD_OUT_SHARE * len(x)))
     held, kept = order[:cut], order[cut:]
     if len(kept) < 2:
-        raise InvalidInput(f"{len(x)} rows are too few to learn from; give ten or more")
+        raise InvalidInput(f"{len(x)} rows are too few to learn from; give ten or more", code="range")
     data, goal = torch.from_numpy(x), torch.from_numpy(wanted).float()
     judged = _numbers(masks(np.random.default_rng(seed + 1), held))
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)

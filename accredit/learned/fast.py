@@ -161,14 +161,16 @@ class FastShapley:
             if found.get(name) != fitted_on:
                 raise InvalidInput(
                     f"this explainer was fitted for {name} {fitted_on!r:.80}, and now {name} is {found.get(name)!r:.80}; give "
-                    f"the same {name}, or fit another explainer: accredit learn fit"
+                    f"the same {name}, or fit another explainer: accredit learn fit",
+                    code="conflict",
                 )
         probe = family.probe()
         size = np.abs(self.probe).max(initial=1e-12)
         if probe.shape != self.probe.shape or np.abs(probe - self.probe).max(initial=0.0) > SAME_ANSWERS * size:
             raise InvalidInput(
                 "this explainer was fitted for another model: the two answer differently to the same background rows; give the "
-                "same model, or fit another explainer: accredit learn fit"
+                "same model, or fit another explainer: accredit learn fit",
+                code="conflict",
             )
 
     def save(self, folder: str | Path) -> None:
@@ -275,14 +277,15 @@ def fit_fast(
     if len(family) < calibration + 10:
         raise InvalidInput(
             f"{len(family)} inputs are given, and {calibration} of them calibrate the intervals; give {calibration + 10} or "
-            "more, better a thousand, or a smaller calibration"
+            "more, better a thousand, or a smaller calibration",
+            code="range",
         )
     order = rng.permutation(len(family))
     known, learn = order[:calibration], order[calibration:]
     columns = family.columns(learn)
     seen = family.network_inputs(columns)
     if seen.players < 2:
-        raise InvalidInput("there is one player, which earns everything; there is nothing to learn")
+        raise InvalidInput("there is one player, which earns everything; there is nothing to learn", code="undefined")
     nobody, everybody = family.ends()
     total = everybody - nobody
     with progress_bar("fit", 2 * len(learn) if progress else 0) as bar:
@@ -373,7 +376,7 @@ def _network(sizes: dict[str, int]) -> nn.Module:
             return TokenValuer(features, outputs, width)
         case 4:
             return PatchValuer(features, players, outputs, width)
-    raise InvalidInput(f"inputs of {sizes['dimensions']!r} dimensions are unknown; there are 2, 3 and 4")
+    raise InvalidInput(f"inputs of {sizes['dimensions']!r} dimensions are unknown; there are 2, 3 and 4", code="unsupported")
 
 
 def _report(credit: FloatArray, known: Reference) -> dict[str, object]:

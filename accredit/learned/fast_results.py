@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +35,7 @@ def fit_fast_rows(
     background: object,
     *,
     payoff: str | None = None,
-    players: Mapping[str, object] | None = None,
+    players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: object = None,
     most_background: int | None = None,
@@ -111,7 +111,7 @@ def explain_rows_fast(
     *,
     target: str | int | None = None,
     payoff: str | None = None,
-    players: Mapping[str, object] | None = None,
+    players: Mapping[str, Iterable[str | int]] | None = None,
     dependence: str | None = None,
     weights: object = None,
     most_background: int | None = None,
@@ -133,7 +133,9 @@ def explain_rows_fast(
     """
     fast = explainer if isinstance(explainer, FastShapley) else FastShapley.load(explainer)
     if fast.kind != "rows":
-        raise InvalidInput(f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows")
+        raise InvalidInput(
+            f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows", code="conflict"
+        )
     family = RowFamily.of(
         rows,
         model,
@@ -196,7 +198,9 @@ def credit(subject: Subject, folder: str) -> Attribution | Attributions:
     fast = _open(folder)
     family = InputFamily([subject], fast.targets)
     if fast.kind != family.kind:
-        raise InvalidInput(f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}")
+        raise InvalidInput(
+            f"the explainer in {folder} was fitted for {fast.kind}, and this is one of the {family.kind}", code="conflict"
+        )
     found = fast.values(family, budget=subject.budget, seed=subject.seed)
     computed, there = len(found.computed) > 0, len(subject.players)
     ends, precision = found.interval[0, :there], _precision(fast, found, 0)  # (n, outputs, 2)
@@ -221,7 +225,9 @@ def credit(subject: Subject, folder: str) -> Attribution | Attributions:
         return Attributions(every)
     wanted = subject.model.label(subject.game.target)
     if wanted not in every:
-        raise InvalidInput(f"the explainer in {folder} was fitted for {', '.join(every)}, and the target is {wanted!r}")
+        raise InvalidInput(
+            f"the explainer in {folder} was fitted for {', '.join(every)}, and the target is {wanted!r}", code="conflict"
+        )
     return every[wanted]
 
 

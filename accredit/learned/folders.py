@@ -43,17 +43,27 @@ def read(folder: str | Path, kind: str) -> tuple[dict[str, Any], Path]:
     """The JSON object of `write`, and where the tensors are; their hash shows that they are what was written."""
     place, about = Path(folder) / "explainer.safetensors", describe(folder)
     if about.get("kind") != kind:
-        raise InvalidInput(f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind")
+        raise InvalidInput(
+            f"{folder} holds a {about.get('kind')!r}, not a {kind!r}; accredit.learned.load reads every kind",
+            argument="folder",
+            code="type",
+        )
     try:
         content = read_bytes(place, 4 << 30)
     except InvalidInput as error:
         raise InvalidInput(f"{shown(str(folder))} holds no saved explainer: {error}", code="missing") from None
     if about.get("format") != EXPLAINER_FORMAT:
         raise InvalidInput(
-            f"explainer format {about.get('format')!r} is not {EXPLAINER_FORMAT}; save it again with this version"
+            f"explainer format {about.get('format')!r} is not {EXPLAINER_FORMAT}; save it again with this version",
+            argument="folder",
+            code="format",
         )
     if hashlib.sha256(content).hexdigest() != about.get("sha256"):
-        raise InvalidInput(f"{place} is not the file that explainer.json describes; save the explainer again")
+        raise InvalidInput(
+            f"{place} is not the file that explainer.json describes; save the explainer again",
+            argument="folder",
+            code="unreadable",
+        )
     return about, place
 
 
@@ -76,7 +86,9 @@ def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
             names = set(file.keys())
             if names != set(expected):
                 odd = ", ".join(sorted(names ^ set(expected))[:4])
-                raise InvalidInput(f"{place} does not hold the tensors of this explainer; missing or unknown: {odd}")
+                raise InvalidInput(
+                    f"{place} does not hold the tensors of this explainer; missing or unknown: {odd}", code="unreadable"
+                )
             for name, like in expected.items():
                 part = file.get_slice(name)
                 if tuple(part.get_shape()) != tuple(like.shape) or part.get_dtype() != TYPES.get(like.dtype):
@@ -89,10 +101,10 @@ def tensors(place: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     except InvalidInput:
         raise
     except Exception as error:  # the library raises its own kinds
-        raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
+        raise InvalidInput(f"{place} is not a safetensors file: {error}", code="unreadable") from None
     for name, value in found.items():
         if value.is_floating_point() and not torch.isfinite(value).all():
-            raise InvalidInput(f"{place}: tensor {name} holds NaN or infinite numbers")
+            raise InvalidInput(f"{place}: tensor {name} holds NaN or infinite numbers", code="not-finite")
     return found
 
 

@@ -111,7 +111,9 @@ def _vectors(network: nn.Module) -> Iterator[list[Tensor]]:
     """Collects what the embedding layer hands out while the block runs."""
     layers = [module for module in network.modules() if isinstance(module, nn.Embedding)]
     if len(layers) != 1:
-        raise InvalidInput(f"the network has {len(layers)} embedding layers; gradients of words need exactly one")
+        raise InvalidInput(
+            f"the network has {len(layers)} embedding layers; gradients of words need exactly one", code="unsupported"
+        )
     seen: list[Tensor] = []
 
     def keep(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ estimated; and what its payoffs rest on, so that an explainer fitted on another 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -82,7 +82,11 @@ class RowFamily:
 
     def __init__(self, asked: RowQuestion) -> None:
         if asked.compared.rows is None or asked.dependence == "cover":
-            raise InvalidInput("fast values are learned from games against background rows; give background=some_training_rows")
+            raise InvalidInput(
+                "fast values are learned from games against background rows; give background=some_training_rows",
+                argument="background",
+                code="missing",
+            )
         self.asked, self.outputs = asked, asked.outputs
 
     @classmethod
@@ -93,7 +97,7 @@ class RowFamily:
         background: object,
         *,
         payoff: str | None = None,
-        players: Mapping[str, object] | None = None,
+        players: Mapping[str, Iterable[str | int]] | None = None,
         dependence: str | None = None,
         weights: object = None,
         most_background: int | None = None,
@@ -212,13 +216,14 @@ class InputFamily:
 
     def __init__(self, subjects: Sequence[Subject], targets: Sequence[str | int] | None = None) -> None:
         if not subjects:
-            raise InvalidInput("no inputs are given; give hundreds of texts or pictures to learn from")
+            raise InvalidInput("no inputs are given; give hundreds of texts or pictures to learn from", code="empty")
         self.subjects = list(subjects)
         first = self.subjects[0]
         self.kind = "pictures" if first.kind == "image" else "texts"
         if first.kind == "strings":
             raise InvalidInput(
-                "fast values read a model's token vectors, and a function of strings has none; name a model folder"
+                "fast values read a model's token vectors, and a function of strings has none; name a model folder",
+                code="unsupported",
             )
         self.targets = None if targets is None else list(targets)
         self.games: list[Games] = [one.game.paying("all" if targets is None else targets) for one in self.subjects]
@@ -226,7 +231,8 @@ class InputFamily:
         if targets is None and len(self.outputs) > OUTPUTS_UNNAMED:
             raise InvalidInput(
                 f"{first.model.name} has {len(self.outputs):,} outputs, and up to {OUTPUTS_UNNAMED} are learned together; name "
-                "those that matter with target=…"
+                "those that matter with target=…",
+                code="too-many",
             )
 
     @classmethod
@@ -261,7 +267,9 @@ class InputFamily:
         if self.kind == "pictures":
             shapes = {one.seen.values.shape for one in self.subjects}
             if len(shapes) > 1 or len({one.partition.players for one in self.subjects}) > 1:
-                raise InvalidInput("pictures must have one size and the same patches; give players=(4, 4), not segments")
+                raise InvalidInput(
+                    "pictures must have one size and the same patches; give players=(4, 4), not segments", code="shape"
+                )
             if not len(self.subjects[0].owner):  # the model has no tokens, or they are not the players' own
                 owners = np.stack([one.partition.owner for one in self.subjects])
                 return NetworkInputs(np.stack([one.seen.values for one in self.subjects]), owners)

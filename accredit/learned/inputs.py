@@ -90,7 +90,7 @@ class Tabular:
         """Columns scaled by their means and standard deviations in `x` (N, n); a removed column becomes its mean."""
         rows = real_numbers(x, "x")
         if rows.ndim != 2 or not len(rows):
-            raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}", argument="x")
+            raise InvalidInput(f"x must be rows (N, n), got shape {rows.shape}", argument="x", code="shape")
         centre = tuple(rows.mean(axis=0).tolist())
         named = None if columns is None else tuple(columns)
         return cls(rows.shape[1], centre, named, centre, tuple(units(rows).tolist()))
@@ -103,7 +103,7 @@ class Tabular:
             given = getattr(self, name)
             values = None if given is None else as_array(given, np.float64)
             if given is not None and (values is None or values.shape != (self.n,) or not np.isfinite(values).all()):
-                raise InvalidInput(f"{name} must be {self.n} finite numbers, got {given!r:.60}")
+                raise InvalidInput(f"{name} must be {self.n} finite numbers, got {given!r:.60}", argument=name, code="type")
             if values is not None:
                 object.__setattr__(self, name, tuple(values.tolist()))
         if self.spread is not None and min(self.spread) <= 0:
@@ -113,6 +113,7 @@ class Tabular:
             raise InvalidInput(
                 f"replace must be one finite number or {self.n} of them, got {self.replace!r}",
                 argument="replace",
+                code="type",
             )
         object.__setattr__(self, "replace", float(replace) if replace.ndim == 0 else tuple(replace.tolist()))
         if self.columns is not None:
@@ -184,10 +185,11 @@ class Words:
         if ids is None or ids.shape[1:] != self.shape or ids.ndim != 2:
             seen = "rows of different lengths" if ids is None else ids.shape
             raise InvalidInput(
-                f"texts must have shape (N, {self.length}), got {seen}; pad or cut every text to {self.length} ids"
+                f"texts must have shape (N, {self.length}), got {seen}; pad or cut every text to {self.length} ids",
+                code="shape",
             )
         if not np.issubdtype(ids.dtype, np.integer):
-            raise InvalidInput(f"texts must be word ids (whole numbers), got {ids.dtype}; look the words up first")
+            raise InvalidInput(f"texts must be word ids (whole numbers), got {ids.dtype}; look the words up first", code="type")
         if ids.size and not (ids.min() >= 0 and ids.max() < self.vocabulary):
             raise InvalidInput(
                 f"word ids must lie in 0..{self.vocabulary - 1}, got {ids.min()}..{ids.max()}; "
@@ -199,7 +201,7 @@ class Words:
     def keep(self, x: Array, mask: npt.ArrayLike) -> Array:
         kept = check_mask(mask, len(x), self.n)
         if not np.isin(kept, (0.0, 1.0)).all():
-            raise InvalidInput("mask of words must be 0 or 1: a word is there or it is not")
+            raise InvalidInput("mask of words must be 0 or 1: a word is there or it is not", argument="mask", code="range")
         return np.where(kept > 0, x, self.pad)
 
     def present(self, x: Array) -> BoolArray:
@@ -235,12 +237,14 @@ class PixelGrid:
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, tuple | list) or len(self.shape) not in (2, 3):
-            raise InvalidInput(f"shape must be (H, W) or (C, H, W), got {self.shape!r}", argument="shape")
+            raise InvalidInput(f"shape must be (H, W) or (C, H, W), got {self.shape!r}", argument="shape", code="shape")
         object.__setattr__(self, "shape", tuple(whole("every size of shape", size) for size in self.shape))
         whole("block", self.block)
         if self.height % self.block or self.width % self.block:
             raise InvalidInput(
-                f"blocks of {self.block} do not tile a picture of {self.height} × {self.width}; choose a common divisor"
+                f"blocks of {self.block} do not tile a picture of {self.height} × {self.width}; choose a common divisor",
+                argument="block",
+                code="range",
             )
         object.__setattr__(self, "replace", real_number(self.replace, "replace"))
 
@@ -306,11 +310,11 @@ def inputs_from(settings: Mapping[str, object]) -> Tabular | Words | PixelGrid:
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
     if kind not in tuple(KINDS):
-        raise InvalidInput(f"kind of inputs {kind!r} is unknown; known are {', '.join(KINDS)}")
+        raise InvalidInput(f"kind of inputs {kind!r} is unknown; known are {', '.join(KINDS)}", code="unknown")
     try:
         return KINDS[kind](**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
     except TypeError as error:
-        raise InvalidInput(f"settings of {kind} inputs are damaged: {error}") from None
+        raise InvalidInput(f"settings of {kind} inputs are damaged: {error}", code="unreadable") from None
 
 
 def whole(name: str, value: object, least: int = 1, most: int = PLAYERS_AT_MOST) -> int:
@@ -330,7 +334,7 @@ def one_input(
     given = inputs.names(row[0]) if names is None else tuple(map(str, names))
     many = int(present.sum())
     if many == 0:
-        raise InvalidInput("this input has no players: it is padding only")
+        raise InvalidInput("this input has no players: it is padding only", code="empty")
     if len(given) not in (inputs.n, many):
         raise InvalidInput(
             f"names has {len(given)} names for {many} players (of {inputs.n} positions)", argument="names", code="shape"
@@ -355,14 +359,17 @@ def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         with np.errstate(over="ignore"):
             given = real_numbers(x, what).astype(np.float32)
     except InvalidInput as error:
-        raise InvalidInput(f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first") from None
+        raise InvalidInput(
+            f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first", code="type"
+        ) from None
     if given.ndim != len(shape) + 1 or given.shape[1:] != shape:
-        raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape")
+        raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape", code="shape")
     if not np.isfinite(given).all():
         row = int((~np.isfinite(given)).reshape(len(given), -1).any(axis=1).argmax())
         raise InvalidInput(
             f"{what} hold NaN, or numbers beyond {np.finfo(np.float32).max:.0e}, first in row {row}; fill them in or "
             "scale them first",
             argument=what,
+            code="not-finite",
         )
     return np.ascontiguousarray(given)

@@ -41,9 +41,13 @@ class LimeExplainer:
 
     def __init__(self, inputs: Inputs, k: int, lime: Lime = Lime(), rank: str = "magnitude") -> None:
         if rank not in RANKS:
-            raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}", argument="rank")
+            raise InvalidInput(f"rank must be one of {', '.join(RANKS)}, got {rank!r}", argument="rank", code="unknown")
         if lime.features is not None:
-            raise InvalidInput(f"lime.features={lime.features}: the number of players chosen is k; leave features out")
+            raise InvalidInput(
+                f"lime.features={lime.features}: the number of players chosen is k; leave features out",
+                argument="lime",
+                code="conflict",
+            )
         self.inputs, self.k, self.lime, self.rank = inputs, check_k(k, inputs.n), lime, rank
         self.black_box: BlackBox | None = None
         self.history: dict[str, object] = {}
@@ -60,7 +64,7 @@ class LimeExplainer:
     def lines(self, x: npt.ArrayLike, progress: bool = False) -> tuple[FloatArray, FloatArray]:
         """Slopes (N, n), zero for players that do not exist, and the R² of every line (N,)."""
         if self.black_box is None:
-            raise InvalidInput("this explainer has no black box yet; call fit(x, black_box) first")
+            raise InvalidInput("this explainer has no black box yet; call fit(x, black_box) first", code="not-fitted")
         rows = self.inputs.check(x)
         there = self.inputs.present(rows)
         counts, began = there.sum(axis=1), time.monotonic()

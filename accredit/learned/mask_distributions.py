@@ -209,7 +209,11 @@ class Bernoulli:
     def __post_init__(self) -> None:
         _positive(self, "temperature")
         if self.gradient not in ("relaxed", "reinforce", "rebar"):
-            raise InvalidInput(f"gradient {self.gradient!r} is unknown; write 'relaxed', 'reinforce' or 'rebar'")
+            raise InvalidInput(
+                f"gradient {self.gradient!r} is unknown; write 'relaxed', 'reinforce' or 'rebar'",
+                argument="gradient",
+                code="unknown",
+            )
         if not 0 < self.rate < 1:
             raise InvalidInput(f"rate must lie between 0 and 1, got {self.rate}", argument="rate", code="range")
 
@@ -316,11 +320,11 @@ def law_from(settings: Mapping[str, object]) -> MaskLaw:
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
     if kind not in tuple(LAWS):
-        raise InvalidInput(f"mask law {kind!r} is unknown; known are {', '.join(LAWS)}")
+        raise InvalidInput(f"mask law {kind!r} is unknown; known are {', '.join(LAWS)}", code="unknown")
     try:
         return LAWS[kind](**given)
     except TypeError as error:
-        raise InvalidInput(f"settings of the mask law {kind} are damaged: {error}") from None
+        raise InvalidInput(f"settings of the mask law {kind} are damaged: {error}", code="unreadable") from None
 
 
 def indifferent(present: Tensor) -> Tensor:

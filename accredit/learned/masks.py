@@ -23,7 +23,7 @@ def check_mask(mask: npt.ArrayLike, rows: int, players: int) -> FloatArray:
     given = real_numbers(mask, "mask")
     if given.shape != (rows, players):
         raise InvalidInput(
-            f"mask must have shape ({rows}, {players}), got {given.shape}: one column per player", argument="mask"
+            f"mask must have shape ({rows}, {players}), got {given.shape}: one column per player", argument="mask", code="shape"
         )
     if given.size and not (given.min() >= 0 and given.max() <= 1):
         raise InvalidInput(f"mask must lie in 0..1, got {given.min()}..{given.max()}", argument="mask", code="range")
@@ -38,7 +38,9 @@ def top(scores: npt.ArrayLike, k: int, present: BoolArray | None = None) -> Bool
     """
     given = real_numbers(scores, "scores")
     if given.ndim != 2 or np.isnan(given).any():
-        raise InvalidInput(f"scores must be (N, n) numbers without NaN, got shape {given.shape}", argument="scores")
+        raise InvalidInput(
+            f"scores must be (N, n) numbers without NaN, got shape {given.shape}", argument="scores", code="shape"
+        )
     k = check_k(k, given.shape[1])
     there = np.ones(given.shape, dtype=bool) if present is None else present
     order = np.argsort(np.where(there, -given, np.inf), axis=1, kind="stable")[:, :k]

@@ -118,7 +118,9 @@ def _classifier(inputs: Inputs, classes: int, width: int | None, kind: str, coun
         return ConvolutionOfPixels(inputs, classes, width or 32)
     if isinstance(inputs, Tabular) and kind in ("auto", "layers"):
         return LayersOfColumns(inputs, classes, width or 200)
-    raise InvalidInput(f"kind {kind!r} does not fit {type(inputs).__name__} inputs; write kind='auto'")
+    raise InvalidInput(
+        f"kind {kind!r} does not fit {type(inputs).__name__} inputs; write kind='auto'", argument="kind", code="conflict"
+    )
 
 
 def _selector(inputs: Inputs, more: int, width: int | None) -> nn.Module:
@@ -129,7 +131,9 @@ def _selector(inputs: Inputs, more: int, width: int | None) -> nn.Module:
         return PixelSelector(inputs, more, width or 8)
     if isinstance(inputs, Tabular):
         return ColumnSelector(inputs, more, width or 100)
-    raise InvalidInput(f"no selector is known for {type(inputs).__name__}; use Words, PixelGrid or Tabular inputs")
+    raise InvalidInput(
+        f"no selector is known for {type(inputs).__name__}; use Words, PixelGrid or Tabular inputs", code="unsupported"
+    )
 
 
 class BagOfWords(nn.Module):

@@ -225,7 +225,9 @@ def recipe(
     0.0001
     """
     if name not in (*RECIPES, "cxplain"):
-        raise InvalidInput(f"recipe {name!r} is unknown; known are {', '.join(RECIPES)}, cxplain")
+        raise InvalidInput(
+            f"recipe {name!r} is unknown; known are {', '.join(RECIPES)}, cxplain", argument="name", code="unknown"
+        )
     if preset not in (None, "paper"):
         raise InvalidInput(f"preset is {preset!r}; write 'paper', or leave it out", argument="preset", code="unknown")
     if k is None and name not in COINS:

@@ -56,7 +56,9 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None, networks
         if bool(about["own networks"]) is not (networks is not None):
             raise InvalidInput(
                 f"{folder} holds an explainer with networks {'of your own' if networks is None else 'of this package'}; write "
-                + ("load(folder, networks=the_function_that_makes_them)" if networks is None else "load(folder)")
+                + ("load(folder, networks=the_function_that_makes_them)" if networks is None else "load(folder)"),
+                argument="networks",
+                code="conflict",
             )
         explainer.networks = networks
         explainer.centre, explainer.spread = (float(number) for number in about["scale"])
@@ -80,7 +82,9 @@ def load_trained(folder: str | Path, black_box: BlackBox | None = None, networks
 def explainer_from(settings: Mapping[str, Any]) -> TrainedExplainer:
     """An untrained explainer from `TrainedExplainer.settings`."""
     if not isinstance(settings, Mapping):
-        raise InvalidInput(f"settings are damaged: {settings!r:.40} is not a JSON object", argument="settings")
+        raise InvalidInput(
+            f"settings are damaged: {settings!r:.40} is not a JSON object", argument="settings", code="unreadable"
+        )
     given = dict(settings)
     inputs, law = inputs_from(given.pop("inputs")), law_from(given.pop("law"))
     schedule, training = schedule_from(given.pop("schedule")), Training(**given.pop("training"))

@@ -56,10 +56,14 @@ class Training:
         except (RuntimeError, AssertionError, TypeError) as error:  # torch raises either where there is no such device
             first = " ".join(str(error).split())[:120]
             raise InvalidInput(
-                f"device is {self.device!r}, which cannot be used here ({first}); write 'cpu'", argument="device"
+                f"device is {self.device!r}, which cannot be used here ({first}); write 'cpu'",
+                argument="device",
+                code="unavailable",
             ) from None
         if self.optimiser not in OPTIMISERS:
-            raise InvalidInput(f"optimiser {self.optimiser!r} is unknown; write 'rmsprop' or 'adam'")
+            raise InvalidInput(
+                f"optimiser {self.optimiser!r} is unknown; write 'rmsprop' or 'adam'", argument="optimiser", code="unknown"
+            )
         whole("epochs", self.epochs)
         whole("batch", self.batch, 2)  # batch normalisation needs two rows
         whole("patience", self.patience)

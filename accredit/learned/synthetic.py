@@ -55,7 +55,7 @@ def world(name: str, rows: int, seed: int = 0) -> SyntheticRows:
     array([5, 5, 5, 5])
     """
     if name not in CHOSEN:
-        raise InvalidInput(f"world {name!r} is unknown; known are {', '.join(CHOSEN)}")
+        raise InvalidInput(f"world {name!r} is unknown; known are {', '.join(CHOSEN)}", argument="name", code="unknown")
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((rows, TABLE_COLUMNS))
     if name == "switch":

@@ -61,9 +61,10 @@ def row_task(frame: pandas.DataFrame, model: str, trusted: tuple[str, ...] = (),
     if isinstance(like, Tabular) and like.columns not in (None, columns):
         raise InvalidInput(
             f"the explainer reads the columns {', '.join(like.columns or ())}, and these are {', '.join(columns)}; give "
-            "the same ones in the same order"
+            "the same ones in the same order",
+            code="conflict",
         )
-    numbers = numeric(frame, "selectors read numbers without gaps: encode words, fill gaps, or use --method fast-shapley")
+    numbers = numeric(frame, "selectors read numbers without gaps: encode words, fill gaps, or use method='fast-shapley'")
     inputs = like or Tabular.of(numbers, columns)
     digest = fingerprint(file=read_bytes(model)).parts["file"]
     x = inputs.check(numbers)
@@ -77,7 +78,11 @@ def text_task(texts: Sequence[str], model: Loaded, length: int | None = None, li
     Texts longer than `length` tokens (default: the longest, at most 128) are cut, and notes say how many.
     """
     if not _classifies_tokens(model):
-        raise InvalidInput(f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one")
+        raise InvalidInput(
+            f"{getattr(model, 'name', model)} is not a classifier with one right label; selectors need one",
+            argument="model",
+            code="unsupported",
+        )
     _of_kind(like, Words, "texts")
     empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
     if empty is not None:
@@ -101,7 +106,9 @@ def text_task(texts: Sequence[str], model: Loaded, length: int | None = None, li
 def picture_task(pictures: Sequence[object], model: Loaded, like: Inputs | None = None) -> Task:
     """Pictures as a classifier reads them, in its own patches (of a network without patches: 16 squares, or pixels)."""
     if not _classifies_pictures(model):
-        raise InvalidInput(f"{model.name} is not a classifier with one right label; selectors need one")
+        raise InvalidInput(
+            f"{model.name} is not a classifier with one right label; selectors need one", argument="model", code="unsupported"
+        )
     _of_kind(like, PixelGrid, "pictures")
     seen = [model.encode(one) for one in pictures]
     shapes = {one.values.shape for one in seen}
@@ -109,6 +116,7 @@ def picture_task(pictures: Sequence[object], model: Loaded, like: Inputs | None 
         raise InvalidInput(
             f"pictures must have one size, and these have {len(shapes)}; give a model that resizes them",
             argument="pictures",
+            code="shape",
         )
     channels, height, width = shapes.pop()
     inputs = like or PixelGrid((channels, height, width), block=_block(seen[0], height, width))
@@ -128,7 +136,9 @@ def _of_kind(like: Inputs | None, kind: type, given: str) -> None:
     """Refuse inputs that a trained explainer does not read."""
     reads = {Tabular: "rows", Words: "texts", PixelGrid: "pictures"}
     if like is not None and not isinstance(like, kind):
-        raise InvalidInput(f"the explainer reads {reads.get(type(like), 'other inputs')}, and these are {given}")
+        raise InvalidInput(
+            f"the explainer reads {reads.get(type(like), 'other inputs')}, and these are {given}", code="conflict"
+        )
 
 
 def _block(pixels: Pixels, height: int, width: int) -> int:
@@ -144,7 +154,7 @@ def _reads_pixels(model: ImageModel) -> BlackBox:
 
     def answer(x: Array) -> Array:
         dtype = next((p.dtype for p in model.model.parameters()), torch.float32)
-        with model.held(), torch.inference_mode():
+        with model.hold(), torch.inference_mode():
             parts = [
                 model.outputs(
                     torch.from_numpy(np.ascontiguousarray(x[k : k + INPUTS_PER_CALL])).to(device_of(model.model), dtype)
@@ -174,7 +184,7 @@ def _reads_ids(model: TextModel, example: Encoded, pad: int) -> BlackBox:
     def answer(x: Array) -> Array:
         rows = [np.concatenate([before, row[row != pad], after]) for row in np.asarray(x)]
         said = []
-        with model.held(), torch.inference_mode():
+        with model.hold(), torch.inference_mode():
             for k in range(0, len(rows), INPUTS_PER_CALL):
                 part = rows[k : k + INPUTS_PER_CALL]
                 wide = max(1, max(map(len, part)))
@@ -207,7 +217,9 @@ def fit_selector(
     made = recipe(name, task.inputs, answers.shape[1], k, preset=preset, **settings)
     if isinstance(made, CXPlain):
         if task.regresses:
-            raise InvalidInput("cxplain explains classes, and this model gives one number; write l2x, invase or realx")
+            raise InvalidInput(
+                "cxplain explains classes, and this model gives one number; write l2x, invase or realx", code="unsupported"
+            )
         made.fit(task.x, task.black_box, answers.argmax(axis=1), seed=seed, progress=progress)
     else:
         made.fit(task.x, task.black_box, seed=seed, progress=progress)
@@ -220,7 +232,9 @@ def open_selector(folder: str, task_of: Callable[[Inputs], Task]) -> tuple[Selec
     selector = load(folder)
     task: Task = task_of(selector.inputs)
     if selector.explains and selector.explains != task.model:
-        raise InvalidInput(f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit")
+        raise InvalidInput(
+            f"the explainer in {folder} was trained on another model; give the same one, or accredit learn fit", code="conflict"
+        )
     if isinstance(selector, TrainedExplainer):
         selector.black_box = task.black_box
     return selector, task
@@ -229,7 +243,7 @@ def open_selector(folder: str, task_of: Callable[[Inputs], Task]) -> tuple[Selec
 def score(subject: Subject, folder: str) -> Attribution:
     """The method `selector:FOLDER` of `explain`: how soon a trained selector chooses each player of a text or picture."""
     if subject.kind not in ("text", "image"):
-        raise InvalidInput(f"selectors read texts and pictures here, and this is a model of {subject.kind}")
+        raise InvalidInput(f"selectors read texts and pictures here, and this is a model of {subject.kind}", code="unsupported")
     credit, rule = (_of_words if subject.kind == "text" else _of_patches)(subject, folder)
     return scores_of(subject.players, credit, rule)
 
@@ -250,7 +264,8 @@ def _of_words(subject: Subject, folder: str) -> tuple[FloatArray, str]:
     selector, task = open_selector(folder, lambda like: text_task([subject.seen.text], subject.model, like=like))
     if task.notes:
         raise InvalidInput(
-            f"the text has more tokens than the {task.inputs.n} that the explainer in {folder} reads; shorten it"
+            f"the text has more tokens than the {task.inputs.n} that the explainer in {folder} reads; shorten it",
+            code="too-many",
         )
     tokens = np.flatnonzero(~subject.seen.special)
     credit = np.full(len(subject.players), -np.inf)

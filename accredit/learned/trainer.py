@@ -85,14 +85,16 @@ class TrainedExplainer:
         whole("classes", classes)
         if classes == 1 and target != "answers":
             raise InvalidInput(
-                f"target is {target!r}, and with classes=1 the answer is a number; leave target out", argument="target"
+                f"target is {target!r}, and with classes=1 the answer is a number; leave target out",
+                argument="target",
+                code="conflict",
             )
         if encoder is not None and networks is not None:
-            raise InvalidInput("encoder and networks are given; leave one of them out")
+            raise InvalidInput("encoder and networks are given; leave one of them out", code="conflict")
         if target not in TARGETS:
             raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}", code="unknown")
         if not price >= 0:
-            raise InvalidInput(f"price must not be negative, got {price}", argument="price")
+            raise InvalidInput(f"price must not be negative, got {price}", argument="price", code="range")
         if count is not None and not 0 < count < float("inf"):
             raise InvalidInput(
                 f"count must be positive, got {count}; leave it out to divide by the number of kept words",
@@ -195,7 +197,9 @@ class TrainedExplainer:
         if found != ((2, self.inputs.n), (2, self.classes)):
             raise InvalidInput(
                 f"networks gave a selector and a surrogate that answer {found[0]} and {found[1]} to two inputs; they must "
-                f"answer (2, {self.inputs.n}) and (2, {self.classes})"
+                f"answer (2, {self.inputs.n}) and (2, {self.classes})",
+                argument="networks",
+                code="shape",
             )
 
     def scores(self, x: npt.ArrayLike) -> FloatArray:
@@ -336,7 +340,9 @@ class TrainedExplainer:
         if self.query:
             if self.black_box is None:
                 raise InvalidInput(
-                    f"{self.method} asks for the black box's answer; write accredit.learned.load(folder, black_box)"
+                    f"{self.method} asks for the black box's answer; write accredit.learned.load(folder, black_box)",
+                    argument="black_box",
+                    code="missing",
                 )
             answer = torch.from_numpy((ask_black_box(self.black_box, x, self.classes) - self.centre) / self.spread).float()
         rows = torch.tensor(x)

@@ -87,7 +87,7 @@ def draw_coalitions(present: BoolArray, pairs: int, rng: np.random.Generator) ->
     rows, n = present.shape
     counts = present.sum(axis=1)
     if (counts == 0).any():
-        raise InvalidInput(f"input {int((counts == 0).argmax())} has no players")
+        raise InvalidInput(f"input {int((counts == 0).argmax())} has no players", code="empty")
     sizes = np.ones((rows, pairs), dtype=np.int64)
     for count in np.unique(counts[counts > 1]):
         k = np.arange(1, count)
@@ -193,7 +193,7 @@ def fit(
     order = rng.permutation(len(seen))
     held, kept = np.split(order, [max(1, round(HELD_OUT_SHARE * len(seen)))])
     if len(kept) < 2:
-        raise InvalidInput(f"{len(seen)} rows are too few to learn from; give hundreds, or at least ten")
+        raise InvalidInput(f"{len(seen)} rows are too few to learn from; give hundreds, or at least ten", code="range")
     players = asked.coalitions.shape[2]
     x, owner = torch.from_numpy(seen.x), torch.from_numpy(seen.owner)
     shown, wanted, total = (torch.from_numpy(part).float() for part in (asked.coalitions, asked.wanted, asked.total))
@@ -204,7 +204,8 @@ def fit(
     if not varies.any():
         raise InvalidInput(
             "every coalition that was asked earns the same: the model does not depend on these players, whose values are "
-            "all 0, and there is nothing to learn"
+            "all 0, and there is nothing to learn",
+            code="undefined",
         )
     spread = torch.where(varies, spread, spread.max())  # an output that never changes is learned to be 0
     optimiser = torch.optim.Adam(network.parameters(), lr=rate)

@@ -37,7 +37,9 @@ class MaskLabels(nn.Module):
     def __init__(self, mask_size: int, classes: int, hidden: Sequence[int] = (64, 64), *, seed: int = 0) -> None:
         super().__init__()
         if mask_size < 1 or classes < 2:
-            raise InvalidInput(f"a mask of {mask_size} numbers and {classes} classes: need at least 1 and at least 2")
+            raise InvalidInput(
+                f"a mask of {mask_size} numbers and {classes} classes: need at least 1 and at least 2", code="range"
+            )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             widths = [mask_size, *hidden, classes]
@@ -78,7 +80,9 @@ def effective_sample_size(weights: npt.ArrayLike) -> float:
     """
     w = np.asarray(weights, dtype=float)
     if w.ndim != 1 or w.size == 0 or (w < 0).any() or not w.any():
-        raise InvalidInput("weights must not be negative and not all zero; give one number for each row", argument="weights")
+        raise InvalidInput(
+            "weights must not be negative and not all zero; give one number for each row", argument="weights", code="range"
+        )
     return float(w.sum() ** 2 / (w**2).sum())
 
 

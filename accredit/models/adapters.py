@@ -3,8 +3,8 @@ beside some of its layers, which are all that was trained."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -13,7 +13,7 @@ from accredit.errors import InvalidInput
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 PREFIX = "base_model.model."  # before the name of every layer
-PLAIN: dict[str, tuple[Any, ...]] = {  # settings beyond plain LoRA, and the values that mean they are not used
+PLAIN: dict[str, tuple[object, ...]] = {  # settings beyond plain LoRA, and the values that mean they are not used
     "peft_type": ("LORA",),
     "bias": ("none",),
     "use_dora": (False, None),
@@ -43,7 +43,16 @@ def is_adapter(folder: Path) -> bool:
     return (folder / SETTINGS).is_file()
 
 
-def settings_of(folder: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class LoraSettings:
+    """What an adapter says of itself: the model it belongs to, and how its matrices are scaled."""
+
+    base: str
+    rank: float  # by which `alpha` is divided; its root where the adapter says so
+    alpha: float
+
+
+def settings_of(folder: Path) -> LoraSettings:
     """The settings of an adapter, once they are known to be those of plain LoRA."""
     try:
         found = read_json_object(folder / SETTINGS)
@@ -57,12 +66,14 @@ def settings_of(folder: Path) -> dict[str, Any]:
     if bad:
         raise InvalidInput(
             f"{folder / SETTINGS} has {bad[0]}={found.get(bad[0])!r}; plain LoRA is read. Merge others into their model: "
-            "model.merge_and_unload().save_pretrained(folder)"
+            "model.merge_and_unload().save_pretrained(folder)",
+            code="unsupported",
         )
-    return found
+    rank = float(found["r"]) ** (0.5 if found.get("use_rslora") else 1.0)
+    return LoraSettings(found["base_model_name_or_path"], rank, float(found["lora_alpha"]))
 
 
-def attach(model: Any, folder: Path) -> None:
+def attach(model: torch.nn.Module, folder: Path) -> None:
     """Freeze a base model and put the adapter in a folder beside its layers."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -75,7 +86,6 @@ def attach(model: Any, folder: Path) -> None:
             f"{folder / WEIGHTS} cannot be read: {error!s:.200}; save the adapter as safetensors", code="unreadable"
         ) from None
     model.requires_grad_(False)
-    root = float(settings["r"]) ** (0.5 if settings.get("use_rslora") else 1.0)
     for key in [key for key in weights if key.endswith(".lora_A.weight")]:
         name = key.removeprefix(PREFIX).removesuffix(".lora_A.weight")
         b = weights.pop(key.replace(".lora_A.", ".lora_B."), None)
@@ -87,7 +97,10 @@ def attach(model: Any, folder: Path) -> None:
         if layer is None or b is None:
             raise InvalidInput(
                 f"{folder / WEIGHTS} has {key}, which {type(model).__name__} has no place for; name its base model",
+                code="conflict",
             )
-        setattr(parent, name.rpartition(".")[2], Lora(layer, weights.pop(key), b, float(settings["lora_alpha"]) / root))
+        setattr(parent, name.rpartition(".")[2], Lora(layer, weights.pop(key), b, settings.alpha / settings.rank))
     if weights:
-        raise InvalidInput(f"{folder / WEIGHTS} has {next(iter(weights))}, which is not part of plain LoRA; merge it first")
+        raise InvalidInput(
+            f"{folder / WEIGHTS} has {next(iter(weights))}, which is not part of plain LoRA; merge it first", code="unsupported"
+        )

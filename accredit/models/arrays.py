@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, final
+from collections.abc import Callable, Sized
+from typing import TYPE_CHECKING, TypeGuard, final
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from accredit.core import FloatArray
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.models.labels import choose_output
 from accredit.models.payoffs import Law
+
+if TYPE_CHECKING:
+    import sklearn.base
+    import torch
+    from transformers.utils import ModelOutput
+
+RowFunction = Callable[..., object]  # of rows, of any library; what it returns is checked
 
 
 @final
@@ -30,11 +37,11 @@ class ArrayModel:
 
     def __init__(
         self,
-        function: Callable[[Any], Any],
+        function: RowFunction,
         law: Law = "none",
         labels: tuple[str, ...] | None = None,
         name: str = "function",
-        module: Any = None,
+        module: torch.nn.Module | None = None,
     ) -> None:
         self._function, self.law, self._labels, self.name = function, law, labels, name
         self.module = module  # the torch module behind it, if there is one: gradients need it
@@ -42,7 +49,7 @@ class ArrayModel:
     def __repr__(self) -> str:
         return f"ArrayModel({self.name!r})"
 
-    def outputs(self, rows: Any) -> FloatArray:
+    def outputs(self, rows: Sized) -> FloatArray:
         """Outputs of a batch, checked: (batch, …) -> (batch, outputs)."""
         try:
             given = self._function(rows)
@@ -50,12 +57,15 @@ class ArrayModel:
             raise
         except Exception as error:  # a user's model may raise anything; say which model, and what it said
             said = str(error).split("Stack trace")[0].strip()
-            raise InvalidInput(f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {said}") from error
+            raise InvalidInput(
+                f"{self.name} failed on {len(rows)} rows: {type(error).__name__}: {said}", code="failed"
+            ) from error
         outputs = real_numbers(given, f"what {self.name} returned", BadPayoff)
         outputs = outputs[:, None] if outputs.ndim == 1 else outputs
         if outputs.ndim != 2 or len(outputs) != len(rows) or not outputs.shape[1]:
             raise BadPayoff(
-                f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed"
+                f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed",
+                code="shape",
             )
         if not np.isfinite(outputs).all():
             raise BadPayoff(
@@ -64,7 +74,7 @@ class ArrayModel:
             )
         return outputs
 
-    def predict(self, row: Any) -> FloatArray:
+    def predict(self, row: Sized) -> FloatArray:
         """Outputs of one row, a batch of one: (outputs,)."""
         predicted: FloatArray = self.outputs(row)[0]
         return predicted
@@ -82,19 +92,21 @@ class ArrayModel:
         """The name of one output; its number where the model has none."""
         return self._labels[index] if self._labels and index < len(self._labels) else str(index)
 
-    def target(self, target: str | int | None, row: Any) -> int:
+    def target(self, target: str | int | None, row: Sized) -> int:
         """The output to explain: by name, by index, or the largest when None. `row` is a batch of one."""
         outputs = self.predict(row)
         if target is None and not self.predicts and len(outputs) > 1:
             raise InvalidInput(
                 f"{self.name} has {len(outputs)} outputs, and numbers that are not chances have no predicted one; say which is "
-                f"explained: target=0 … target={len(outputs) - 1}"
+                f"explained: target=0 … target={len(outputs) - 1}",
+                argument="target",
+                code="missing",
             )
         return choose_output(target, outputs, self.labels(len(outputs)))
 
 
 @check_arguments
-def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
+def as_array_model(model: object, law: Law | None = None) -> ArrayModel:
     """A model of rows from a scikit-learn estimator or pipeline, a torch module, or a function.
 
     Estimators are asked for `predict_proba`, else `decision_function`, else `predict`. Decision values, as those of an SVM,
@@ -107,7 +119,7 @@ def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
     """
     if isinstance(model, ArrayModel):
         return model
-    if hasattr(model, "state_dict") and hasattr(model, "forward"):
+    if is_module(model):
         return _of_module(model, law)
     if hasattr(model, "predict") and hasattr(model, "fit"):
         return _of_estimator(model, law)
@@ -120,7 +132,12 @@ def as_array_model(model: Any, law: Law | None = None) -> ArrayModel:
     )
 
 
-def _of_estimator(model: Any, law: Law | None) -> ArrayModel:
+def is_module(model: object) -> TypeGuard[torch.nn.Module]:
+    """Is this a torch module? Seen from what it has, so that torch need not be imported to ask."""
+    return hasattr(model, "state_dict") and hasattr(model, "forward")
+
+
+def _of_estimator(model: sklearn.base.BaseEstimator, law: Law | None) -> ArrayModel:
     labels = tuple(str(c) for c in model.classes_) if hasattr(model, "classes_") else None
     name = type(model).__name__
     if hasattr(model, "predict_proba"):
@@ -133,19 +150,21 @@ def _of_estimator(model: Any, law: Law | None) -> ArrayModel:
     return ArrayModel(getattr(model, score), law or "none", None, f"{name}.{score}")
 
 
-def class_decisions(model: Any) -> Callable[[Any], Any]:
+def class_decisions(model: sklearn.base.BaseEstimator) -> RowFunction:
     """The decision function of a classifier, with a value for each class; one with a value for each pair is refused."""
     if compares_pairs(model):
         raise InvalidInput(
             f"{type(model).__name__} has decision_function_shape='ovo': its decision values belong to pairs of classes, not to "
             "classes; set decision_function_shape='ovr' on the fitted SVM, or explain one pair: "
-            "lambda rows: model.decision_function(rows)[:, 0]"
+            "lambda rows: model.decision_function(rows)[:, 0]",
+            argument="model",
+            code="unsupported",
         )
-    decide: Callable[[Any], Any] = model.decision_function
+    decide: RowFunction = model.decision_function
     return decide
 
 
-def compares_pairs(model: Any) -> bool:
+def compares_pairs(model: sklearn.base.BaseEstimator) -> bool:
     """Whether the estimator, or the last one of a pipeline or a search, has a decision value for each pair of classes."""
     last = model
     while hasattr(last, "best_estimator_") or hasattr(last, "steps"):
@@ -153,7 +172,7 @@ def compares_pairs(model: Any) -> bool:
     return getattr(last, "decision_function_shape", None) == "ovo" and len(last.classes_) > 2
 
 
-def two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
+def two_sided(decide: RowFunction) -> Callable[[Sized], FloatArray]:
     """A binary decision value d, positive for the second class, as (−d, d); several classes stay as they are.
 
     >>> two_sided(lambda rows: rows[:, 0])(np.array([[2.0], [-1.0]])).tolist()
@@ -162,24 +181,24 @@ def two_sided(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
     return lambda rows: _by_class(decide, rows, first=-1)
 
 
-def _logits(decide: Callable[[Any], Any]) -> Callable[[Any], FloatArray]:
+def _logits(decide: RowFunction) -> Callable[[Sized], FloatArray]:
     """A binary decision value d as the two logits (0, d), whose softmax is 1/(1 + e^−d); several classes stay as they are."""
     return lambda rows: _by_class(decide, rows, first=0)
 
 
-def _by_class(decide: Callable[[Any], Any], rows: Any, first: int) -> FloatArray:
+def _by_class(decide: RowFunction, rows: Sized, first: int) -> FloatArray:
     """One column per class: where there is one value d, `first`·d is that of the first class."""
     d = real_numbers(decide(rows), "what the model returned", BadPayoff)
     d = d[:, 0] if d.ndim == 2 and d.shape[1] == 1 else d
     return np.stack([first * d, d], axis=1) if d.ndim == 1 else d
 
 
-def _of_module(module: Any, law: Law | None) -> ArrayModel:
+def _of_module(module: torch.nn.Module, law: Law | None) -> ArrayModel:
     import torch
 
     from accredit.models.state import device_of, still
 
-    def outputs(rows: Any) -> FloatArray:
+    def outputs(rows: Sized) -> FloatArray:
         dtype = next((p.dtype for p in module.parameters()), torch.float32)
         with still(module), torch.inference_mode():
             given = module(torch.tensor(np.asarray(rows), dtype=dtype, device=device_of(module)))
@@ -189,6 +208,6 @@ def _of_module(module: Any, law: Law | None) -> ArrayModel:
     return ArrayModel(outputs, law or "softmax", None, type(module).__name__, module)
 
 
-def tensor_of(output: Any) -> Any:
+def tensor_of(output: torch.Tensor | ModelOutput) -> torch.Tensor:
     """The output tensor of a torch module, which may come wrapped with a `logits` field."""
     return output.logits if hasattr(output, "logits") else output

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
 
 
 def blocks_of(module: torch.nn.Module) -> list[torch.nn.Module]:
@@ -16,12 +19,12 @@ def blocks_of(module: torch.nn.Module) -> list[torch.nn.Module]:
 
     Empty where they cannot be told: then a block is named by its path.
     """
-    config: Any = getattr(module, "config", None)
+    config: PreTrainedConfig = getattr(module, "config", None)
     config = config.get_text_config(encoder=True) if hasattr(config, "get_text_config") else config
     return _collect_in(module, getattr(config, "num_hidden_layers", None))
 
 
-def decoder_blocks_of(model: Any) -> list[torch.nn.Module]:
+def decoder_blocks_of(model: PreTrainedModel) -> list[torch.nn.Module]:
     """The blocks of the decoder of an encoder–decoder, first to last; empty where they cannot be told."""
     config = model.config
     count = getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None)
@@ -40,9 +43,13 @@ def block_of(module: torch.nn.Module, layer: int | str) -> torch.nn.Module:
         try:
             return module.get_submodule(layer)
         except AttributeError:
-            raise InvalidInput(f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}") from None
+            raise InvalidInput(
+                f"layer {layer!r} is not a part of {type(module).__name__}; {_read_list(blocks)}",
+                argument="layer",
+                code="unknown",
+            ) from None
     if isinstance(layer, bool) or not isinstance(layer, int | str) or not 0 <= int(layer) < len(blocks):
-        raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}", argument="layer")
+        raise InvalidInput(f"layer is {layer!r}; {_read_list(blocks)}", argument="layer", code="range")
     return blocks[int(layer)]
 
 
@@ -51,7 +58,7 @@ def _read_list(blocks: list[torch.nn.Module]) -> str:
     return f"{numbers} the path of a block: see model.named_modules()"
 
 
-def enter(block: torch.nn.Module, run: Callable[[], Any]) -> torch.Tensor:
+def enter(block: torch.nn.Module, run: Callable[[], object]) -> torch.Tensor:
     """What enters a block while something runs: (B, T, D)."""
     seen: list[torch.Tensor] = []
     with _watch(block, lambda given: seen.append(given.detach())):
@@ -59,7 +66,9 @@ def enter(block: torch.nn.Module, run: Callable[[], Any]) -> torch.Tensor:
     if len(seen) != 1 or seen[0].ndim != 3:
         raise InvalidInput(
             f"the {type(block).__name__} chosen by layer= is entered {len(seen)} times in one pass; choose a block that reads "
-            "the hidden states of all tokens once"
+            "the hidden states of all tokens once",
+            argument="layer",
+            code="unsupported",
         )
     return seen[0]
 
@@ -72,8 +81,10 @@ def replace_block(block: torch.nn.Module, vectors: torch.Tensor) -> Iterator[Non
 
 
 @contextmanager
-def _watch(block: torch.nn.Module, change: Callable[[torch.Tensor], Any]) -> Iterator[None]:
-    def enter(_block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _watch(block: torch.nn.Module, change: Callable[[torch.Tensor], torch.Tensor | None]) -> Iterator[None]:
+    def enter(
+        _block: torch.nn.Module, args: tuple[torch.Tensor, ...], kwargs: dict[str, torch.Tensor]
+    ) -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor]] | None:
         key = next((name for name in ("hidden_states", "x", "input") if name in kwargs), "")
         if not args and not key:
             raise InvalidInput(f"{type(block).__name__} is not given hidden states; choose another layer", code="missing")

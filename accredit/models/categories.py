@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accredit.errors import InvalidInput
 
-Category = list[Any] | None  # the categories of a column in the order of their codes
+if TYPE_CHECKING:
+    import lightgbm
+    import pandas
+    import xgboost
+
+Category = list[object] | None  # the categories of a column in the order of their codes
 
 
-def with_categories(table: Any, model: Any) -> tuple[Any, tuple[str, ...]]:
+def with_categories(table: pandas.DataFrame, model: object) -> tuple[pandas.DataFrame, tuple[str, ...]]:
     """A table whose columns are categories where the model remembers them, and what to say about it. No value changes.
 
     A value that the model never saw is refused: some libraries would take it for a missing one without a word.
@@ -19,7 +25,7 @@ def with_categories(table: Any, model: Any) -> tuple[Any, tuple[str, ...]]:
     return as_categories(table, remember(model)) if hasattr(table, "iloc") else (table, ())
 
 
-def as_categories(table: Any, learned: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
+def as_categories(table: pandas.DataFrame, learned: dict[str, list[object]]) -> tuple[pandas.DataFrame, tuple[str, ...]]:
     """The same for categories that were asked of the model before."""
     if not learned:
         return table, ()
@@ -44,11 +50,11 @@ def as_categories(table: Any, learned: dict[str, list[Any]]) -> tuple[Any, tuple
     return table.assign(**changed) if plain else table, said
 
 
-def remember(model: Any) -> dict[str, list[Any]]:
+def remember(model: object) -> dict[str, list[object]]:
     """The categories of the columns that a booster of xgboost or lightgbm has learned as such."""
     home = type(model).__module__.split(".")[0]
     if home == "xgboost":
-        booster = model.get_booster() if hasattr(model, "get_booster") else model
+        booster: xgboost.Booster = model.get_booster() if hasattr(model, "get_booster") else model
         kinds, names = booster.feature_types or [], booster.feature_names or []
         if "c" not in kinds or not names:
             return {}
@@ -57,15 +63,15 @@ def remember(model: Any) -> dict[str, list[Any]]:
         learned = (name for name, kind in zip(names, kinds, strict=True) if kind == "c")
         return {name: found[names.index(name)] or [] for name in learned}
     if home == "lightgbm":
-        booster = getattr(model, "booster_", model)
-        kept = getattr(booster, "pandas_categorical", None) or []
-        infos = booster.dump_model(num_iteration=1)["feature_infos"] if kept else {}
-        listed = [name for name in booster.feature_name() if infos.get(name, {}).get("values")] if kept else []
+        grower: lightgbm.Booster = getattr(model, "booster_", model)
+        kept = getattr(grower, "pandas_categorical", None) or []
+        infos = grower.dump_model(num_iteration=1)["feature_infos"] if kept else {}
+        listed = [name for name in grower.feature_name() if infos.get(name, {}).get("values")] if kept else []
         return dict(zip(listed, kept, strict=True)) if len(listed) == len(kept) else {}
     return {}
 
 
-def _check_coded(column: Any, name: str) -> None:
+def _check_coded(column: pandas.Series, name: str) -> None:
     """Refuse words where the model does not say which codes they have."""
     import pandas
 
@@ -73,11 +79,12 @@ def _check_coded(column: Any, name: str) -> None:
         raise InvalidInput(
             f"column {name!r} holds words, and the model does not say which codes its categories have (xgboost cuts names with "
             "letters beyond ASCII when it stores them); give the column as the categories of the training frame: "
-            f"frame[{name!r}].astype(training[{name!r}].dtype)"
+            f"frame[{name!r}].astype(training[{name!r}].dtype)",
+            code="unsupported",
         )
 
 
-def xgboost_categories(cats: Any, features: int) -> list[Category]:
+def xgboost_categories(cats: Mapping[str, Any] | None, features: int) -> list[Category]:
     """The categories that an xgboost model remembers for each column, in the order of their codes; None where it remembers
     none, or where a name has letters beyond ASCII: xgboost counts these in letters and stores bytes, and loses the end."""
     found: list[Category] = [None] * features

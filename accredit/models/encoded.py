@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,7 +57,7 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def partition(self, players: str | Mapping[str, Iterable[int]] = "token") -> Partition:
+    def partition(self, players: object = "token") -> Partition:
         """Tokens dealt out to players: "token", "word", "sentence", or named groups of token positions.
 
         Tokens outside every named group play for themselves. Special tokens belong to nobody. Of two players with
@@ -182,7 +182,9 @@ def check_words(text: str, name: str) -> None:
     """Refuse a word that no tokenizer gets through: some look at each of its characters many times over, or give up midway."""
     if len(text) > LONGEST_WORD and (longest := max(map(len, text.split()))) > LONGEST_WORD:
         raise InvalidInput(
-            f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it", argument=name
+            f"{name} has a word of {longest:,} characters; the longest is {LONGEST_WORD:,}: shorten it",
+            argument=name,
+            code="range",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from accredit.errors import InvalidInput
 from accredit.models.encoded import Encoded, check_words, sentence_spans, units_of_each, visible, word_spans
 
 if TYPE_CHECKING:
+    from transformers import BatchEncoding
+
     from accredit.models.text import TextModel
 
 Text = str | tuple[str, str]  # one text, or a pair that the model reads together
@@ -25,13 +27,15 @@ def encode_text(model: TextModel, text: Text, prefix: str, cut: bool) -> Encoded
     spans = np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
     if ids.max() >= model.known:
         raise InvalidInput(
-            f"token id {ids.max()} is beyond the {model.known} that {model.name} knows; pair it with its own tokenizer"
+            f"token id {ids.max()} is beyond the {model.known} that {model.name} knows; pair it with its own tokenizer",
+            argument="tokenizer",
+            code="conflict",
         )
     special = _special(model, ids, np.array(row["special_tokens_mask"], dtype=bool))
     part = np.maximum.accumulate([0 if p is None else p for p in row.sequence_ids(0)]).astype(np.int64)
     for p, each in enumerate(texts):
         if special[part == p].all():
-            raise InvalidInput(f"text {each!r:.40} has no token of its own for {model.name}; give some words")
+            raise InvalidInput(f"text {each!r:.40} has no token of its own for {model.name}; give some words", code="empty")
     prefix_ids = _prefix(model, prefix)
     return Encoded(
         text=texts[0],
@@ -61,18 +65,21 @@ def _texts(model: TextModel, text: Text) -> tuple[str, ...]:
     for each in texts:
         if not each.strip():
             raise InvalidInput(
-                f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words", argument="text"
+                f"text is {each!r:.40}: empty or only spaces, so there is nothing to credit; give some words",
+                argument="text",
+                code="empty",
             )
         check_words(each, "text")
     if len(texts) == 2 and model.task not in ("classify", "fill"):
         raise InvalidInput(
             f"{model.name} continues one text, and a pair was given; put both into one text. Pairs are for "
-            "classifiers and masked language models"
+            "classifiers and masked language models",
+            code="unsupported",
         )
     return texts
 
 
-def _types(model: TextModel, row: Any) -> IntArray | None:
+def _types(model: TextModel, row: BatchEncoding) -> IntArray | None:
     """Token types, where the tokenizer gives them and the model reads them."""
     if "token_type_ids" not in row or "token_type_ids" not in model.takes:
         return None
@@ -80,12 +87,14 @@ def _types(model: TextModel, row: Any) -> IntArray | None:
     known = getattr(model.model.config, "type_vocab_size", None)
     if known and types.max() >= known:
         raise InvalidInput(
-            f"token type {types.max()} is beyond the {known} that {model.name} knows; pair it with its own tokenizer"
+            f"token type {types.max()} is beyond the {known} that {model.name} knows; pair it with its own tokenizer",
+            argument="tokenizer",
+            code="conflict",
         )
     return types
 
 
-def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any, str]:
+def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[BatchEncoding, str]:
     """The tokenizer's answer, and the part of the text that did not fit."""
     wanted = {
         "return_offsets_mapping": True,
@@ -106,13 +115,14 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Any,
     if not cut:
         raise InvalidInput(
             f"text has {count} tokens and {model.name} reads {most}; shorten it, or explain a part with cut=True "
-            "(the command cuts the rows of a file)"
+            "(the command cuts the rows of a file)",
+            code="too-many",
         )
     row = model.tokenizer(*texts, truncation=True, max_length=most, **wanted)
-    return row, " … ".join(filter(str.strip, _left_out(model, row, texts)))
+    return row, " … ".join(filter(str.strip, _rest(model, row, texts)))
 
 
-def _left_out(model: TextModel, row: Any, texts: tuple[str, ...]) -> Iterator[str]:
+def _rest(model: TextModel, row: BatchEncoding, texts: tuple[str, ...]) -> Iterator[str]:
     """What of each text lies beyond its first or last token, on the side where the tokenizer cuts."""
     at_the_start = getattr(model.tokenizer, "truncation_side", "right") == "left"
     for p, text in enumerate(texts):
@@ -148,7 +158,8 @@ def _read(model: TextModel, ids: IntArray) -> int:
     if len(masks) != 1:
         raise InvalidInput(
             f"text holds {len(masks)} masks; a masked language model is explained at exactly one: write "
-            f"{model.tokenizer.mask_token} where the word is wanted"
+            f"{model.tokenizer.mask_token} where the word is wanted",
+            code="shape",
         )
     return int(masks[0])
 
@@ -157,7 +168,9 @@ def _prefix(model: TextModel, prefix: str) -> IntArray:
     if model.task != "translate":
         if prefix:
             raise InvalidInput(
-                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text", argument="prefix"
+                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text",
+                argument="prefix",
+                code="misplaced",
             )
         return np.zeros(0, dtype=np.int64)
     start = model.model.config.decoder_start_token_id

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from accredit.errors import InvalidInput
 from accredit.models.blocks import blocks_of
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 
 @contextmanager
-def look_up(model: Any, **given: torch.Tensor | None) -> Iterator[None]:
+def look_up(model: PreTrainedModel, **given: torch.Tensor | None) -> Iterator[None]:
     """Inside, the ids that a BERT-like model is given are places in a table. Whether its output stays the same is for the
     caller to try; a model built otherwise is refused.
 
@@ -25,15 +28,17 @@ def look_up(model: Any, **given: torch.Tensor | None) -> Iterator[None]:
     """
     embeddings, maps = getattr(model.base_model, "embeddings", None), _maps(model)
     if not maps or not isinstance(embeddings, torch.nn.Module) or "forward" in vars(embeddings):
-        raise InvalidInput(f"the first block of {type(model).__name__} is not built as BERT's")
+        raise InvalidInput(f"the first block of {type(model).__name__} is not built as BERT's", code="unsupported")
     try:
         vectors = embeddings(**given).flatten(0, 1)  # (R·T, D)
         tables = [part(vectors) for part in maps]
     except (TypeError, RuntimeError) as error:
-        raise InvalidInput(f"the embeddings of {type(model).__name__} are not read as BERT's: {error!s:.200}") from None
+        raise InvalidInput(
+            f"the embeddings of {type(model).__name__} are not read as BERT's: {error!s:.200}", code="unsupported"
+        ) from None
     places = [torch.empty(0)]
 
-    def enter(input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
+    def enter(input_ids: torch.Tensor, **_: object) -> torch.Tensor:
         places[0] = input_ids
         return torch.nn.functional.embedding(input_ids, vectors)
 
@@ -47,9 +52,10 @@ def look_up(model: Any, **given: torch.Tensor | None) -> Iterator[None]:
             del part.forward
 
 
-def _maps(model: Any) -> list[Any]:
+def _maps(model: PreTrainedModel) -> list[torch.nn.Module]:
     """What makes queries, keys and values in the first block, if it is BERT's and as its class made it."""
     blocks = blocks_of(model)
     inner = getattr(getattr(blocks[0], "attention", None), "self", None) if blocks else None
     maps = [getattr(inner, name, None) for name in ("query", "key", "value")]
-    return maps if all(isinstance(part, torch.nn.Module) and "forward" not in vars(part) for part in maps) else []
+    own = [part for part in maps if isinstance(part, torch.nn.Module) and "forward" not in vars(part)]
+    return own if len(own) == len(maps) else []

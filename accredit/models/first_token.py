@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from accredit.models.blocks import blocks_of
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers.models.bert.modeling_bert import BertAttention
+
 
 @contextmanager
-def first_token_only(model: Any) -> Iterator[None]:
+def first_token_only(model: PreTrainedModel) -> Iterator[None]:
     """Inside, the last block gives (B, 1, D) instead of (B, T, D); whether the model's output stays the same is for the
     caller to try. Nothing changes where the block is not built as BERT's."""
     attention = _last_attention(model)
@@ -24,7 +28,7 @@ def first_token_only(model: Any) -> Iterator[None]:
         yield
         return
 
-    def forward(hidden: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any) -> Any:
+    def forward(hidden: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: object) -> tuple[torch.Tensor, None]:
         read, inner = hidden[:, :1], attention.self
         query, key, value = (
             _by_head(vectors, inner.attention_head_size)
@@ -41,7 +45,7 @@ def first_token_only(model: Any) -> Iterator[None]:
         del attention.forward
 
 
-def _last_attention(model: Any) -> Any | None:
+def _last_attention(model: PreTrainedModel) -> BertAttention | None:
     """The attention of the last block, if it is BERT's and as its class made it."""
     blocks = blocks_of(model)
     attention = getattr(blocks[-1], "attention", None) if blocks else None

@@ -11,11 +11,14 @@ import math
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accredit.checks.files import kind_of, read_json_object
 from accredit.checks.json_data import read_json
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from transformers import AutoModel
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 SETTINGS = 16 << 20  # bytes of a JSON file of settings
@@ -59,7 +62,8 @@ def model_config(folder: Path) -> dict[str, Any]:
         if pickled:
             raise InvalidInput(
                 f"{folder} holds weights only as {pickled[0]}, a format that can run code when read; save them as "
-                "safetensors: model.save_pretrained(folder)"
+                "safetensors: model.save_pretrained(folder)",
+                code="unsafe",
             )
         raise InvalidInput(
             f"{folder} holds no weights: model.safetensors is missing; save them with model.save_pretrained(folder)",
@@ -87,21 +91,23 @@ def _check_files(folder: Path) -> None:
         if stat.S_ISDIR(found.st_mode):
             continue
         if not stat.S_ISREG(found.st_mode):
-            raise InvalidInput(f"{entry.path} is {kind_of(found.st_mode)}; a model folder holds files only")
+            raise InvalidInput(f"{entry.path} is {kind_of(found.st_mode)}; a model folder holds files only", code="unsupported")
         limit = VOCABULARY if entry.name in ("tokenizer.json", "vocab.json") or ".index." in entry.name else SETTINGS
         if entry.name.endswith(".json") and found.st_size > limit:
-            raise InvalidInput(f"{entry.path} has {found.st_size >> 20} MiB; at most {limit >> 20} are read")
+            raise InvalidInput(f"{entry.path} has {found.st_size >> 20} MiB; at most {limit >> 20} are read", code="too-many")
 
 
-def _check_no_code(data: Any, file: Path) -> None:
+def _check_no_code(data: object, file: Path) -> None:
     """Refuse settings that ask for code: of the folder, or of a kernel from elsewhere."""
     if not isinstance(data, dict):
         return
     if "auto_map" in data:
-        raise InvalidInput(f"{file} asks to run the model's own code (auto_map); such models are refused")
+        raise InvalidInput(f"{file} asks to run the model's own code (auto_map); such models are refused", code="unsafe")
     for key, value in data.items():
         if "implementation" in key and isinstance(value, str) and ("/" in value or "|" in value):
-            raise InvalidInput(f"{file} asks for the kernel {value!r:.60} ({key}), which is code; such models are refused")
+            raise InvalidInput(
+                f"{file} asks for the kernel {value!r:.60} ({key}), which is code; such models are refused", code="unsafe"
+            )
         _check_no_code(value, file)
 
 
@@ -117,7 +123,9 @@ def _check_index(folder: Path) -> None:
         named = read_json_object(file, VOCABULARY).get("weight_map", {})
         for part in set(named.values()) if isinstance(named, dict) else [named]:
             if not isinstance(part, str) or part != Path(part).name or not part.endswith(".safetensors"):
-                raise InvalidInput(f"{file} names {part!r:.60}; weights must be .safetensors files of the same folder")
+                raise InvalidInput(
+                    f"{file} names {part!r:.60}; weights must be .safetensors files of the same folder", code="unsafe"
+                )
 
 
 def _numbers(file: Path) -> int:
@@ -127,22 +135,28 @@ def _numbers(file: Path) -> int:
         size = os.fstat(opened.fileno()).st_size
         length = int.from_bytes(opened.read(8), "little")
         if size < 8 or length > min(HEADER, size - 8):
-            raise InvalidInput(f"{file} is not a whole safetensors file: its header would have {length:,} bytes")
+            raise InvalidInput(
+                f"{file} is not a whole safetensors file: its header would have {length:,} bytes", code="unreadable"
+            )
         try:
             header = read_json(opened.read(length), f"the header of {file}")
         except InvalidInput as error:
-            raise InvalidInput(f"{file} is not a safetensors file: {error}") from None
+            raise InvalidInput(f"{file} is not a safetensors file: {error}", code="unreadable") from None
     if not isinstance(header, dict):
-        raise InvalidInput(f"{file} is not a safetensors file: its header is not a JSON object")
+        raise InvalidInput(f"{file} is not a safetensors file: its header is not a JSON object", code="unreadable")
     tensors = [(name, about) for name, about in header.items() if name != "__metadata__"]
     spans = sorted(_span(name, about, file) for name, about in tensors)
     end = 0
     for start, stop, name in spans:
         if start != end:
-            raise InvalidInput(f"{file}: tensor {name!r:.60} begins at byte {start}, where {end} is expected")
+            raise InvalidInput(
+                f"{file}: tensor {name!r:.60} begins at byte {start}, where {end} is expected", code="unreadable"
+            )
         end = stop
     if end != size - 8 - length:
-        raise InvalidInput(f"{file} has {size - 8 - length:,} bytes of numbers, and its header describes {end:,}")
+        raise InvalidInput(
+            f"{file} has {size - 8 - length:,} bytes of numbers, and its header describes {end:,}", code="unreadable"
+        )
     return sum(math.prod(about["shape"]) for _, about in tensors)
 
 
@@ -154,11 +168,13 @@ def _span(name: str, about: Any, file: Path) -> tuple[int, int, str]:
     except (TypeError, KeyError, ValueError):
         whole = False
     if not whole or (kind in BITS and (stop - start) * 8 != math.prod(shape) * BITS[kind]):
-        raise InvalidInput(f"{file}: tensor {name!r:.60} is described as {json.dumps(about)[:100]}, which cannot be true")
+        raise InvalidInput(
+            f"{file}: tensor {name!r:.60} is described as {json.dumps(about)[:100]}, which cannot be true", code="unreadable"
+        )
     return start, stop, name
 
 
-def _check_sizes(config: dict[str, Any], numbers: int, folder: Path) -> None:
+def _check_sizes(config: dict[str, object], numbers: int, folder: Path) -> None:
     """Refuse settings with a size that is larger than all weights together: no tensor of the model can have it."""
     for key, value in config.items():
         if isinstance(value, dict):
@@ -172,7 +188,7 @@ def _check_sizes(config: dict[str, Any], numbers: int, folder: Path) -> None:
             )
 
 
-def check_model_size(kind: Any, folder: Path, config: dict[str, Any]) -> None:
+def check_model_size(kind: type[AutoModel], folder: Path, config: dict[str, object]) -> None:
     """Refuse a model that would hold far more numbers than its weights: the rest would be made up, and fill the memory.
 
     The model is built without memory for its numbers, to count them.
@@ -182,7 +198,9 @@ def check_model_size(kind: Any, folder: Path, config: dict[str, Any]) -> None:
 
     layers = [v for k, v in _flat(config) if k.endswith(("layers", "n_layer", "num_blocks")) and type(v) is int]
     if max(layers, default=0) > 10_000:
-        raise InvalidInput(f"{folder / 'config.json'} asks for {max(layers):,} layers; such a model is refused")
+        raise InvalidInput(
+            f"{folder / 'config.json'} asks for {max(layers):,} layers; such a model is refused", code="too-many"
+        )
     known = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     with torch.device("meta"):
         counted = sum(p.numel() for p in kind.from_config(known).parameters())
@@ -195,7 +213,7 @@ def check_model_size(kind: Any, folder: Path, config: dict[str, Any]) -> None:
         )
 
 
-def _flat(config: dict[str, Any]) -> list[tuple[str, Any]]:
+def _flat(config: dict[str, object]) -> list[tuple[str, object]]:
     found = list(config.items())
     for value in config.values():
         found += _flat(value) if isinstance(value, dict) else []

@@ -6,7 +6,7 @@ Each gives a `TextModel` of one question, which every method then explains like 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
@@ -18,14 +18,19 @@ from accredit.models.labels import label_of
 from accredit.models.payoffs import Law
 from accredit.models.text import Head, TextModel, TokenBatch, as_text_model
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.utils import ModelOutput
+
+
 Pooling = Literal["mean", "first", "last"]
 
 
 @check_arguments
 def read_model(
-    model: Any,
-    tokenizer: Any,
-    read: Callable[[Any], torch.Tensor],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    read: Callable[[ModelOutput], torch.Tensor],
     labels: Sequence[str],
     *,
     law: Law = "none",
@@ -47,7 +52,7 @@ def read_model(
 
 
 @check_arguments
-def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
+def token_label_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, at: int) -> TextModel:
     """A token classifier, asked for the label of one token: the `at`-th of those that `model.encode(text).tokens` lists.
 
     >>> from accredit.models import builtin
@@ -64,7 +69,7 @@ def token_label_model(model: Any, tokenizer: Any, at: int) -> TextModel:
 
 
 @check_arguments
-def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
+def span_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, start: int, end: int) -> TextModel:
     """A model of question answering, asked for one span: the logit of its first token as start plus that of its last as end.
 
     The text is a pair (question, context). `start` and `end` count the tokens that `model.encode(text).tokens` lists.
@@ -79,16 +84,20 @@ def span_model(model: Any, tokenizer: Any, start: int, end: int) -> TextModel:
     _check_ends(model, "ForQuestionAnswering", "span_model")
     whole_number(start, "start", 0, example=1)
     if not start <= end:
-        raise InvalidInput(f"start is {start} and end {end}; a span ends where it starts or later", argument="start")
+        raise InvalidInput(
+            f"start is {start} and end {end}; a span ends where it starts or later", argument="start", code="range"
+        )
 
-    def read(output: Any, _: TokenBatch) -> torch.Tensor:
+    def read(output: ModelOutput, _: TokenBatch) -> torch.Tensor:
         return _at(output.start_logits[..., None], start) + _at(output.end_logits[..., None], end)
 
     return _head(model, tokenizer, Head(read, (f"span {start}–{end}",), "none", True, ("span", start, end)))
 
 
 @check_arguments
-def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "mean") -> TextModel:
+def similarity_model(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, to: str, pooling: Pooling = "mean"
+) -> TextModel:
     """A model of embeddings, asked how close a text is to another: the cosine of their two vectors.
 
     A vector is the last hidden states pooled: their mean over all tokens that are read, the first, or the last.
@@ -100,41 +109,49 @@ def similarity_model(model: Any, tokenizer: Any, to: str, pooling: Pooling = "me
     array([1.])
     """
 
-    def vector(output: Any, batch: TokenBatch) -> torch.Tensor:
+    def vector(output: ModelOutput, batch: TokenBatch) -> torch.Tensor:
         if getattr(output, "last_hidden_state", None) is None:
-            raise InvalidInput(f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)")
+            raise InvalidInput(
+                f"{type(model).__name__} returns no hidden states; load it as AutoModel.from_pretrained(folder)",
+                code="unsupported",
+            )
         pooled = _pool(output.last_hidden_state, batch, pooling)
         unit: torch.Tensor = pooled / torch.linalg.vector_norm(pooled, dim=-1, keepdim=True)
         return unit
 
     alone = _head(model, tokenizer, Head(vector, (), "none", False, ("vector", pooling)))
-    with alone.held(), torch.no_grad():
+    with alone.hold(), torch.no_grad():
         other = alone.outputs(alone.batch(alone.encode(to)))[0]
     name = f"similarity to {to!r:.40}"
     read = Head(lambda output, batch: (vector(output, batch) @ other)[:, None], (name,), "none", False, (name, to, pooling))
     return _head(model, tokenizer, read)
 
 
-def _head(model: Any, tokenizer: Any, head: Head) -> TextModel:
+def _head(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: Head) -> TextModel:
     text_model = as_text_model(model, tokenizer, head)
     if text_model.model.config.is_encoder_decoder:
         raise InvalidInput(
             f"{text_model.name} has an encoder and a decoder; give a function of strings: explain(text, lambda texts: …)",
+            code="unsupported",
         )
     return text_model
 
 
-def _check_ends(model: Any, ending: str, call: str) -> None:
+def _check_ends(model: PreTrainedModel, ending: str, call: str) -> None:
     if not any(kind.__name__.endswith(ending) for kind in type(getattr(model, "_orig_mod", model)).__mro__):
         raise InvalidInput(
-            f"model is of class {type(model).__name__}; {call} needs a class that ends in {ending}", argument="model"
+            f"model is of class {type(model).__name__}; {call} needs a class that ends in {ending}",
+            argument="model",
+            code="type",
         )
 
 
 def _at(logits: torch.Tensor, place: int) -> torch.Tensor:
     """The logits of one token: (B, T, k) -> (B, k)."""
     if not 0 <= place < logits.shape[1]:
-        raise InvalidInput(f"position {place} is asked for, and the text has {logits.shape[1]} tokens; count from 0")
+        raise InvalidInput(
+            f"position {place} is asked for, and the text has {logits.shape[1]} tokens; count from 0", code="range"
+        )
     return logits[:, place]
 
 

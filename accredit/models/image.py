@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,15 @@ from accredit.models.preparation import Preparation, choose_preparation, prepara
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, precision_of_module, still
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers.utils import ModelOutput
+
+
 SPECIAL = 16  # tokens besides patches that a vision transformer may have: class, distillation, registers
 USUAL = (28, 32, 64, 96, 128, 224, 256, 299, 384)  # edges of pictures that networks are often made for
 BRIGHT = 16  # times as large as white may be: floats beyond are 0…255, and were not prepared
-Preprocess = Callable[[Any], Any]  # PIL image -> (C, H, W) or (1, C, H, W)
+Preprocess = Callable[..., object]  # PIL image -> (C, H, W) or (1, C, H, W)
 
 
 @final
@@ -45,7 +50,7 @@ class ImageModel:
 
     def __init__(
         self,
-        model: Any,
+        model: object,
         preparation: Preparation | None = None,
         name: str | None = None,
         preprocess: Preprocess | None = None,
@@ -54,7 +59,7 @@ class ImageModel:
             raise InvalidInput(
                 f"model is a {type(model).__name__}; a torch image classifier is needed", argument="model", code="type"
             )
-        self.model: Any = model
+        self.model: PreTrainedModel = model
         self.preparation = preparation
         self.preprocess = preprocess
         self.name = name or getattr(getattr(model, "config", None), "name_or_path", "") or type(model).__name__
@@ -63,7 +68,7 @@ class ImageModel:
     def __repr__(self) -> str:
         return f"ImageModel({self.name!r}, {type(self.model).__name__})"
 
-    def encode(self, image: Any) -> Pixels:
+    def encode(self, image: object) -> Pixels:
         """A picture as the model reads it, with notes on all that was done to it.
 
         A file, a PIL image, an array of whole numbers 0…255 in (H, W), (H, W, C) or (C, H, W), or of fractions 0…1 in (H, W)
@@ -85,10 +90,10 @@ class ImageModel:
             )
         image = one_of_batch(as_array(image, "image"))
         if np.issubdtype(image.dtype, np.floating) and not self._is_picture(image, first):
-            return Pixels(self._prepared(image), self._patch())
+            return Pixels(self._check_prepared(image), self._patch())
         return self._read(array_photo(image, first))
 
-    def _is_picture(self, image: npt.NDArray[Any], first: bool) -> bool:
+    def _is_picture(self, image: npt.NDArray[np.generic], first: bool) -> bool:
         """Are these floats a picture of fractions, channels last? Otherwise they are prepared, channels first."""
         if image.ndim != 3:
             return image.ndim == 2
@@ -99,7 +104,7 @@ class ImageModel:
         """A picture in plain colours, prepared as the model wants it."""
         original = photo.image.height, photo.image.width
         if self.preprocess is not None:
-            framed, steps = choose_preparation(self.channels if self.channels in (1, 3) else None).coloured(photo)
+            framed, steps = choose_preparation(self.channels if self.channels in (1, 3) else None).colour(photo)
             said = f"prepared by {getattr(self.preprocess, 'name', 'the given preprocess')}"
             values = self._preprocess(replace(photo, image=framed))
             return Pixels(values, self._patch(), photo.name, _notes(photo, steps, said))
@@ -109,23 +114,33 @@ class ImageModel:
             fix = "image.mean(axis=2).astype(np.uint8)" if channels == 3 else "np.stack([image] * 3, axis=2)"
             raise InvalidInput(
                 f"image is an array with {channels} channel{'s' * (channels > 1)}, and {self.name} reads "
-                f"{preparation.channels}; give {fix}, or a PIL image, which is converted"
+                f"{preparation.channels}; give {fix}, or a PIL image, which is converted",
+                argument="image",
+                code="shape",
             )
-        seen, steps = preparation.framed(photo)
+        seen, steps = preparation.frame(photo)
         notes = _notes(photo, steps, said)
         given = np.atleast_3d(np.asarray(photo.image, dtype=np.uint8))
-        return Pixels(preparation.scaled(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
+        return Pixels(preparation.scale(seen), self._patch(), photo.name, notes, preparation, seen, original, given)
 
     def _preprocess(self, photo: Photo) -> npt.NDArray[np.float32]:
         assert self.preprocess is not None
         try:
             made = self.preprocess(photo.image)
         except Exception as error:  # a user's function may raise anything; say what it said
-            raise InvalidInput(f"preprocess failed on {photo.name}: {type(error).__name__}: {error!s:.200}") from error
+            raise InvalidInput(
+                f"preprocess failed on {photo.name}: {type(error).__name__}: {error!s:.200}",
+                argument="preprocess",
+                code="failed",
+            ) from error
         made = one_of_batch(as_array(made, "what preprocess gave"))
         if not np.issubdtype(made.dtype, np.floating):
-            raise InvalidInput(f"preprocess gave an array of {made.dtype}; a float array (C, H, W) is needed")
-        return self._prepared(made)
+            raise InvalidInput(
+                f"preprocess gave an array of {made.dtype}; a float array (C, H, W) is needed",
+                argument="preprocess",
+                code="type",
+            )
+        return self._check_prepared(made)
 
     def _preparation(self) -> tuple[Preparation, str]:
         """How pictures are prepared, and what is said of it where the model did not say it."""
@@ -149,7 +164,7 @@ class ImageModel:
         return self._reads is None
 
     @property
-    def _reads(self) -> Any:
+    def _reads(self) -> PreTrainedConfig | None:
         """The part of the configuration that is about pictures (CLIP and SigLIP also have one about texts), or None."""
         config = getattr(self.model, "config", None)
         return getattr(config, "vision_config", config)
@@ -163,7 +178,7 @@ class ImageModel:
             said = None if first is None else first.in_channels
         return None if said is None else int(said)
 
-    def _prepared(self, image: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    def _check_prepared(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
         channels = self.channels
         if image.ndim != 3 or (channels is not None and image.shape[0] != channels) or image.size == 0:
             raise InvalidInput(
@@ -178,12 +193,13 @@ class ImageModel:
             )
         white = 1.0
         if self.preparation is not None:
-            white = float(self.preparation.scaled(np.full((1, 1, len(image)), 255, dtype=np.uint8)).max())
+            white = float(self.preparation.scale(np.full((1, 1, len(image)), 255, dtype=np.uint8)).max())
         if image.min() >= 0 and image.max() > BRIGHT * max(white, 1.0):
             raise InvalidInput(
                 f"image holds floats from {image.min():.4g} to {image.max():.4g}, and a float array (C, H, W) is taken as "
                 "already prepared; write image.astype(np.uint8), or, if the model reads 0…255, std=1/255",
                 argument="image",
+                code="range",
             )
         return image.astype(np.float32)
 
@@ -194,14 +210,14 @@ class ImageModel:
         return (int(patch), int(patch)) if isinstance(patch, int) else (int(patch[0]), int(patch[1]))
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """The model in evaluation mode; its state is put back afterwards."""
         with still(self.model):
             yield
 
     def outputs(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `held`."""
-        outputs: Any = tensor_of(self._forward(pixels))
+        """Logits of a batch of prepared pictures: (B, C, H, W) -> (B, classes). Call inside `hold`."""
+        outputs = tensor_of(self._forward(pixels))
         outputs = outputs[:, None] if isinstance(outputs, torch.Tensor) and outputs.ndim == 1 else outputs
         if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(pixels):
             shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
@@ -210,13 +226,14 @@ class ImageModel:
             )
         return finite(outputs, self.name)
 
-    def _forward(self, pixels: torch.Tensor, **extra: Any) -> Any:
+    def _forward(self, pixels: torch.Tensor, **extra: bool) -> ModelOutput:
         try:
             return self.model(pixels, **extra)
         except Exception as error:  # a model may raise anything; say which one, on what, and what it said
             raise InvalidInput(
                 f"{self.name} failed on pixels of shape {tuple(pixels.shape)}: {type(error).__name__}: "
                 f"{' '.join(str(error).split())[:200]}{self._runs_on(pixels)}",
+                code="failed",
             ) from error
 
     def _runs_on(self, pixels: torch.Tensor) -> str:
@@ -235,7 +252,7 @@ class ImageModel:
 
     def predict(self, pixels: Pixels) -> FloatArray:
         """The model's logits for one picture: (classes,)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             outputs: FloatArray = self.outputs(self.batch(pixels))[0].double().cpu().numpy()
         self._outputs = len(outputs)
         return outputs
@@ -292,11 +309,14 @@ class ImageModel:
 
     def patch_tokens(self, pixels: Pixels) -> IntArray:
         """For each of the model's tokens the patch it stands for, −1 for class and register tokens: (tokens,)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             tokens = self._last_hidden(self._forward(self.batch(pixels), output_hidden_states=True)).shape[1]
         patches = int(np.prod(pixels.grid))
         if not patches <= tokens <= patches + SPECIAL:
-            raise InvalidInput(f"{self.name} ends with {tokens} tokens and the image has {patches} patches; they do not match")
+            raise InvalidInput(
+                f"{self.name} ends with {tokens} tokens and the image has {patches} patches; they do not match",
+                code="unsupported",
+            )
         return np.concatenate([np.full(tokens - patches, -1, dtype=np.int64), np.arange(patches)])
 
     def special_tokens(self, count: int) -> list[str]:
@@ -304,17 +324,19 @@ class ImageModel:
         first = ["[CLS]", "[DIST]"] if getattr(self._reads, "model_type", "") == "deit" else ["[CLS]"]
         return (first + [f"[REG{k}]" for k in range(1, count)])[:count]
 
-    def _last_hidden(self, output: Any) -> torch.Tensor:
+    def _last_hidden(self, output: ModelOutput) -> torch.Tensor:
         """The last layer's tokens: (1, tokens, D)."""
         hidden = getattr(output, "hidden_states", None)
         if not hidden or hidden[-1].ndim != 3:
-            raise InvalidInput(f"{self.name} returns no tokens of its last layer, so there is no attention to show")
+            raise InvalidInput(
+                f"{self.name} returns no tokens of its last layer, so there is no attention to show", code="unsupported"
+            )
         last: torch.Tensor = hidden[-1]
         return last
 
     def vectors(self, pixels: Pixels) -> npt.NDArray[np.float32]:
         """Each token's vector before the first layer beside the one after the last: (tokens, 2D)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             output = self._forward(self.batch(pixels), output_hidden_states=True)
             last = self._last_hidden(output)[0]
             first = output.hidden_states[0]
@@ -324,7 +346,7 @@ class ImageModel:
     def output_tokens(self, pixels: Pixels) -> BoolArray:
         """The positions of the last layer from which the output is read, found by their slopes: (tokens,)."""
         batch = self.batch(pixels).requires_grad_(True)
-        with self.held(), torch.enable_grad():
+        with self.hold(), torch.enable_grad():
             output = self._forward(batch, output_hidden_states=True)
             spread = torch.linspace(1.0, 2.0, output.logits.shape[1], dtype=batch.dtype, device=batch.device)
             hidden = self._last_hidden(output)
@@ -342,7 +364,7 @@ def _few(numbers: tuple[float, ...]) -> str:
     return f"{numbers[0]:g}" if len(set(numbers)) == 1 else f"({', '.join(f'{x:g}' for x in numbers)})"
 
 
-def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str | float, npt.NDArray[np.float32]]:
+def absent_picture(model: ImageModel, pixels: Pixels, removal: object) -> tuple[str | float, npt.NDArray[np.float32]]:
     """A name for how players leave, and what is seen where nobody plays: (C, H, W).
 
     `removal` is a name or a number, see `paint_over`, or another picture: a file, a PIL image or an array.
@@ -353,7 +375,7 @@ def absent_picture(model: ImageModel, pixels: Pixels, removal: Any) -> tuple[str
     return f"the picture {other.name}", paint_over(pixels, other.values)
 
 
-def with_processor(model: Any, processor: Any, name: str | None = None) -> ImageModel:
+def with_processor(model: object, processor: object, name: str | None = None) -> ImageModel:
     """An image model that reads pictures as a processor, or the settings of one, prepares them."""
     way = preparation_of(processor)
     return ImageModel(model, way, name) if isinstance(way, Preparation) else ImageModel(model, None, name, way)
@@ -361,12 +383,12 @@ def with_processor(model: Any, processor: Any, name: str | None = None) -> Image
 
 @check_arguments
 def as_image_model(
-    model: Any,
-    processor: Any = None,
+    model: object,
+    processor: object = None,
     *,
     size: int | tuple[int, int] | None = None,
-    mean: Any = None,
-    std: Any = None,
+    mean: object = None,
+    std: object = None,
     preprocess: Preprocess | None = None,
 ) -> ImageModel:
     """An image model from a classifier and its image processor (its settings are read), or unchanged.
@@ -382,13 +404,17 @@ def as_image_model(
     given = [name for name, value in ways.items() if value is not None]
     if isinstance(model, ImageModel):
         if given:
-            raise InvalidInput(f"{given[0]} is given, and {model.name} is prepared already; give the network itself")
+            raise InvalidInput(
+                f"{given[0]} is given, and {model.name} is prepared already; give the network itself", code="conflict"
+            )
         return model
     if processor is None and hasattr(model, "model") and hasattr(model, "image_processor"):
-        model, processor = model.model, model.image_processor
+        processor, model = model.image_processor, model.model
     if given and (processor is not None or (preprocess is not None and len(given) > 1)):
         other = "an image processor" if processor is not None else "preprocess"
-        raise InvalidInput(f"{given[0]} is given beside {other}, which decides the same; leave one of them out")
+        raise InvalidInput(
+            f"{given[0]} is given beside {other}, which decides the same; leave one of them out", code="conflict"
+        )
     if preprocess is not None:
         return ImageModel(model, preprocess=preprocess)
     if processor is not None:

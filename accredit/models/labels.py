@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from accredit.checks import whole_number
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.models.payoffs import Law
 
 
-def label_of(config: Any, index: int) -> str:
+def label_of(config: object, index: int) -> str:
     """The name that a model's configuration has for one output; its number where it has none."""
     name = str((getattr(config, "id2label", None) or {}).get(index, index))
     return name if name.strip() else str(index)
 
 
-def law_of(config: Any, outputs: int) -> Law:
+def law_of(config: object, outputs: int) -> Law:
     """How a classifier's outputs become probabilities, as its configuration says; a regression's do not."""
     kind = getattr(config, "problem_type", None)
     if kind == "multi_label_classification":
@@ -54,5 +52,9 @@ def label_index(name: str, labels: tuple[str, ...]) -> int:
         return int(name)
     some = ", ".join(labels[:12]) + (", …" if len(labels) > 12 else "")
     if len(folded) > 1:
-        raise InvalidInput(f"target {name!r} is the name of {len(folded)} outputs; give an index: {folded}")
+        raise InvalidInput(
+            f"target {name!r} is the name of {len(folded)} outputs; give an index: {folded}",
+            argument="target",
+            code="duplicate",
+        )
     raise InvalidInput(f"target {name!r} is not a label of this model; its labels are {some}", code="unknown")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
@@ -15,6 +15,9 @@ from accredit.models.image import ImageModel, with_processor
 from accredit.models.state import quiet, settle
 from accredit.models.tasks import HEADS, other_route
 from accredit.models.text import TextModel
+
+if TYPE_CHECKING:
+    from transformers import AutoModel, PreTrainedModel
 
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")  # without one, transformers makes up an empty tokenizer
 MOST_NAME = 96  # characters that the hub allows; its own check of longer ones takes minutes
@@ -51,7 +54,7 @@ def load_text_model(folder_or_name: str | Path, *, download: bool = False) -> Te
     }
     ending = next((e for e in HEADS if architecture.endswith(e)), None)
     if ending is None:
-        raise InvalidInput(f"{folder} holds a {architecture}, which {other_route([architecture])}")
+        raise InvalidInput(f"{folder} holds a {architecture}, which {other_route([architecture])}", code="unsupported")
     if not any(file for kind in VOCABULARIES for file in folder.glob(kind)):
         raise InvalidInput(
             f"{folder} holds no tokenizer; save it beside the model with tokenizer.save_pretrained(folder)", code="missing"
@@ -81,7 +84,8 @@ def load_image_model(folder_or_name: str | Path, *, download: bool = False) -> I
     architecture = _architecture(model_config(folder), folder)
     if not architecture.endswith("ForImageClassification"):
         raise InvalidInput(
-            f"{folder} holds a {architecture}; images are explained for classes ending in ForImageClassification"
+            f"{folder} holds a {architecture}; images are explained for classes ending in ForImageClassification",
+            code="unsupported",
         )
     model = _load(transformers.AutoModelForImageClassification, folder)
     settings = folder / "preprocessor_config.json"
@@ -116,7 +120,11 @@ def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
     name = str(folder_or_name)
     own = name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip() or len(name) > MOST_NAME
     if own or os.path.exists(folder):
-        raise InvalidInput(f"model {name!r} is not a folder; give a folder with config.json and *.safetensors")
+        raise InvalidInput(
+            f"model {name!r} is not a folder; give a folder with config.json and *.safetensors",
+            argument="model",
+            code="missing",
+        )
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -124,26 +132,32 @@ def model_folder(folder_or_name: str | Path, download: bool = False) -> Path:
         return Path(snapshot_download(name, local_files_only=not download, allow_patterns=list(WANTED)))
     except (LocalEntryNotFoundError, HFValidationError, HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
         if download:
-            raise InvalidInput(f"model {name!r} could not be fetched ({_one_line(error)})") from None
+            raise InvalidInput(
+                f"model {name!r} could not be fetched ({_one_line(error)})", argument="model", code="unavailable"
+            ) from None
         raise InvalidInput(
             f"model {name!r} is neither a folder nor in the local cache; give a folder with config.json and *.safetensors, "
             "or in Python allow the network with download=True",
+            argument="model",
+            code="missing",
         ) from None
 
 
 def base_folder(folder: Path, download: bool = False) -> Path:
     """The folder of the model itself: where a folder holds an adapter, that of its base."""
-    return model_folder(settings_of(folder)["base_model_name_or_path"], download) if is_adapter(folder) else folder
+    return model_folder(settings_of(folder).base, download) if is_adapter(folder) else folder
 
 
-def _architecture(config: dict[str, Any], folder: Path) -> str:
+def _architecture(config: dict[str, object], folder: Path) -> str:
     names = config.get("architectures") or []
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
-        raise InvalidInput(f"{folder / 'config.json'} names no architecture; save the model with model.save_pretrained(folder)")
+        raise InvalidInput(
+            f"{folder / 'config.json'} names no architecture; save the model with model.save_pretrained(folder)", code="missing"
+        )
     return names[0]
 
 
-def _load(kind: Any, folder: Path) -> Any:
+def _load(kind: type[AutoModel], folder: Path) -> PreTrainedModel:
     try:
         with quiet():
             check_model_size(kind, folder, settings_in(folder / "config.json"))
@@ -154,7 +168,7 @@ def _load(kind: Any, folder: Path) -> Any:
         raise
     except Exception as error:  # transformers and safetensors raise many types; the cause is in the message
         room = "; set TMPDIR to a folder that can be written" if "temporary directory" in str(error) else ""
-        raise InvalidInput(f"{folder} could not be loaded: {_one_line(error)}{room}") from error
+        raise InvalidInput(f"{folder} could not be loaded: {_one_line(error)}{room}", code="unreadable") from error
     missing = sorted(report["missing_keys"])
     if missing:
         raise InvalidInput(

@@ -77,10 +77,16 @@ def partition_of(groups: Mapping[str, Iterable[int]], places: int, free: BoolArr
                 allowed = np.flatnonzero(free)
                 raise InvalidInput(
                     f"players[{group!r}] holds position {i}, which cannot play; positions that can are "
-                    f"{allowed[0] if len(allowed) else '-'}…{allowed[-1] if len(allowed) else '-'}"
+                    f"{allowed[0] if len(allowed) else '-'}…{allowed[-1] if len(allowed) else '-'}",
+                    argument="players",
+                    code="range",
                 )
             if owner[i] >= 0:
-                raise InvalidInput(f"players[{group!r}] holds position {i}, which is already in another group")
+                raise InvalidInput(
+                    f"players[{group!r}] holds position {i}, which is already in another group",
+                    argument="players",
+                    code="duplicate",
+                )
             owner[i] = g
     singles = np.flatnonzero(free & (owner < 0))
     owner[singles] = len(groups) + np.arange(len(singles))

@@ -23,7 +23,8 @@ same. All is computed in float64, on numpy arrays or, differentiably, on torch t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -32,9 +33,13 @@ from accredit.core import FloatArray
 from accredit.core.rounding import blur, power_of_two, precision_of
 from accredit.errors import BadPayoff, InvalidInput
 
+if TYPE_CHECKING:
+    import torch
+
 PAYOFFS = ("logit", "probability", "log-odds", "margin", "loss", "correctness", "confidence", "entropy")
 OF_ALL = ("loss", "correctness", "confidence", "entropy")  # of probabilities, in no unit that a model adds up in
-Payoff = str | Callable[[Any], Any]
+Payoff = str | Callable[[FloatArray], object]  # a name, or a function (batch, classes) -> (batch,)
+Outputs = TypeVar("Outputs", FloatArray, "torch.Tensor")  # what comes out is of the library that went in
 Law = Literal["softmax", "sigmoid", "probability", "none"]  # how outputs become probabilities; "none": they do not
 
 
@@ -54,14 +59,26 @@ def check_payoff(payoff: Payoff, law: Law, outputs: int) -> None:
             code="unknown",
         )
     if payoff == "logit" and law == "probability":
-        raise InvalidInput("payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'")
+        raise InvalidInput(
+            "payoff 'logit' is not known: this model reports only probabilities; use 'log-odds'",
+            argument="payoff",
+            code="unsupported",
+        )
     if payoff != "logit" and (law == "none" or (outputs == 1 and law != "sigmoid")):
-        raise InvalidInput(f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'")
+        raise InvalidInput(
+            f"payoff {payoff!r} needs class probabilities, and this model gives none; use payoff='logit'",
+            argument="payoff",
+            code="unsupported",
+        )
     if payoff == "margin" and outputs == 1:
-        raise InvalidInput("payoff 'margin' compares two outputs, and this model gives one; use payoff='logit'")
+        raise InvalidInput(
+            "payoff 'margin' compares two outputs, and this model gives one; use payoff='logit'",
+            argument="payoff",
+            code="unsupported",
+        )
 
 
-def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -> Any:
+def payoff_of(outputs: Outputs, target: int, payoff: Payoff, law: Law = "softmax") -> Outputs:
     """Worth of each row of model outputs for one target: (batch, classes) -> (batch,), numpy or torch as given.
 
     An output that is not a number gives one that is not, without a warning: models refuse such outputs by name.
@@ -71,21 +88,23 @@ def payoff_of(outputs: Any, target: int, payoff: Payoff, law: Law = "softmax") -
     """
     xp, z = _float64(outputs)
     if callable(payoff):
-        return _call(xp, payoff, z)
+        return _call(payoff, z)
     with np.errstate(divide="ignore", invalid="ignore"):
         if law != "probability":
             return _worth(xp, z, target, payoff, law)
         if payoff == "probability":
-            return z[:, target]
+            chances: Outputs = z[:, target]
+            return chances
         if payoff in ("correctness", "confidence", "entropy"):
-            return _of_all(xp, z, xp.log(xp.where(z > 0, z, xp.ones_like(z))), target, payoff)
-        worth = _worth(xp, xp.log(z), target, payoff, law)
+            known: Outputs = xp.log(xp.where(z > 0, z, xp.ones_like(z)))
+            return _of_all(xp, z, known, target, payoff)
+        worth: Outputs = _worth(xp, xp.log(z), target, payoff, law)
     if not bool(xp.isfinite(worth).all()):
-        raise BadPayoff(f"a probability of 0 or 1 has no finite {payoff}; use payoff='probability'")
+        raise BadPayoff(f"a probability of 0 or 1 has no finite {payoff}; use payoff='probability'", code="not-finite")
     return worth
 
 
-def payoffs_of(outputs: Any, targets: tuple[int, ...], payoff: Payoff, law: Law = "softmax") -> Any:
+def payoffs_of(outputs: Outputs, targets: tuple[int, ...], payoff: Payoff, law: Law = "softmax") -> Outputs:
     """Worth of each row for several targets, column by column as `payoff_of`: (batch, classes) -> (batch, targets).
 
     >>> payoffs_of(np.array([[0.0, 3.0, 1.0]]), (1, 2), "margin")
@@ -94,7 +113,8 @@ def payoffs_of(outputs: Any, targets: tuple[int, ...], payoff: Payoff, law: Law 
     xp, z = _float64(outputs)
     if payoff == "logit" and law != "probability" and targets == tuple(range(z.shape[1])):
         return z  # the outputs themselves
-    return xp.stack([payoff_of(z, target, payoff, law) for target in targets], 1)
+    columns: Outputs = xp.stack([payoff_of(z, target, payoff, law) for target in targets], 1)
+    return columns
 
 
 STRETCH = {
@@ -127,58 +147,70 @@ def payoff_blur(outputs: FloatArray, payoff: Payoff, law: Law, precision: float 
     return moved if law == "probability" else STRETCH.get(named, 2.0) * moved
 
 
-def _worth(xp: Any, z: Any, target: int, payoff: str, law: Law) -> Any:
-    own = z[:, target]
+def _worth(xp: ModuleType, z: Outputs, target: int, payoff: str, law: Law) -> Outputs:
+    own: Outputs = z[:, target]
     if payoff == "logit":
         return own
     others = xp.concatenate([z[:, :target], z[:, target + 1 :]], 1)
     if payoff == "margin":
-        return own - xp.amax(others, 1)
-    log_odds = own if law == "sigmoid" else own - _log_sum_exp(xp, others)
+        margin: Outputs = own - xp.amax(others, 1)
+        return margin
+    log_odds: Outputs = own if law == "sigmoid" else own - _log_sum_exp(xp, others)
     if payoff == "log-odds":
         return log_odds
-    log_loss = xp.logaddexp(xp.zeros_like(log_odds), -log_odds)  # −log p, safe at both ends
+    log_loss: Outputs = xp.logaddexp(xp.zeros_like(log_odds), -log_odds)  # −log p, safe at both ends
     if payoff == "loss":
         return log_loss
     if payoff == "probability":
-        return xp.exp(-log_loss)
+        chance: Outputs = xp.exp(-log_loss)
+        return chance
     if law == "sigmoid":  # the target and its absence are the two classes
         z, target = xp.stack([xp.zeros_like(own), own], 1), 1
-    logs = z - _log_sum_exp(xp, z)[:, None]
-    return _of_all(xp, xp.exp(logs), logs, target, payoff)
+    logs: Outputs = z - _log_sum_exp(xp, z)[:, None]
+    p: Outputs = xp.exp(logs)
+    return _of_all(xp, p, logs, target, payoff)
 
 
-def _of_all(xp: Any, p: Any, logs: Any, target: int, payoff: str) -> Any:
+def _of_all(xp: ModuleType, p: Outputs, logs: Outputs, target: int, payoff: str) -> Outputs:
     """Payoffs that look at all classes: from probabilities and their logarithms, (batch, classes) -> (batch,)."""
+    top: Outputs = xp.amax(p, 1)
     if payoff == "confidence":
-        return xp.amax(p, 1)
+        return top
     if payoff == "entropy":
-        return -xp.sum(p * logs, 1)
+        entropy: Outputs = -xp.sum(p * logs, 1)
+        return entropy
     if getattr(p, "requires_grad", False):
         raise InvalidInput(
             "payoff 'correctness' is a step and has no slope; use 'margin' or 'log-odds' for gradients", code="unsupported"
         )
     top = xp.amax(p, 1)
-    return xp.where(xp.isnan(top), top, (p[:, target] >= top) * xp.ones_like(top))  # what is not a number is not wrong
+    right: Outputs = xp.where(xp.isnan(top), top, (p[:, target] >= top) * xp.ones_like(top))
+    return right  # what is not a number is not wrong
 
 
-def _call(xp: Any, payoff: Callable[[Any], Any], outputs: Any) -> Any:
+def _call(payoff: Callable[[FloatArray], object], outputs: Outputs) -> Outputs:
     """A payoff given as a function of numpy outputs, checked: one number per row."""
-    given = outputs if xp is np else outputs.detach().numpy()
+    given = outputs if isinstance(outputs, np.ndarray) else outputs.detach().numpy()
     worth = real_numbers(payoff(given), f"what payoff {name_payoff(payoff)} returns", BadPayoff)
     if worth.shape != (len(given),):
         raise BadPayoff(
-            f"payoff {name_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed"
+            f"payoff {name_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed",
+            code="shape",
         )
-    return worth if xp is np else xp.from_numpy(worth)
+    if isinstance(outputs, np.ndarray):
+        return worth
+    import torch
+
+    return torch.from_numpy(worth)
 
 
-def _log_sum_exp(xp: Any, z: Any) -> Any:
+def _log_sum_exp(xp: ModuleType, z: Outputs) -> Outputs:
     top = xp.amax(z, 1)
-    return top + xp.log(xp.sum(xp.exp(z - top[:, None]), 1))
+    total: Outputs = top + xp.log(xp.sum(xp.exp(z - top[:, None]), 1))
+    return total
 
 
-def _float64(outputs: Any) -> tuple[Any, Any]:
+def _float64(outputs: Outputs) -> tuple[ModuleType, Outputs]:
     """The array library of the outputs, and the outputs in float64 (where the device has it)."""
     if isinstance(outputs, np.ndarray):
         return np, outputs.astype(np.float64, copy=False)

@@ -11,7 +11,8 @@ import re
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,10 @@ from accredit.checks.arrays import read_arrays
 from accredit.core import IntArray
 from accredit.errors import InvalidInput
 
-LARGEST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
+if TYPE_CHECKING:
+    import PIL.Image
+
+PIXELS_AT_MOST = 50_000_000  # pixels of a file; a few kilobytes can announce many more
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")  # read by Pillow itself, without other programs
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF", b"II*\x00", b"MM\x00*", b"P5", b"P6")
@@ -33,7 +37,7 @@ SEEN_AS = {"CMYK": "CMYK", "YCbCr": "YCbCr", "HSV": "HSV"}  # modes that Pillow 
 class Photo:
     """A picture of mode L or RGB, eight bits each, and how it came to be."""
 
-    image: Any  # PIL.Image.Image
+    image: PIL.Image.Image
     name: str = "image"
     steps: tuple[str, ...] = ()  # what was converted, in order
     exact: bool = False  # an array, whose channels are meant as they are; files and images may be turned to grey or colour
@@ -60,13 +64,15 @@ def names_a_picture(text: str) -> bool:
     return text.lower().endswith(SUFFIXES) and not any(c.isspace() for c in text)
 
 
-def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = LARGEST) -> Photo:
+def open_picture(
+    file: str | Path | bytes, name: str = "", formats: tuple[str, ...] = FORMATS, largest: int = PIXELS_AT_MOST
+) -> Photo:
     """The picture in a file, or in the bytes of one; or an error that says what the file is not."""
     Image = _pillow()
     name = name or ("the file" if isinstance(file, bytes) else repr(str(file)))
     size = len(file) if isinstance(file, bytes) else _size_of(file, name)
     if size == 0:
-        raise InvalidInput(f"{name} is empty; give a file that holds a picture", argument=name, code="empty")
+        raise InvalidInput(f"{name} is empty; give a file that holds a picture", code="empty")
     plain = "image" if isinstance(file, bytes) else Path(file).name
     try:
         with warnings.catch_warnings(record=True) as warned:
@@ -78,23 +84,22 @@ def open_picture(file: str | Path | bytes, name: str = "", formats: tuple[str, .
                 photo = _plain_colours(picture, plain, steps, name)
     except Image.DecompressionBombError:
         raise InvalidInput(
-            f"{name} has far more than {largest:,} pixels, the most that are read; shrink it", argument=name
+            f"{name} has far more than {largest:,} pixels, the most that are read; shrink it", code="too-many"
         ) from None
     except Image.UnidentifiedImageError:
-        raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can", argument=name) from None
+        raise InvalidInput(f"{name} cannot be opened as a picture; {', '.join(formats)} files can", code="unreadable") from None
     except InvalidInput:
         raise
     except Exception as error:  # damaged bytes make a decoder raise anything
         raise InvalidInput(
             f"{name} cannot be opened as a picture: it is damaged or ends too early ({_short(error)})",
-            argument=name,
             code="unreadable",
         ) from None
     doubts = [f"read with a doubt ({_short(warned[0].message)})"] if warned else []
     return replace(photo, steps=(*photo.steps, *doubts))
 
 
-def _store(picture: Any) -> tuple[str, ...]:
+def _store(picture: PIL.Image.Image) -> tuple[str, ...]:
     """What is not taken over from a file: the lower bits of deep colours, and all frames but the first."""
     deep = ";16" in str(picture.tile) and not picture.mode.startswith("I")
     frames = getattr(picture, "n_frames", 1)
@@ -111,7 +116,7 @@ def read_labels(file: str | Path) -> IntArray:
             labels = read_arrays(path).get("", np.empty(0))
         else:
             with _pillow().open(path, formats=FORMATS) as picture:
-                _check_size(picture.width, picture.height, repr(str(file)), LARGEST)
+                _check_size(picture.width, picture.height, repr(str(file)), PIXELS_AT_MOST)
                 labels = np.asarray(picture)
     except InvalidInput:
         raise
@@ -133,10 +138,11 @@ def pictures_in(folder: str | Path) -> list[Path]:
     return sorted(path for path in Path(folder).iterdir() if is_picture_file(path))
 
 
-def _pillow() -> Any:
+def _pillow() -> ModuleType:
     with needs("text", "reading pictures"):
         import PIL.Image
-    return PIL.Image
+    loaded: ModuleType = PIL.Image
+    return loaded
 
 
 def _short(error: Warning | BaseException | str) -> str:
@@ -147,7 +153,8 @@ def _size_of(file: str | Path, name: str) -> int:
     path = Path(file)
     if path.is_dir():
         raise InvalidInput(
-            f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl", argument=name
+            f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl",
+            code="type",
         )
     if not path.is_file():
         raise InvalidInput(
@@ -159,11 +166,12 @@ def _size_of(file: str | Path, name: str) -> int:
 def _check_size(width: int, height: int, name: str, largest: int) -> None:
     if width * height > largest:
         raise InvalidInput(
-            f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first", argument=name
+            f"{name} has {width:,} × {height:,} pixels; up to {largest:,} in all are read: shrink it first",
+            code="too-many",
         )
 
 
-def photo_of(picture: Any) -> Photo:
+def photo_of(picture: PIL.Image.Image) -> Photo:
     """A PIL image in plain colours; of several frames the one it stands at."""
     name = Path(str(getattr(picture, "filename", "") or "image")).name
     frames = getattr(picture, "n_frames", 1)
@@ -171,7 +179,7 @@ def photo_of(picture: Any) -> Photo:
     return _plain_colours(picture, name, steps, "image")
 
 
-def _plain_colours(picture: Any, name: str, steps: tuple[str, ...], called: str) -> Photo:
+def _plain_colours(picture: PIL.Image.Image, name: str, steps: tuple[str, ...], called: str) -> Photo:
     """The picture upright, opaque, with eight bits of grey or of RGB."""
     from PIL import ImageOps
 
@@ -187,7 +195,8 @@ def _plain_colours(picture: Any, name: str, steps: tuple[str, ...], called: str)
     elif mode in ("I", "F"):
         raise InvalidInput(
             f"{called} has 32 bits per pixel (mode {mode}), and which value is white is not known; scale it to 0…255 and give "
-            "an array of uint8"
+            "an array of uint8",
+            code="unsupported",
         )
     picture, more = _opaque(picture)
     done += more
@@ -197,7 +206,7 @@ def _plain_colours(picture: Any, name: str, steps: tuple[str, ...], called: str)
     return Photo(picture, name, tuple(done))
 
 
-def _opaque(picture: Any) -> tuple[Any, list[str]]:
+def _opaque(picture: PIL.Image.Image) -> tuple[PIL.Image.Image, list[str]]:
     """The picture on white paper where it is transparent."""
     Image = _pillow()
     if picture.mode not in ("RGBA", "LA", "PA", "RGBa", "La") and "transparency" not in picture.info:
@@ -211,28 +220,32 @@ def _opaque(picture: Any) -> tuple[Any, list[str]]:
     return paper.convert("L" if grey else "RGB"), steps
 
 
-def _as_rgb(picture: Any, called: str) -> tuple[Any, list[str]]:
+def _as_rgb(picture: PIL.Image.Image, called: str) -> tuple[PIL.Image.Image, list[str]]:
     if picture.mode == "1":
         return picture.convert("L"), ["black and white as 0 and 255"]
     if picture.mode == "P":
         return picture.convert("RGB"), ["palette turned to RGB"]
     if picture.mode in SEEN_AS:
         return picture.convert("RGB"), [f"{SEEN_AS[picture.mode]} turned to RGB without a colour profile"]
-    raise InvalidInput(f"{called} has colours of mode {picture.mode}; save it as RGB, or give an array of uint8")
+    raise InvalidInput(
+        f"{called} has colours of mode {picture.mode}; save it as RGB, or give an array of uint8", code="unsupported"
+    )
 
 
-def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
+def array_photo(image: npt.NDArray[np.generic], first: bool) -> Photo:
     """A picture from an array that is not prepared: whole numbers 0…255, or fractions 0…1 with channels last.
 
     `first` says that channels come first where the shape allows both, as torch has them.
     """
     if image.dtype == bool:
         raise InvalidInput(
-            "image is an array of bool; write image.astype(np.uint8) * 255 for black and white", argument="image"
+            "image is an array of bool; write image.astype(np.uint8) * 255 for black and white", argument="image", code="type"
         )
     if not (np.issubdtype(image.dtype, np.integer) or np.issubdtype(image.dtype, np.floating)) or image.size == 0:
         raise InvalidInput(
-            f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255", argument="image"
+            f"image is an array of {image.dtype} with shape {image.shape}; give (H, W) or (H, W, C) of 0…255",
+            argument="image",
+            code="type",
         )
     image, moved = _channels_last(image, first)
     whole, scaled = _eight_bits(image)
@@ -241,18 +254,21 @@ def array_photo(image: npt.NDArray[Any], first: bool) -> Photo:
     return Photo(picture, "image", (*moved, *scaled, *opaque), exact=True)
 
 
-def one_of_batch(image: Any) -> Any:
+def one_of_batch(image: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     """The picture in a batch of one; a larger batch is refused."""
     if image.ndim != 4:
         return image
     if len(image) != 1:
         raise InvalidInput(
-            f"image is a batch of {len(image)} pictures; explain them one by one, for example image[0]", argument="image"
+            f"image is a batch of {len(image)} pictures; explain them one by one, for example image[0]",
+            argument="image",
+            code="shape",
         )
-    return image[0]
+    only: npt.NDArray[np.generic] = image[0]
+    return only
 
 
-def _channels_last(image: npt.NDArray[Any], first: bool) -> tuple[npt.NDArray[Any], list[str]]:
+def _channels_last(image: npt.NDArray[np.generic], first: bool) -> tuple[npt.NDArray[np.generic], list[str]]:
     if image.ndim == 2:
         return image, []
     if image.ndim == 3:
@@ -269,7 +285,7 @@ def _channels_last(image: npt.NDArray[Any], first: bool) -> tuple[npt.NDArray[An
     )
 
 
-def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[str]]:
+def _eight_bits(image: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.uint8], list[str]]:
     low, high = image.min(), image.max()
     if np.issubdtype(image.dtype, np.integer):
         if low < 0 or high > 255:
@@ -277,6 +293,7 @@ def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[st
                 f"image holds whole numbers from {low} to {high}; give 0…255, for example "
                 "np.round(image / image.max() * 255).astype(np.uint8)",
                 argument="image",
+                code="range",
             )
         return image.astype(np.uint8), []
     if not np.isfinite(image).all():
@@ -287,5 +304,6 @@ def _eight_bits(image: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], list[st
         raise InvalidInput(
             f"image holds floats from {low:.4g} to {high:.4g} with channels last; give 0…1, or 0…255 as image.astype(np.uint8)",
             argument="image",
+            code="range",
         )
-    return np.round(image * 255).astype(np.uint8), ["fractions 0…1 rounded to 8 bits"]
+    return (image * 255).round().astype(np.uint8), ["fractions 0…1 rounded to 8 bits"]

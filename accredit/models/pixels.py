@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +18,12 @@ from accredit.models.preparation import Preparation
 from accredit.models.superpixels import superpixels
 
 # Defaults: 512 payoffs tell most credit of 16 players from zero, half of it of 30, and a third of it of 50.
-SIDE = 5  # patches down and across, at most: 14 × 14 of a transformer make 5 × 5 blocks
+PATCHES_PER_SIDE = 5  # patches down and across, at most: 14 × 14 of a transformer make 5 × 5 blocks
 SEGMENTS = 20
-SMALL = 64 * 64  # pixels; a larger picture costs its model more, and gets fewer payoffs
-MOST = 4096  # players of one picture
+SMALL_PICTURE_PIXELS = 64 * 64  # pixels; a larger picture costs its model more, and gets fewer payoffs
+PLAYERS_AT_MOST = 4096  # players of one picture
 PAINTS = ("mean", "blur", "zero", "black")  # what may stand in place of what is removed
-Players = str | tuple[int, int] | npt.NDArray[Any] | Partition | None
+Players = str | tuple[int, int] | npt.NDArray[np.integer] | Partition | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +51,12 @@ class Pixels:
 
     @property
     def grid(self) -> tuple[int, int]:
-        """How many patches there are, down and across: the model's own (an edge patch may be smaller), else `SIDE` or so."""
+        """How many patches there are, down and across: the model's own (an edge patch may be smaller), else about
+        `PATCHES_PER_SIDE`."""
         height, width = self.size
         if self.patch is None:
-            rows = min(height, SIDE if height >= width else max(1, round(SIDE * height / width)))
-            return rows, min(width, SIDE if width >= height else max(1, round(SIDE * width / height)))
+            rows = min(height, PATCHES_PER_SIDE if height >= width else max(1, round(PATCHES_PER_SIDE * height / width)))
+            return rows, min(width, PATCHES_PER_SIDE if width >= height else max(1, round(PATCHES_PER_SIDE * width / height)))
         return -(-height // self.patch[0]), -(-width // self.patch[1])
 
     @cached_property
@@ -68,7 +68,7 @@ class Pixels:
         spread = ((self.values - low) / ((high - low) or 1.0) * 255).round().astype(np.uint8).transpose(1, 2, 0)
         return np.ascontiguousarray(spread[..., :1] if spread.shape[2] == 2 else spread[..., :3])
 
-    def partition(self, players: Players = None) -> Partition:
+    def partition(self, players: object = None) -> Partition:
         """Pixels dealt out to players: places are the H·W pixels, row by row.
 
         By default patches, at most 5 × 5: blocks of the model's own, or a grid. Else "patches" (the model's own),
@@ -79,47 +79,54 @@ class Pixels:
         if isinstance(players, Partition):
             return players
         if isinstance(players, np.ndarray):
-            return self._labelled(players)
+            return self._by_labels(players)
         if isinstance(players, str):
-            return self._named(players)
+            return self._by_name(players)
         return self._blocks() if players is None else self._grid(*_whole_pair(players))
 
-    def _named(self, players: str) -> Partition:
+    def _by_name(self, players: str) -> Partition:
         match = re.fullmatch(r"(patch(?:es)?|segments?|pixels?)(?::(\d+))?", players.strip().lower())
         if match is None or (match[1].startswith("pixel") and match[2]):
             raise InvalidInput(
                 f"players is {players!r:.40}; for a picture write 'patches', 'patches:20', 'segments', 'segments:40', "
                 "'pixels', a grid (4, 4), or give segments as an array",
                 argument="players",
+                code="unknown",
             )
         count = int(match[2]) if match[2] else None
         if match[1].startswith("pixel"):
             return self._grid(*self.size)
         if match[1].startswith("segment"):
-            return self._found(min(SEGMENTS, self.size[0] * self.size[1]) if count is None else count)
+            return self._segments(min(SEGMENTS, self.size[0] * self.size[1]) if count is None else count)
         return self._grid(*(self.grid if count is None else self._about(count)), own=count is None)
 
     def _about(self, count: int) -> tuple[int, int]:
         """A grid of about that many cells, each about square."""
         height, width = self.size
         if not 1 <= count <= height * width:
-            raise InvalidInput(f"players asks for {count} patches; {height} × {width} pixels make 1…{height * width}")
+            raise InvalidInput(
+                f"players asks for {count} patches; {height} × {width} pixels make 1…{height * width}",
+                argument="players",
+                code="range",
+            )
         rows = min(height, max(1, round(float(np.sqrt(count * height / width)))))
         return rows, min(width, max(1, round(count / rows)))
 
     def _blocks(self) -> Partition:
-        """The model's own patches, in blocks so that there are at most `SIDE` down and across."""
+        """The model's own patches, in blocks so that there are at most `PATCHES_PER_SIDE` down and across."""
         rows, columns = self.grid
         if self.patch is None:
             return self._grid(rows, columns)
-        down, across = -(-rows // SIDE), -(-columns // SIDE)
+        down, across = -(-rows // PATCHES_PER_SIDE), -(-columns // PATCHES_PER_SIDE)
         return self._tile(self.patch[0] * down, self.patch[1] * across)
 
     def _grid(self, rows: int, columns: int, own: bool = False) -> Partition:
         height, width = self.size
         if not (1 <= rows <= height and 1 <= columns <= width):
             raise InvalidInput(
-                f"players is the grid {(rows, columns)}; {height} × {width} pixels allow 1…{height} by 1…{width}"
+                f"players is the grid {(rows, columns)}; {height} × {width} pixels allow 1…{height} by 1…{width}",
+                argument="players",
+                code="range",
             )
         _check_count(rows * columns)
         if own and self.patch is not None:
@@ -132,12 +139,12 @@ class Pixels:
         _check_count(-(-height // tall) * -(-width // wide))
         return _cells(np.arange(height) // tall, np.arange(width) // wide)
 
-    def _found(self, count: int) -> Partition:
+    def _segments(self, count: int) -> Partition:
         _check_count(count)
         labels = superpixels(self.shown, count).ravel()
         return Partition(tuple(f"segment {k}" for k in range(int(labels.max()) + 1)), labels)
 
-    def _labelled(self, segments: npt.NDArray[Any]) -> Partition:
+    def _by_labels(self, segments: npt.NDArray[np.integer]) -> Partition:
         sizes = {self.size} | ({self.original} if self.original and self.preparation else set())
         segments = as_array(segments, "players")
         whole = np.issubdtype(segments.dtype, np.integer) and int(segments.max(initial=0)) <= np.iinfo(np.int64).max
@@ -151,14 +158,20 @@ class Pixels:
         labels = segments.astype(np.int64)
         if segments.shape != self.size:
             assert self.preparation is not None
-            labels = self.preparation.carried(labels)
+            labels = self.preparation.carry(labels)
         labels = labels.ravel()
         present = np.unique(labels[labels >= 0])
         if not len(present):
-            raise InvalidInput("players leaves every pixel to nobody; give at least one segment a number from 0")
+            raise InvalidInput(
+                "players leaves every pixel to nobody; give at least one segment a number from 0",
+                argument="players",
+                code="empty",
+            )
         if len(present) == 1:
             raise InvalidInput(
-                f"players has one segment only, number {present[0]}, which would get all the credit; give at least two"
+                f"players has one segment only, number {present[0]}, which would get all the credit; give at least two",
+                argument="players",
+                code="range",
             )
         _check_count(len(present))
         return partition_by(labels, [f"segment {k}" for k in present])
@@ -193,7 +206,7 @@ class Pixels:
         return f"Players are {many}{own}{other}."
 
 
-def for_pictures(players: Any) -> bool:
+def for_pictures(players: object) -> bool:
     """Are these players of a picture, and not of a text?
 
     >>> for_pictures("segments:40"), for_pictures((4, 4)), for_pictures("word"), for_pictures({"a": [1]})
@@ -214,7 +227,7 @@ def unit_of(players: Players) -> str:
 SINGLE = float(np.finfo(np.float32).max)  # models of pictures compute in single precision
 
 
-def _whole_pair(players: Any) -> tuple[int, int]:
+def _whole_pair(players: object) -> tuple[int, int]:
     if (
         isinstance(players, tuple | list)
         and len(players) == 2
@@ -224,6 +237,7 @@ def _whole_pair(players: Any) -> tuple[int, int]:
     raise InvalidInput(
         f"players is {players!r:.40}; for a picture give a grid (rows, columns), 'segments:40', or an array of segments",
         argument="players",
+        code="type",
     )
 
 
@@ -236,10 +250,12 @@ def _cells(down: IntArray, across: IntArray) -> Partition:
 
 
 def _check_count(count: int) -> None:
-    if count > MOST:
+    if count > PLAYERS_AT_MOST:
         raise InvalidInput(
-            f"players would be {count:,}; up to {MOST:,} are credited at once: write players='segments:100', or a grid such as "
-            "(14, 14)"
+            f"players would be {count:,}; up to {PLAYERS_AT_MOST:,} are credited at once: write players='segments:100', or a "
+            "grid such as (14, 14)",
+            argument="players",
+            code="too-many",
         )
 
 
@@ -275,8 +291,9 @@ def paint_over(pixels: Pixels, removal: str | float | npt.NDArray[np.float32]) -
             raise InvalidInput(
                 "removal is 'black', and how these values were prepared is not known; give the number that black has",
                 argument="removal",
+                code="unsupported",
             )
-        return pixels.preparation.scaled(np.zeros((*pixels.size, len(values)), dtype=np.uint8))
+        return pixels.preparation.scale(np.zeros((*pixels.size, len(values)), dtype=np.uint8))
     raise InvalidInput(
         f"removal is {removal!r:.40}; write one of {', '.join(PAINTS)}, a number, or give a picture",
         argument="removal",

@@ -89,7 +89,9 @@ def check_precision(weights: Iterable[torch.Tensor]) -> None:
             raise InvalidInput(
                 f"model holds {dtype} weights, which this CPU cannot compute with: {trial.operation} was tried in another "
                 f"process and ended it by {trial.signal}. Most likely it announces instructions that it is not granted; "
-                f"{cure}use float32: model.float(), and for a folder model.float().save_pretrained(folder)"
+                f"{cure}use float32: model.float(), and for a folder model.float().save_pretrained(folder)",
+                argument="model",
+                code="unavailable",
             )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
 SIZE = 96  # matrices from 32 × 32 on take the kernels of the newest instructions
 
@@ -23,7 +23,7 @@ def main(dtype: str, folder: str) -> None:
         operation()
 
 
-def operations(torch: Any, dtype: Any) -> dict[str, Callable[[], Any]]:
+def operations(torch: ModuleType, dtype: object) -> dict[str, Callable[[], object]]:
     """The products that models are made of, each as small as a kernel for large ones takes it."""
     square = torch.ones(SIZE, SIZE, dtype=dtype)
     tokens = torch.ones(1, 2, SIZE, SIZE, dtype=dtype)  # (batch, heads, tokens, width)

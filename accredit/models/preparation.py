@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,12 @@ from accredit.core import IntArray
 from accredit.errors import InvalidInput
 from accredit.models.pictures import Photo, array_photo, photo_of
 
-ALIKE = 0.1  # by how much prepared values may differ, where white and black are about 4 apart: other ways to round
-NARROWEST = 64  # a longer strip would be resized into more pixels than any model reads
+if TYPE_CHECKING:
+    import PIL.Image
+    from transformers import BaseImageProcessor
+
+PIXEL_TOLERANCE = 0.1  # by how much prepared values may differ, where white and black are about 4 apart: other ways to round
+LONGEST_STRIP = 64  # a longer strip would be resized into more pixels than any model reads
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,15 @@ class Preparation:
             raise InvalidInput(
                 f"mean is {self.mean} and std is {self.std}; give finite numbers, std above 0",
                 argument="mean",
+                code="range",
             )
         for name, numbers in (("mean", self.mean), ("std", self.std)):
             if len(numbers) not in (1, self.channels or len(numbers)):
-                raise InvalidInput(f"{name} has {len(numbers)} numbers and the model reads {self.channels} channels")
+                raise InvalidInput(
+                    f"{name} has {len(numbers)} numbers and the model reads {self.channels} channels",
+                    argument=name,
+                    code="shape",
+                )
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Preparation:
@@ -75,16 +84,16 @@ class Preparation:
             resized=resized,
         )
 
-    def pixels(self, image: Any) -> npt.NDArray[np.float32]:
+    def pixels(self, image: npt.NDArray[np.generic] | PIL.Image.Image) -> npt.NDArray[np.float32]:
         """A PIL image, or an array of 0…255 in (H, W) or (H, W, C), as (channels, height, width)."""
         photo = array_photo(image, first=False) if isinstance(image, np.ndarray) else photo_of(image)
-        return self.scaled(self.framed(photo)[0])
+        return self.scale(self.frame(photo)[0])
 
-    def framed(self, photo: Photo) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+    def frame(self, photo: Photo) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
         """The picture in the size and colours that the model reads, eight bits each: (H, W, C); and what that took."""
         from PIL import Image
 
-        picture, coloured = self.coloured(photo)
+        picture, coloured = self.colour(photo)
         steps = list(coloured)
         before = picture.height, picture.width
         height, width = self._before_cut(*before)
@@ -97,7 +106,7 @@ class Preparation:
             steps.append(f"the middle {_by(self.size)} cut out")
         return np.atleast_3d(np.asarray(picture, dtype=np.uint8)), tuple(steps)
 
-    def coloured(self, photo: Photo) -> tuple[Any, tuple[str, ...]]:
+    def colour(self, photo: Photo) -> tuple[PIL.Image.Image, tuple[str, ...]]:
         """The picture in grey or in colours, whichever the model reads; and what that took."""
         wanted = {None: photo.image.mode, 1: "L", 3: "RGB"}[self.channels]
         if photo.image.mode == wanted:
@@ -105,12 +114,12 @@ class Preparation:
         done = "colours turned to grey" if wanted == "L" else "grey repeated in three channels"
         return photo.image.convert(wanted), (done,)
 
-    def scaled(self, shown: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    def scale(self, shown: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         """Eight bits as the model reads them: (H, W, C) -> (C, H, W)."""
         values = ((shown * self.factor - np.array(self.mean)) / np.array(self.std)).transpose(2, 0, 1)
         return np.ascontiguousarray(values, dtype=np.float32)
 
-    def carried(self, labels: IntArray) -> IntArray:
+    def carry(self, labels: IntArray) -> IntArray:
         """A label for every pixel of the original picture, as a label for every pixel that the model reads.
 
         Where the model sees black around a small picture there is nobody: −1.
@@ -146,15 +155,17 @@ class Preparation:
         if not isinstance(self.resized, int):
             return self.resized or self.size or (height, width)
         short = min(height, width)
-        if max(height, width) > NARROWEST * short:
+        if max(height, width) > LONGEST_STRIP * short:
             raise InvalidInput(
-                f"the picture has {height} × {width} pixels; one edge may be at most {NARROWEST} times the other: cut it first"
+                f"the picture has {height} × {width} pixels; one edge may be at most {LONGEST_STRIP} times the other: cut it "
+                "first",
+                code="range",
             )
         return self.resized * height // short, self.resized * width // short
 
 
 def choose_preparation(
-    channels: int | None, size: int | tuple[int, int] | None = None, mean: Any = None, std: Any = None
+    channels: int | None, size: int | tuple[int, int] | None = None, mean: object = None, std: object = None
 ) -> Preparation:
     """How pictures are prepared for a network that does not say it: scaled to 0…1, and what else is asked for."""
     if size is not None and not isinstance(size, int):
@@ -171,34 +182,36 @@ def choose_preparation(
 class Processor:
     """An image processor that prepares pictures in a way of its own, asked instead of imitated."""
 
-    processor: Any
+    processor: BaseImageProcessor
 
     @property
     def name(self) -> str:
         return type(self.processor).__name__
 
-    def __call__(self, picture: Any) -> npt.NDArray[Any]:
+    def __call__(self, picture: PIL.Image.Image) -> npt.NDArray[np.float32]:
         """A PIL image as (C, H, W)."""
         grey = {"input_data_format": "channels_last"} if picture.mode == "L" else {}
         given = np.atleast_3d(np.asarray(picture)) if grey else picture
         return np.asarray(self.processor(images=given, return_tensors="np", **grey)["pixel_values"][0])
 
 
-def preparation_of(processor: Any) -> Preparation | Processor:
+def preparation_of(processor: object) -> Preparation | Processor:
     """How an image processor prepares pictures: by its settings, if they say all; else the processor itself.
 
     Settings do not say all: some processors crop by a share, turn channels round or shift values. So both prepare one picture.
     """
-    settings = processor.to_dict() if hasattr(processor, "to_dict") else processor
+    settings: object = processor.to_dict() if hasattr(processor, "to_dict") else processor
     if isinstance(settings, Preparation):
         return settings
-    if not callable(processor):
-        if not isinstance(settings, Mapping):
+    if not isinstance(settings, Mapping):
+        if not callable(processor):
             raise InvalidInput(
                 f"processor is a {type(processor).__name__}; give an image processor or its settings",
                 argument="processor",
                 code="type",
             )
+        return Processor(processor)
+    if not callable(processor):
         return Preparation.from_settings(settings)
     try:
         stated = Preparation.from_settings(settings)
@@ -206,10 +219,10 @@ def preparation_of(processor: Any) -> Preparation | Processor:
         theirs, ours = Processor(processor)(picture), stated.pixels(picture)
     except Exception:  # settings in other words, or a processor that wants other pictures: it is asked, and says so itself
         return Processor(processor)
-    return stated if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= ALIKE else Processor(processor)
+    return stated if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= PIXEL_TOLERANCE else Processor(processor)
 
 
-def _probe(grey: bool) -> Any:
+def _probe(grey: bool) -> PIL.Image.Image:
     """A smooth picture, not square, on which ways to resize agree and ways to cut do not."""
     from PIL import Image
 
@@ -223,7 +236,7 @@ def _by(size: tuple[int, int]) -> str:
     return f"{size[1]} × {size[0]}"
 
 
-def _edges(size: Any) -> tuple[int, int] | int:
+def _edges(size: int | Sequence[int] | Mapping[str, int]) -> tuple[int, int] | int:
     """A size as (height, width), or as the length of the shorter edge; 224, {"height": …, "width": …} or
     {"shortest_edge": …}.
     """
@@ -232,7 +245,7 @@ def _edges(size: Any) -> tuple[int, int] | int:
     return int(size) if isinstance(size, int) else (int(size[0]), int(size[1]))
 
 
-def _numbers(value: Any) -> tuple[float, ...]:
+def _numbers(value: object) -> tuple[float, ...]:
     try:
         return tuple(float(v) for v in np.atleast_1d(np.asarray(value, dtype=np.float64)))
     except (TypeError, ValueError):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard, overload
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from accredit.errors import InvalidInput
 from accredit.models.attention import (
     FIELDS,
     ROW_SUM_TOLERANCE,
+    Forward,
     attention_kernel,
     check_has_attention,
     check_rows,
@@ -30,8 +31,13 @@ from accredit.models.attention import (
 )
 from accredit.models.state import still
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers.utils import ModelOutput
+
+
 TENSORS = ("af", "norm", "gf", "agf")
-MEMORY = 4 << 30  # bytes that reading may need at its peak
+READING_BYTES = 4 << 30  # bytes that reading may need at its peak
 EAGER = 4  # copies of one layer's weights that the eager kernel makes
 VALUED = "accredit_valued"  # the name of the kernel that weighs attention by value vectors
 
@@ -48,7 +54,7 @@ class Heads:
     weights: tuple[float, ...] = ()  # of the heads; of one, its number
 
     @classmethod
-    def of(cls, heads: Any) -> Heads:
+    def of(cls, heads: object) -> Heads:
         """The heads that somebody asked for: "mean", "max", a number, or one weight for each head."""
         if isinstance(heads, Heads):
             return heads
@@ -76,16 +82,22 @@ class Heads:
             return f"head {int(self.weights[0])}"
         return f"heads weighted {', '.join(f'{w:.3g}' for w in self.weights)}"
 
-    def combined(self, heads: Sequence[torch.Tensor]) -> torch.Tensor:
+    def combine(self, heads: Sequence[torch.Tensor]) -> torch.Tensor:
         """Heads (T, S) of one layer as one matrix in double precision, added one by one."""
         if self.rule == "one":
             if not self.weights[0] < len(heads):
                 raise InvalidInput(
-                    f"heads is {int(self.weights[0])}; these layers have heads 0 … {len(heads) - 1}", argument="heads"
+                    f"heads is {int(self.weights[0])}; these layers have heads 0 … {len(heads) - 1}",
+                    argument="heads",
+                    code="range",
                 )
             return heads[int(self.weights[0])].double()
         if self.rule == "weighted" and len(self.weights) != len(heads):
-            raise InvalidInput(f"heads gives {len(self.weights)} weights, and these layers have {len(heads)} heads")
+            raise InvalidInput(
+                f"heads gives {len(self.weights)} weights, and these layers have {len(heads)} heads",
+                argument="heads",
+                code="shape",
+            )
         shares = self.weights or (1 / len(heads),) * len(heads)
         found = torch.zeros_like(heads[0], dtype=torch.float64)
         for head, share in zip(heads, shares, strict=True):
@@ -109,13 +121,13 @@ class _Combining:
     def weights(self, weights: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
         """(1, H, T, S) -> (1, 1, T, S), each head times `lengths` (H, S) of what it reads."""
         heads = list(weights[0]) if lengths is None else _Scaled(weights[0], lengths)
-        self.made.append(self.heads.combined(heads)[None, None])
+        self.made.append(self.heads.combine(heads)[None, None])
         return self.made[-1]
 
     def knows(self, weights: torch.Tensor) -> bool:
         return any(weights is made for made in self.made)
 
-    def hook(self, _module: torch.nn.Module, _given: Any, output: Any) -> Any:
+    def hook(self, _module: torch.nn.Module, _given: object, output: object) -> tuple[object, ...] | None:
         """In a module's output, attention of many heads gives way to one matrix before anybody keeps it."""
         if not isinstance(output, tuple):
             return None
@@ -132,11 +144,16 @@ class _Scaled(Sequence[torch.Tensor]):
     def __len__(self) -> int:
         return len(self.heads)
 
-    def __getitem__(self, k: Any) -> Any:
-        return self.heads[k] * self.lengths[k]
+    @overload
+    def __getitem__(self, k: int) -> torch.Tensor: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[torch.Tensor]: ...
+    def __getitem__(self, k: int | slice) -> torch.Tensor | list[torch.Tensor]:
+        scaled = self.heads[k] * self.lengths[k]
+        return list(scaled) if isinstance(k, slice) else scaled
 
 
-def _is_attention(x: Any) -> bool:
+def _is_attention(x: object) -> TypeGuard[torch.Tensor]:
     """Weights of one text, whose rows sum to 1. (T5 hands on its position biases beside them.)"""
     if not isinstance(x, torch.Tensor) or x.ndim != 4 or len(x) != 1 or not x.is_floating_point():
         return False
@@ -145,13 +162,13 @@ def _is_attention(x: Any) -> bool:
 
 
 def read_attention(
-    model: Any,
-    forward: Callable[..., Any],
+    model: PreTrainedModel,
+    forward: Forward,
     tensor: str,
     heads: Heads,
-    payoff: Callable[[Any], torch.Tensor],
+    payoff: Callable[[ModelOutput], torch.Tensor],
     tokens: int,
-    memory: float = MEMORY,
+    memory: float = READING_BYTES,
 ) -> Read:
     """One tensor of TENSORS in one pass over up to `tokens` tokens. `forward` runs the model and takes `output_attentions`;
     `payoff` reads its output, for gradients. What would need more than `memory` bytes is refused before it begins."""
@@ -177,19 +194,25 @@ def read_attention(
     return Read({part: _stack(weights, rows=tensor == "af") for part, weights in found.items()})
 
 
-def _late(weights: torch.Tensor, tensor: str, combining: _Combining, model: Any) -> torch.Tensor:
+def _late(weights: torch.Tensor, tensor: str, combining: _Combining, model: PreTrainedModel) -> torch.Tensor:
     """Weights that no module handed out as they were made: of plain attention the heads are combined now."""
     if tensor == "norm":
         raise InvalidInput(
             f"{type(model).__name__} does not show the values that its attention reads, which the tensor 'norm' needs; use "
-            "'af', 'gf' or 'agf'"
+            "'af', 'gf' or 'agf'",
+            code="unsupported",
         )
     check_rows((weights,))
     return combining.weights(weights)
 
 
 def _by_slopes(
-    model: Any, forward: Callable[..., Any], tensor: str, heads: Heads, payoff: Callable[[Any], torch.Tensor], said: Any
+    model: PreTrainedModel,
+    forward: Forward,
+    tensor: str,
+    heads: Heads,
+    payoff: Callable[[ModelOutput], torch.Tensor],
+    said: ModelOutput,
 ) -> Read:
     with still(model), attention_kernel(model, "eager"), torch.enable_grad():
         output = forward(output_attentions=True)
@@ -198,10 +221,12 @@ def _by_slopes(
         every = [w for weights in parts.values() for w in weights]
         check_rows(tuple(every))
         if not all(w.requires_grad for w in every):
-            raise InvalidInput(f"{type(model).__name__} detaches its attentions, so they have no gradient; use 'af'")
+            raise InvalidInput(
+                f"{type(model).__name__} detaches its attentions, so they have no gradient; use 'af'", code="unsupported"
+            )
         slopes = torch.autograd.grad(payoff(output).sum(), every, allow_unused=True, materialize_grads=True)
     combined = iter(
-        heads.combined([_positive(h, g, tensor) for h, g in zip(w[0].detach(), slope[0], strict=True)])[None, None]
+        heads.combine([_positive(h, g, tensor) for h, g in zip(w[0].detach(), slope[0], strict=True)])[None, None]
         for w, slope in zip(every, slopes, strict=True)
     )
     return Read({part: _stack([next(combined) for _ in weights], rows=False) for part, weights in parts.items()})
@@ -211,7 +236,7 @@ def _positive(head: torch.Tensor, slope: torch.Tensor, tensor: str) -> torch.Ten
     return (slope if tensor == "gf" else head * slope).clamp(min=0)
 
 
-def _parts(model: Any, output: Any) -> dict[str, list[torch.Tensor]]:
+def _parts(model: PreTrainedModel, output: ModelOutput) -> dict[str, list[torch.Tensor]]:
     """The attentions of an output by part, L tensors (1, H, T, S) each; encoder–decoders have three."""
     found = {part: list(getattr(output, field, None) or ()) for part, field in FIELDS.items()}
     wanted = ("encoder", "decoder", "cross") if found["cross"] and found["encoder"] else ("self",)
@@ -221,13 +246,15 @@ def _parts(model: Any, output: Any) -> dict[str, list[torch.Tensor]]:
     if any(not weights or any(w is None for w in weights) for weights in parts.values()):
         raise InvalidInput(
             f"{type(model).__name__} returned no attentions (kernel {model.config._attn_implementation!r}); load it "
-            "with from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients"
+            "with from_pretrained(..., attn_implementation='eager'), or explain it by a game or by gradients",
+            code="unsupported",
         )
     for weights in parts.values():
         shapes = sorted({tuple(w.shape[-2:]) for w in weights})
         if len(shapes) > 1 or any(w.ndim != 4 for w in weights):
             raise InvalidInput(
-                f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph"
+                f"attentions of {type(model).__name__} differ in shape between layers, {shapes}, so they cannot form one graph",
+                code="unsupported",
             )
     return parts
 
@@ -245,7 +272,7 @@ def _stack(weights: list[torch.Tensor], rows: bool) -> FloatArray:
 # Memory
 
 
-def _check_memory(model: Any, tensor: str, tokens: int, memory: float) -> None:
+def _check_memory(model: PreTrainedModel, tensor: str, tokens: int, memory: float) -> None:
     """Refuse what will not fit, from the model's configuration."""
     config = model.config.get_text_config()
     heads, layers = (  # some models of pictures have a list, one number for each stage
@@ -259,7 +286,8 @@ def _check_memory(model: Any, tensor: str, tokens: int, memory: float) -> None:
     raise InvalidInput(
         f"the attention of {tokens:,} tokens in {layers} layers of {heads} heads needs about {needed / 2**30:.1f} GiB"
         f"{' with its gradients' * slopes}, and {memory / 2**30:.1f} GiB are allowed; "
-        + ("use flow or flow:norm, which keep one layer at a time, or shorten the text" if slopes else "shorten the text")
+        + ("use flow or flow:norm, which keep one layer at a time, or shorten the text" if slopes else "shorten the text"),
+        code="too-many",
     )
 
 
@@ -277,7 +305,7 @@ def reading_bytes(layers: int, heads: int, tokens: int, tensor: str = "af") -> f
 
 
 @contextmanager
-def _hook(model: Any, combining: _Combining) -> Iterator[None]:
+def _hook(model: PreTrainedModel, combining: _Combining) -> Iterator[None]:
     """The eager kernel, every module's attention combined as it comes out."""
     hooks = [part.register_forward_hook(combining.hook, prepend=True) for part in model.modules()]
     try:
@@ -292,14 +320,20 @@ _COMBINING: ContextVar[_Combining] = ContextVar("combining")
 
 
 def _weigh(
-    module: torch.nn.Module, query: Any, key: Any, value: torch.Tensor, mask: Any, **settings: Any
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    **settings: object,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """A model's own eager kernel; its weights come out times the lengths of the value vectors, heads combined."""
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
     if eager is None:
         raise InvalidInput(
             f"{type(module).__name__} does not show the values that its attention reads, which the tensor 'norm' needs; use "
-            "'af', 'gf' or 'agf'"
+            "'af', 'gf' or 'agf'",
+            code="unsupported",
         )
     output, weights = eager(module, query, key, value, mask, **settings)
     lengths = value[0].float().norm(dim=-1)  # (key–value heads, S)
@@ -308,7 +342,7 @@ def _weigh(
 
 
 @contextmanager
-def _value(model: Any, combining: _Combining) -> Iterator[None]:
+def _value(model: PreTrainedModel, combining: _Combining) -> Iterator[None]:
     """The kernel of `_weigh`, which transformers takes by its name."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -32,7 +32,9 @@ def load_row_model(path: str | Path, trusted: Iterable[str] = ()) -> RowModel:
     them, and the refusal says which there are."""
     file = Path(path)
     if file.suffix.lower() in PICKLED:
-        raise InvalidInput(f"{file.name} is a pickle, which runs code when it is opened; save the model as {ENDINGS}")
+        raise InvalidInput(
+            f"{file.name} is a pickle, which runs code when it is opened; save the model as {ENDINGS}", code="unsafe"
+        )
     if not file.exists():
         raise InvalidInput(f"there is no file {str(path)!r}; give a model saved as {ENDINGS}", code="missing")
     library = _library(check_is_file(file))
@@ -79,10 +81,10 @@ def _library(file: Path) -> str:
             return "xgboost"
         case ".json" if start.startswith(b"{"):
             return "xgboost" if b'"learner"' in start else "catboost"
-    raise InvalidInput(f"{file.name} is not a model that can be read; it must be {ENDINGS}")
+    raise InvalidInput(f"{file.name} is not a model that can be read; it must be {ENDINGS}", code="format")
 
 
-def _import(package: str, file: Path) -> Any:
+def _import(package: str, file: Path) -> ModuleType:
     from importlib import import_module
 
     with needs("trees", f"reading {file.name}"):
@@ -97,6 +99,7 @@ def _skops(file: Path, trusted: tuple[str, ...]) -> RowModel:
             f"{file.name} holds the types {', '.join(unknown)}, which are not known to be safe; if you trust whoever made the "
             f"file, write trusted={unknown!r}",
             argument="trusted",
+            code="unsafe",
         )
     return as_row_model(reader.load(file, trusted=list(trusted)))
 
@@ -107,14 +110,16 @@ def _onnx(file: Path) -> RowModel:
     session = runtime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     given, outputs = session.get_inputs(), session.get_outputs()
     if len(given) != 1 or given[0].type not in ("tensor(float)", "tensor(double)"):
-        raise InvalidInput(f"{file.name} wants the inputs {[g.name for g in given]}; one table of numbers is needed")
+        raise InvalidInput(
+            f"{file.name} wants the inputs {[g.name for g in given]}; one table of numbers is needed", code="unsupported"
+        )
     kind = np.float32 if given[0].type == "tensor(float)" else np.float64
 
-    def last_output(rows: Any) -> FloatArray:
+    def last_output(rows: Sized) -> FloatArray:
         try:
             table = np.asarray(rows, dtype=kind)
         except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{file.name} reads numbers, and the rows hold something else: {error}") from None
+            raise InvalidInput(f"{file.name} reads numbers, and the rows hold something else: {error}", code="type") from None
         said = session.run([outputs[-1].name], {given[0].name: table})[0]
         if isinstance(said, list):  # a mapping from class to probability per row
             said = [[row[label] for label in said[0]] for row in said]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from functools import partial
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -13,8 +13,24 @@ from accredit.checks import real_numbers
 from accredit.checks.numbers import shown
 from accredit.core import FloatArray, IntArray, plugins
 from accredit.errors import BadPayoff, InvalidInput
-from accredit.models.arrays import ArrayModel, as_array_model, class_decisions, compares_pairs, two_sided
+from accredit.models.arrays import (
+    ArrayModel,
+    RowFunction,
+    as_array_model,
+    class_decisions,
+    compares_pairs,
+    is_module,
+    two_sided,
+)
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
+
+if TYPE_CHECKING:
+    import catboost
+    import lightgbm
+    import numpy.typing as npt
+    import sklearn.base
+    import torch
+    import xgboost
 
 UNITS = ("logit", "log", "log-odds", "probability", "value")
 LOG_LINK = frozenset(  # objectives of boosters and losses of scikit-learn: the prediction is the exponential of the raw score
@@ -23,7 +39,6 @@ LOG_LINK = frozenset(  # objectives of boosters and losses of scikit-learn: the 
 BUILT_IN = frozenset({"xgboost", "lightgbm", "catboost", "sklearn", "torch", "builtins", "numpy", "accredit"})  # read here
 FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
-Function = Callable[[Any], Any]
 
 
 @final
@@ -35,7 +50,7 @@ class RowModel:
     predicts.
     """
 
-    def __init__(self, units: Mapping[str, Function], labels: tuple[str, ...] | None, name: str, model: Any) -> None:
+    def __init__(self, units: Mapping[str, RowFunction], labels: tuple[str, ...] | None, name: str, model: object) -> None:
         self.units, self._labels, self.name, self.model = dict(units), labels, name, model
 
     def __repr__(self) -> str:
@@ -59,7 +74,9 @@ class RowModel:
             formulas = FORMULAS if "probability" in self.units else ()
             raise InvalidInput(
                 f"payoff is {asked!r}; {self.name} can be asked for {', '.join((*self.units, *formulas))}, or for a function "
-                "of its outputs"
+                "of its outputs",
+                argument="payoff",
+                code="unknown",
             )
         return asked
 
@@ -85,19 +102,23 @@ class RowModel:
         if "probability" not in self.units:
             raise InvalidInput(
                 f"payoff {payoff!r} needs class probabilities, and {self.name} gives {', '.join(self.units)}; if a function "
-                "returns them, say so: as_array_model(function, law='probability')"
+                "returns them, say so: as_array_model(function, law='probability')",
+                argument="payoff",
+                code="unsupported",
             )
         labels = (payoff,) if payoff in OF_THE_MODEL else self._labels
         return self._with(payoff, partial(self._formula, payoff=payoff), labels), payoff
 
-    def _with(self, unit: str, function: Function, labels: tuple[str, ...] | None) -> RowModel:
+    def _with(self, unit: str, function: RowFunction, labels: tuple[str, ...] | None) -> RowModel:
         return RowModel({**self.units, unit: function}, labels, self.name, self.model)
 
-    def _formula(self, rows: Any, payoff: str) -> FloatArray:
+    def _formula(self, rows: Sized, payoff: str) -> FloatArray:
         """A payoff of the probabilities: one column per class, or one for the model."""
         chances = self.outputs(rows, "probability")
         if chances.shape[1] < 2:
-            raise InvalidInput(f"payoff {payoff!r} compares classes, and {self.name} has one output")
+            raise InvalidInput(
+                f"payoff {payoff!r} compares classes, and {self.name} has one output", argument="payoff", code="unsupported"
+            )
         targets = (0,) if payoff in OF_THE_MODEL else tuple(range(chances.shape[1]))
         return np.asarray(payoffs_of(chances, targets, payoff, "probability"))
 
@@ -105,7 +126,7 @@ class RowModel:
         """The class that outputs in this unit speak for: (…, classes) -> (…); the highest, or the one of least loss."""
         return np.asarray((-outputs if unit == "loss" else outputs).argmax(axis=-1))
 
-    def unit_for(self, asked: str | None, rows: Any) -> tuple[str, str]:
+    def unit_for(self, asked: str | None, rows: Sized) -> tuple[str, str]:
         """A unit by name, else the natural one for such rows, and what to say about it: chances of 0 or 1 have no log-odds."""
         unit = self.unit(asked)
         if asked is None and unit == "log-odds":
@@ -114,14 +135,14 @@ class RowModel:
                 return "probability", "Probabilities are shared: where a chance is 0 or 1 there are no log-odds."
         return unit, ""
 
-    def outputs(self, rows: Any, unit: str) -> FloatArray:
+    def outputs(self, rows: Sized, unit: str) -> FloatArray:
         """Outputs of a batch in one unit, checked: (batch, d) -> (batch, outputs)."""
         outputs = ArrayModel(self.units[unit], name=self.name).outputs(rows)
         if self._labels is not None and outputs.shape[1] != len(self._labels):
             raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes", code="type")
         return outputs
 
-    def blur(self, rows: Any, unit: str) -> float:
+    def blur(self, rows: Sized, unit: str) -> float:
         """How far rounding may move outputs in this unit for such rows. Log-odds are made of probabilities in double precision,
         so it is these that show what the model computes in."""
         made = unit in ("log-odds", *FORMULAS) and "probability" in self.units
@@ -136,7 +157,7 @@ class RowModel:
         return ("prediction",) if outputs == 1 else tuple(f"output {k}" for k in range(outputs))
 
 
-def as_row_model(model: Any) -> RowModel:
+def as_row_model(model: object) -> RowModel:
     """A model of rows from a scikit-learn estimator or pipeline, a booster of xgboost, lightgbm or catboost, a torch module
     or a function.
 
@@ -147,7 +168,9 @@ def as_row_model(model: Any) -> RowModel:
     if isinstance(model, RowModel):
         return model
     if isinstance(model, str):
-        raise InvalidInput(f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model")
+        raise InvalidInput(
+            f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
+        )
     if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
         return as_row_model(model.best_estimator_)
     home = type(model).__module__.split(".")[0]
@@ -155,7 +178,7 @@ def as_row_model(model: Any) -> RowModel:
         return _BOOSTERS[home](model)
     if home not in BUILT_IN and (added := _add_reader(home)) is not None:
         return _read_by(added, model)
-    if hasattr(model, "state_dict") and hasattr(model, "forward"):
+    if is_module(model):
         return _of_module(model)
     if hasattr(model, "predict") and hasattr(model, "fit"):
         return _of_estimator(model)
@@ -174,9 +197,9 @@ def add_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:
     return plugins.additions(plugins.READERS, _library_of, BUILT_IN, library)
 
 
-def _library_of(library: str, reader: Any) -> tuple[str]:
+def _library_of(library: str, reader: object) -> tuple[str]:
     if not callable(reader):
-        raise InvalidInput(f"it leads to a {type(reader).__name__}; a function of a model is needed")
+        raise InvalidInput(f"it leads to a {type(reader).__name__}; a function of a model is needed", code="type")
     return (library,)
 
 
@@ -186,24 +209,25 @@ def _add_reader(library: str) -> plugins.Addition | None:
     return next((one for one in found if not one.problem), found[0] if found else None)
 
 
-def _read_by(added: plugins.Addition, model: Any) -> RowModel:
+def _read_by(added: plugins.Addition, model: object) -> RowModel:
     read = added.get()(model)
     if not isinstance(read, RowModel):
         raise InvalidInput(
             f"the reader of the package {added.package} gave a {type(read).__name__} for a {type(model).__name__}; it must "
-            "give an accredit.models.rows.RowModel"
+            "give an accredit.models.rows.RowModel",
+            code="type",
         )
     return read
 
 
-def _chances(model: ArrayModel) -> dict[str, Function]:
+def _chances(model: ArrayModel) -> dict[str, RowFunction]:
     """Probabilities of classes, where the outputs are known to be them or to become them."""
     if model.law == "softmax":
         return {"probability": lambda rows: _softmax(model.outputs(rows))}
     return {"probability": model.outputs} if model.law == "probability" else {}
 
 
-def reads_rows(model: Any) -> bool:
+def reads_rows(model: object) -> bool:
     """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
     home = type(model).__module__.split(".")[0]
     if isinstance(model, RowModel) or home in _BOOSTERS or (hasattr(model, "predict") and hasattr(model, "fit")):
@@ -211,19 +235,23 @@ def reads_rows(model: Any) -> bool:
     return home not in BUILT_IN and any(entry.name == home for entry in plugins.entries(plugins.READERS))
 
 
-def _of_estimator(model: Any) -> RowModel:
+def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
     """Classifiers by their decision value where they have one, else by probabilities; outlier detectors by their score."""
     name, classes = type(_last(model)).__name__, getattr(model, "classes_", None)
     if isinstance(classes, list):
         raise InvalidInput(
             f"{name} predicts {len(classes)} targets at once, each with classes of its own; explain one of them: "
-            "lambda rows: model.predict_proba(rows)[0]"
+            "lambda rows: model.predict_proba(rows)[0]",
+            argument="model",
+            code="unsupported",
         )
     if classes is None and not hasattr(model, "predict_proba"):
         score = getattr(model, "decision_function", None) or model.predict
-        logs = {"log": lambda rows: np.log(model.predict(rows))} if scikit_has_log_link(_last(model)) else {}
+        logs: dict[str, RowFunction] = {}
+        if scikit_has_log_link(_last(model)):
+            logs["log"] = lambda rows: np.log(model.predict(rows))
         return RowModel({"value": score, **logs}, None, name, model)
-    units: dict[str, Function] = {}
+    units: dict[str, RowFunction] = {}
     if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
         units["logit"] = two_sided(class_decisions(model))
     if hasattr(model, "predict_proba"):
@@ -234,6 +262,8 @@ def _of_estimator(model: Any) -> RowModel:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
             f"lambda rows: model.predict(rows) == {np.asarray(classes).tolist()[0]!r}",
+            argument="model",
+            code="unsupported",
         )
     return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 
@@ -241,7 +271,7 @@ def _of_estimator(model: Any) -> RowModel:
 _AVERAGED = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier")
 
 
-def scikit_has_log_link(model: Any) -> bool:
+def scikit_has_log_link(model: sklearn.base.BaseEstimator) -> bool:
     """Is the prediction of this scikit-learn model the exponential of what it adds up?
 
     >>> from sklearn.linear_model import PoissonRegressor, TweedieRegressor
@@ -256,12 +286,12 @@ def scikit_has_log_link(model: Any) -> bool:
     )
 
 
-def _last(model: Any) -> Any:
+def _last(model: sklearn.base.BaseEstimator) -> sklearn.base.BaseEstimator:
     """The estimator at the end of a pipeline."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def _of_xgboost(model: Any) -> RowModel:
+def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
     name = type(model).__name__
     if hasattr(model, "predict_proba") or hasattr(model, "fit"):
         classes = getattr(model, "classes_", None)
@@ -271,12 +301,13 @@ def _of_xgboost(model: Any) -> RowModel:
         return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
     import xgboost
 
-    def predicted(rows: Any, margin: bool) -> Any:
+    def predict(rows: Sized, margin: bool) -> npt.NDArray[np.float32]:
         names = None if hasattr(rows, "iloc") else model.feature_names
         frame = xgboost.DMatrix(rows, feature_names=names, enable_categorical=True)
-        return model.predict(frame, output_margin=margin)
+        numbers: npt.NDArray[np.float32] = model.predict(frame, output_margin=margin)
+        return numbers
 
-    margin, number = partial(predicted, margin=True), partial(predicted, margin=False)
+    margin, number = partial(predict, margin=True), partial(predict, margin=False)
 
     learner = json.loads(model.save_config())["learner"]
     objective = learner["objective"]["name"]
@@ -295,7 +326,7 @@ def _raw_unit(objective: str) -> str:
     return "log" if objective in LOG_LINK else "logit"
 
 
-def _of_lightgbm(model: Any) -> RowModel:
+def _of_lightgbm(model: lightgbm.LGBMModel | lightgbm.Booster) -> RowModel:
     name = type(model).__name__
     booster = getattr(model, "booster_", model)
     summed = lightgbm_summed(booster)
@@ -312,19 +343,19 @@ def _of_lightgbm(model: Any) -> RowModel:
     return RowModel({"value": model.predict, _raw_unit(objective): raw}, None, name, model)
 
 
-def lightgbm_objective(booster: Any) -> str:
+def lightgbm_objective(booster: lightgbm.Booster) -> str:
     """The name of what a lightgbm Booster was trained for, without its settings."""
     return str(booster.dump_model(num_iteration=1).get("objective", "")).split(" ")[0]
 
 
-def lightgbm_summed(booster: Any) -> int:
+def lightgbm_summed(booster: lightgbm.Booster) -> int:
     """How many rounds a raw score of lightgbm adds up where the model averages them: a random forest's; otherwise 1."""
     if not booster.dump_model(num_iteration=1).get("average_output"):
         return 1
     return int(booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration())
 
 
-def _of_catboost(model: Any) -> RowModel:
+def _of_catboost(model: catboost.CatBoost) -> RowModel:
     name, raw = type(model).__name__, partial(catboost_score, model)
     classes = getattr(model, "classes_", None)
     if classes is None or len(classes) == 0:
@@ -337,48 +368,49 @@ def _of_catboost(model: Any) -> RowModel:
     )
 
 
-def catboost_has_log_link(model: Any) -> bool:
+def catboost_has_log_link(model: catboost.CatBoost) -> bool:
     """Does this catboost model predict the exponential of its raw score? A regressor does, by its loss."""
     loss = str(model.get_params().get("loss_function"))
     return type(model).__name__ == "CatBoostRegressor" and loss.startswith(("Poisson", "Tweedie"))
 
 
-def catboost_score(model: Any, rows: Any, **settings: Any) -> Any:
+def catboost_score(model: catboost.CatBoost, rows: Sized, **settings: int) -> FloatArray:
     """The raw score of a catboost model. A ranker's own `predict` takes no kind of prediction; that of its base does."""
     import catboost
 
-    return catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal", **settings)
+    score: FloatArray = catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal", **settings)
+    return score
 
 
-_BOOSTERS: dict[str, Callable[[Any], RowModel]] = {
+_BOOSTERS: dict[str, Callable[..., RowModel]] = {
     "xgboost": _of_xgboost,
     "lightgbm": _of_lightgbm,
     "catboost": _of_catboost,
 }
 
 
-def _of_module(module: Any) -> RowModel:
+def _of_module(module: torch.nn.Module) -> RowModel:
     rows = as_array_model(module)
     return RowModel({"value": rows.outputs, **_chances(rows)}, None, rows.name, module)
 
 
-def _score(raw: Function, chances: Function) -> dict[str, Function]:
+def _score(raw: RowFunction, chances: RowFunction) -> dict[str, RowFunction]:
     """A booster's raw score first, its log-odds and probabilities beside it."""
     return {"logit": two_sided(raw), "log-odds": _log_odds(chances), "probability": chances}
 
 
-def _both_chances(chance: Function) -> Function:
+def _both_chances(chance: RowFunction) -> RowFunction:
     """The chance p of the second of two classes as (1 − p, p); several classes stay as they are."""
 
-    def chances(rows: Any) -> FloatArray:
+    def chances(rows: Sized) -> FloatArray:
         p = real_numbers(chance(rows), "what the model returned", BadPayoff)
         return np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
 
     return chances
 
 
-def _log_odds(chances: Function) -> Function:
-    def odds(rows: Any) -> FloatArray:
+def _log_odds(chances: RowFunction) -> RowFunction:
+    def odds(rows: Sized) -> FloatArray:
         p = real_numbers(chances(rows), "what the model returned", BadPayoff)
         return np.stack([payoff_of(p, k, "log-odds", "probability") for k in range(p.shape[1])], axis=1)
 

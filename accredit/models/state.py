@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
 from accredit.errors import BadPayoff
 from accredit.models.precision import check_precision
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+Module = TypeVar("Module", bound=torch.nn.Module)
 
 
 @contextmanager
@@ -43,10 +49,10 @@ def still(module: torch.nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def track(model: Any) -> Iterator[None]:
+def track(model: PreTrainedModel) -> Iterator[None]:
     """Gradients flow from the input embeddings on, although the parameters are frozen and ids have no gradient."""
 
-    def track(_module: torch.nn.Module, _given: Any, output: torch.Tensor) -> torch.Tensor:
+    def track(_module: torch.nn.Module, _given: object, output: torch.Tensor) -> torch.Tensor:
         return output.requires_grad_(True)
 
     tables = [part for part in model.modules() if isinstance(part, torch.nn.Embedding)]  # T5 has one for each stack
@@ -74,7 +80,7 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def settle(model: Any) -> Any:
+def settle(model: Module) -> Module:
     """The model with its weights in torch's own memory instead of a mapped file, where they may lie at any address.
 
     Matrix kernels take a different path, with different last digits, for weights that are not aligned. Only after this does

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, final
+from typing import NoReturn, final
 
 import numpy as np
 
@@ -29,14 +29,14 @@ class StringModel:
 
     precision = None
 
-    def __init__(self, rows: ArrayModel, model: Any) -> None:
+    def __init__(self, rows: ArrayModel, model: object) -> None:
         self._rows, self.model = rows, model
         self.name, self.law, self.predicts = rows.name, rows.law, rows.predicts
 
     def __repr__(self) -> str:
         return f"StringModel({self.name!r})"
 
-    def encode(self, text: Any, prefix: str = "", cut: bool = False) -> Encoded:
+    def encode(self, text: object, prefix: str = "", cut: bool = False) -> Encoded:
         """The words of a text. Strings have no limit, so nothing is ever cut."""
         if not isinstance(text, str) or not text.strip():
             raise InvalidInput(
@@ -44,7 +44,9 @@ class StringModel:
             )
         if prefix:
             raise InvalidInput(
-                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text", argument="prefix"
+                f"prefix is {prefix!r}, and only encoder–decoders take one; put it into the text",
+                argument="prefix",
+                code="misplaced",
             )
         spans = np.array(word_spans(text), dtype=np.int64)
         words = np.arange(len(spans))
@@ -83,13 +85,13 @@ class StringModel:
 
     output_tokens = attentions
 
-    def attention_gradients(self, encoded: Encoded, target: Any = None, payoff: str | None = None) -> NoReturn:
+    def attention_gradients(self, encoded: Encoded, target: object = None, payoff: str | None = None) -> NoReturn:
         """Refused: strings are not attended to."""
         self.attentions(encoded)
 
 
 @check_arguments
-def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] | None = None) -> StringModel:
+def as_string_model(model: object, law: Law | None = None, labels: tuple[str, ...] | None = None) -> StringModel:
     """A model of texts from a scikit-learn pipeline or a function of a list of strings.
 
     Pipelines are asked for `predict_proba`, else `decision_function`, else `predict`. Decision values, as those of an SVM, and
@@ -108,7 +110,7 @@ def as_string_model(model: Any, law: Law | None = None, labels: tuple[str, ...] 
     return StringModel(rows, model)
 
 
-def reads_strings(model: Any) -> bool:
+def reads_strings(model: object) -> bool:
     """Whether a model is a scikit-learn estimator or a plain function, not a torch module or a transformers pipeline."""
     if hasattr(model, "state_dict") or hasattr(model, "tokenizer"):
         return False

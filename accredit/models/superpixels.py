@@ -18,9 +18,9 @@ from scipy.sparse.csgraph import connected_components
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 
-ROUNDS = 10  # of clustering; more change little
+CLUSTERING_ROUNDS = 10  # of clustering; more change little
 COMPACT = 10.0  # steps of CIELAB colour that weigh as much as the side of one cluster
-LONGEST = 384  # of a longer edge, every second, third, … pixel is clustered
+LONGEST_EDGE = 384  # of a longer edge, every second, third, … pixel is clustered
 WHITE = np.array([0.9505, 1.0, 1.089])  # the sum of each row of RGB_TO_XYZ: what white is in XYZ
 RGB_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
@@ -33,11 +33,11 @@ def superpixels(picture: npt.NDArray[np.uint8], count: int) -> IntArray:
     >>> superpixels(halves, 2)[0]
     array([0, 0, 0, 1, 1, 1, 1, 1])
     """
-    step = -(-max(picture.shape[:2]) // LONGEST)
+    step = -(-max(picture.shape[:2]) // LONGEST_EDGE)
     small = picture[::step, ::step]
     height, width = small.shape[:2]
     if not 2 <= count <= height * width:
-        raise InvalidInput(f"{count} segments were asked for; {height} × {width} pixels make 2…{height * width}")
+        raise InvalidInput(f"{count} segments were asked for; {height} × {width} pixels make 2…{height * width}", code="range")
     colour = lab(small)
     labels = _connect(_clusters(colour, min(2 * count, height * width)), colour)
     labels = _in_reading_order(_merge(labels, _features(colour, count), count))
@@ -84,7 +84,7 @@ def _clusters(colour: FloatArray, count: int) -> IntArray:
         for j in (0, -1, 1)
     ]
     centres = np.zeros((cells, 5))
-    for _ in range(ROUNDS):
+    for _ in range(CLUSTERING_ROUNDS):
         sizes = np.bincount(labels, minlength=cells)
         there = sizes > 0  # a cluster that lost every pixel stays where it was
         sums = np.stack([np.bincount(labels, feature, minlength=cells) for feature in features.T], axis=1)

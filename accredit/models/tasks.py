@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Task = Literal["classify", "fill", "continue", "translate"]
 
@@ -24,7 +27,7 @@ ROUTES = {
 }
 
 
-def task_of(model: Any) -> Task:
+def task_of(model: PreTrainedModel) -> Task:
     """What a transformers model does with a text, inferred from its class and, if it generates, from its configuration."""
     names = [kind.__name__ for kind in type(model).__mro__]
     for ending, task in HEADS.items():
@@ -32,7 +35,9 @@ def task_of(model: Any) -> Task:
             encodes = bool(getattr(model.config, "is_encoder_decoder", False))
             return "continue" if task == "translate" and not encodes else task  # Gemma3ForConditionalGeneration
     raise InvalidInput(
-        f"{type(model).__name__} {other_route(names)}; or give a function of strings: explain(text, lambda texts: …)"
+        f"{type(model).__name__} {other_route(names)}; or give a function of strings: explain(text, lambda texts: …)",
+        argument="model",
+        code="unsupported",
     )
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,11 @@ from accredit.models.payoffs import Law, payoff_of
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, precision_of_module, still, track
 from accredit.models.tasks import Task, task_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.utils import ModelOutput
+
 
 UNLIMITED = 1 << 30  # tokenizers without a limit report a huge number
 
@@ -60,11 +65,11 @@ class TokenBatch:
 class Head:
     """What is read from a forward pass, where that is not the model's own head; see `accredit.models.heads`."""
 
-    read: Callable[[Any, TokenBatch], torch.Tensor]  # what the pass returned, and its rows -> (B, outputs)
+    read: Callable[[ModelOutput, TokenBatch], torch.Tensor]  # what the pass returned, and its rows -> (B, outputs)
     labels: tuple[str, ...]
     law: Law
     in_place: bool  # it looks at fixed positions, so tokens must not move
-    decided_by: tuple[Any, ...]  # what tells two heads apart
+    decided_by: tuple[object, ...]  # what tells two heads apart
 
 
 @final
@@ -81,7 +86,7 @@ class TextModel:
     ('classify', 'POSITIVE')
     """
 
-    def __init__(self, model: Any, tokenizer: Any, name: str | None = None, head: Head | None = None) -> None:
+    def __init__(self, model: object, tokenizer: object, name: str | None = None, head: Head | None = None) -> None:
         model = getattr(model, "_orig_mod", model)  # torch.compile wraps a model that still has its own operations
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise InvalidInput(
@@ -97,8 +102,8 @@ class TextModel:
                 argument="tokenizer",
                 code="type",
             )
-        self.model: Any = model
-        self.tokenizer = tokenizer
+        self.model: PreTrainedModel = model
+        self.tokenizer: PreTrainedTokenizerBase = tokenizer
         self.head = head
         self.task: Task = task_of(model) if head is None else "classify"
         self.takes = frozenset(inspect.signature(model.forward).parameters)  # names of what the model may be given
@@ -139,7 +144,7 @@ class TextModel:
         return precision_of_module(self.model)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """The model in evaluation mode, able to read several rows at once; its state is put back afterwards."""
         config = self.model.config.get_text_config()
         lacking = self.task == "classify" and getattr(config, "pad_token_id", None) is None
@@ -176,11 +181,11 @@ class TextModel:
         return int(self.model.get_input_embeddings().num_embeddings)
 
     def outputs(self, batch: TokenBatch) -> torch.Tensor:
-        """Logits that are explained, one row per text: (B, classes or vocabulary). Call inside `held`."""
+        """Logits that are explained, one row per text: (B, classes or vocabulary). Call inside `hold`."""
         return finite(self._logits(self._forward(batch), batch), self.name)
 
-    def _forward(self, batch: TokenBatch, **extra: Any) -> Any:
-        given: dict[str, Any] = {"attention_mask": batch.attends} if batch.attends is not None else {}
+    def _forward(self, batch: TokenBatch, **extra: bool) -> ModelOutput:
+        given: dict[str, object] = {"attention_mask": batch.attends} if batch.attends is not None else {}
         given |= {"input_ids": batch.ids} if batch.embeddings is None else {"inputs_embeds": batch.embeddings}
         if self.task == "translate":
             assert batch.prefix is not None
@@ -202,10 +207,11 @@ class TextModel:
             form = " given as word embeddings (gradients and the removals 'pad' and 'zero' need that)"
             raise InvalidInput(
                 f"{self.name} failed on {len(batch)} × {batch.tokens} tokens{form * (batch.ids is None)}: "
-                f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
+                code="failed",
             ) from error
 
-    def _logits(self, output: Any, batch: TokenBatch) -> torch.Tensor:
+    def _logits(self, output: ModelOutput, batch: TokenBatch) -> torch.Tensor:
         logits: torch.Tensor = output.logits
         if self.task == "classify":
             return logits
@@ -236,7 +242,7 @@ class TextModel:
 
     def predict(self, encoded: Encoded) -> FloatArray:
         """The model's logits for one text: (classes or vocabulary,)."""
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             return self.outputs(self.batch(encoded))[0].double().cpu().numpy()
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
@@ -248,7 +254,7 @@ class TextModel:
         """Each token's word embedding, beside its vector in the last layer where the model returns one per token: (T, …)."""
         batch = self.batch(encoded)
         assert batch.ids is not None
-        with self.held(), torch.inference_mode():
+        with self.hold(), torch.inference_mode():
             output = self._forward(batch, output_hidden_states=True)
             hidden = getattr(output, "hidden_states", None) or getattr(output, "encoder_hidden_states", None)
             words = self.embed(batch.ids)[0]
@@ -316,7 +322,11 @@ class TextModel:
         if known is not None:
             return int(known)
         pieces = ", ".join(repr(p) for p in self.tokenizer.convert_ids_to_tokens(ids))
-        raise InvalidInput(f"target {token!r} is {len(ids)} tokens ({pieces}); credit is given for one: name the first")
+        raise InvalidInput(
+            f"target {token!r} is {len(ids)} tokens ({pieces}); credit is given for one: name the first",
+            argument="target",
+            code="shape",
+        )
 
     # Attention
 
@@ -327,7 +337,7 @@ class TextModel:
         "cross" (prefix positions reading source tokens).
         """
         batch = self.batch(encoded)
-        with self.held():
+        with self.hold():
             return attention.attention_weights(
                 self.model, lambda **extra: self._forward(batch, **extra), part or self.attention_part
             )
@@ -338,7 +348,7 @@ class TextModel:
         """Attention weights and the slope of the payoff in each of them: two arrays (L, H, T, T)."""
         batch, index = self.batch(encoded), self.target(target, encoded)
         paid = payoff or defaults.payoff(self.law)
-        with self.held(), track(self.model):
+        with self.hold(), track(self.model):
             return attention.attention_gradients(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
@@ -349,7 +359,7 @@ class TextModel:
     def read_attention(self, encoded: Encoded, tensor: str, heads: Heads, target: str | int | None, payoff: str) -> Read:
         """Attention of a text with its heads combined layer by layer, as one of the tensors of `accredit.models.reading`."""
         batch, index = self.batch(encoded), self.target(target, encoded)
-        with self.held(), track(self.model):
+        with self.hold(), track(self.model):
             return read_attention(
                 self.model,
                 lambda **extra: self._forward(batch, **extra),
@@ -372,12 +382,13 @@ class TextModel:
         the positions of the decoder.
         """
         batch = self.batch(encoded)
-        with self.held(), track(self.model), torch.enable_grad():
+        with self.hold(), track(self.model), torch.enable_grad():
             output = self._forward(batch, output_hidden_states=True)
             hidden = getattr(output, "hidden_states", None) or getattr(output, f"{part}_hidden_states", None)
             if not hidden:
                 raise InvalidInput(
-                    f"{self.name} returns no hidden states, so the tokens that its output is read from are unknown"
+                    f"{self.name} returns no hidden states, so the tokens that its output is read from are unknown",
+                    code="unsupported",
                 )
             logits = self._logits(output, batch)
             spread = torch.linspace(1.0, 2.0, logits.shape[1], dtype=logits.dtype, device=logits.device)
@@ -386,13 +397,14 @@ class TextModel:
         if not read.any():
             raise InvalidInput(
                 f"the output of {self.name} does not depend on the hidden states it returns, so the tokens that it is read "
-                "from are unknown"
+                "from are unknown",
+                code="unsupported",
             )
         return read
 
 
 @check_arguments
-def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -> TextModel:
+def as_text_model(model: object, tokenizer: object = None, head: Head | None = None) -> TextModel:
     """A text model from (model, tokenizer), from a transformers pipeline, or unchanged.
 
     >>> from accredit.models import builtin
@@ -410,6 +422,8 @@ def as_text_model(model: Any, tokenizer: Any = None, head: Head | None = None) -
     if tokenizer is None:
         raise InvalidInput(
             f"{type(model).__name__} came without a tokenizer; write as_text_model(model, tokenizer), or give a function of "
-            "strings: explain(text, lambda texts: …)"
+            "strings: explain(text, lambda texts: …)",
+            argument="tokenizer",
+            code="missing",
         )
     return TextModel(model, tokenizer, head=head)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -24,9 +24,13 @@ from accredit.models.attention import attention_kernel, check_same
 from accredit.models.blocks import blocks_of, decoder_blocks_of
 from accredit.models.state import still
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
 KERNEL = "accredit_value_zeroing"
-ROWS = 2048  # tokens of one pass through a block
-Call = tuple[tuple[Any, ...], dict[str, Any]]  # what a block was given
+TOKENS_PER_PASS = 2048  # tokens of one pass through a block
+Call = tuple[tuple[object, ...], dict[str, object]]  # what a block was given
 
 
 @dataclass
@@ -40,7 +44,7 @@ class _Kept:
 _kept: ContextVar[_Kept | None] = ContextVar("values that are not zeroed", default=None)
 
 
-def context_mixing(model: Any, forward: Callable[[], torch.Tensor]) -> dict[str, FloatArray]:
+def context_mixing(model: PreTrainedModel, forward: Callable[[], torch.Tensor]) -> dict[str, FloatArray]:
     """How much token i of each block's output changes without the value of token j, rows summing to 1: {"self": (L, T, T)};
     of an encoder–decoder "encoder" (Lₑ, S, S), "decoder" (L_d, P, P) and "cross" (L_d, P, S), the last two together.
 
@@ -50,7 +54,9 @@ def context_mixing(model: Any, forward: Callable[[], torch.Tensor]) -> dict[str,
     blocks = blocks_of(model)
     above = decoder_blocks_of(model) if encodes else []
     if not blocks or (encodes and not above):
-        raise InvalidInput(f"the blocks of {type(model).__name__} cannot be told; use integrated-gradients or a game")
+        raise InvalidInput(
+            f"the blocks of {type(model).__name__} cannot be told; use integrated-gradients or a game", code="unsupported"
+        )
     with still(model), torch.no_grad():
         said = forward()
         with _zeroing_kernel(model):
@@ -64,7 +70,7 @@ def context_mixing(model: Any, forward: Callable[[], torch.Tensor]) -> dict[str,
 
 
 @contextmanager
-def _zeroing_kernel(model: Any) -> Iterator[None]:
+def _zeroing_kernel(model: PreTrainedModel) -> Iterator[None]:
     """The model's eager attention, with values zeroed as `_kept` says."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
@@ -75,14 +81,17 @@ def _zeroing_kernel(model: Any) -> Iterator[None]:
         yield
 
 
-def _attend(module: Any, query: Any, key: Any, value: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _attend(
+    module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *args: object, **kwargs: object
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     own = sys.modules[type(module).__module__].eager_attention_forward
     kept = _kept.get()
     if kept is not None:
         if len(kept.asked) < len(kept.masks):
             value = value * kept.masks[len(kept.asked)][:, None, :, None].to(value)
         kept.asked.append(value.shape[2])
-    return own(module, query, key, value, *args, **kwargs)
+    attended: tuple[torch.Tensor, torch.Tensor | None] = own(module, query, key, value, *args, **kwargs)
+    return attended
 
 
 def _calls(
@@ -91,7 +100,7 @@ def _calls(
     """What every block was given in one pass; and the outputs of the pass."""
     found: dict[torch.nn.Module, Call] = {}
 
-    def keep(block: torch.nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+    def keep(block: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         found[block] = args, kwargs
 
     with ExitStack() as stack:
@@ -99,21 +108,25 @@ def _calls(
             stack.callback(block.register_forward_pre_hook(keep, with_kwargs=True).remove)
         outputs = forward()
     if len(found) != len(blocks):
-        raise InvalidInput("some blocks of this model take no part in its pass, so value zeroing cannot follow it")
+        raise InvalidInput(
+            "some blocks of this model take no part in its pass, so value zeroing cannot follow it", code="unsupported"
+        )
     return found, outputs
 
 
-def _mixing(block: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[FloatArray, ...]:
+def _mixing(block: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> tuple[FloatArray, ...]:
     """What moves token i of a block's output: values of its own tokens, (T, T), then of an encoder, (T, S), if it reads one."""
     hidden = _wide(args[0] if args else kwargs["hidden_states"])
     args, kwargs = tuple(map(_wide, args[1:])), {name: _wide(value) for name, value in kwargs.items()}
+    assert isinstance(hidden, torch.Tensor)
     kwargs.pop("hidden_states", None)
     with _in_float32(block):
         plain, counts = _run(block, hidden, (), args, kwargs)
         if not counts or counts[0] != hidden.shape[1] or len(counts) > 2:
             raise InvalidInput(
                 f"{type(block).__name__} reads its values in a way of its own, so they cannot be zeroed; use "
-                "integrated-gradients or a game such as shapley"
+                "integrated-gradients or a game such as shapley",
+                code="unsupported",
             )
         distance = np.concatenate([_move(block, hidden, plain, counts, k, args, kwargs) for k in range(len(counts))], 1)
     sums = distance.sum(axis=1, keepdims=True)
@@ -129,12 +142,12 @@ def _move(
     plain: torch.Tensor,
     counts: list[int],
     kind: int,
-    args: Any,
-    kwargs: Any,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
 ) -> FloatArray:
     """Cosine distances by which each token moves, (T, values), when one value of a kind is zeroed."""
     tokens, moved = hidden.shape[1], []
-    for rows in torch.split(torch.eye(counts[kind], device=hidden.device), max(1, ROWS // max(tokens, *counts))):
+    for rows in torch.split(torch.eye(counts[kind], device=hidden.device), max(1, TOKENS_PER_PASS // max(tokens, *counts))):
         kept = tuple(1 - rows if k == kind else torch.ones((1, count)).to(rows) for k, count in enumerate(counts))
         zeroed, _ = _run(block, hidden.expand(len(rows), -1, -1), kept, args, kwargs)
         moved.append(1 - torch.cosine_similarity(zeroed.double(), plain.double(), dim=-1))
@@ -144,7 +157,11 @@ def _move(
 
 
 def _run(
-    block: torch.nn.Module, hidden: torch.Tensor, kept: tuple[torch.Tensor, ...], args: Any, kwargs: Any
+    block: torch.nn.Module,
+    hidden: torch.Tensor,
+    kept: tuple[torch.Tensor, ...],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
 ) -> tuple[torch.Tensor, list[int]]:
     """What a block makes of rows (B, T, D) when it reads only the values that are `kept`, and how many values it asked for."""
     state = _Kept(kept)
@@ -170,7 +187,7 @@ def _in_float32(block: torch.nn.Module) -> Iterator[None]:
             x.data = data
 
 
-def _wide(value: Any) -> Any:
+def _wide(value: object) -> object:
     """What a block is given, in float32 at least, and without a cache: run again, it must not read what it wrote before."""
     from transformers.cache_utils import Cache
 

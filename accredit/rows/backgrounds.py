@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from accredit.checks import optional_whole, real_numbers
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import spreads
+from accredit.defaults import BACKGROUND_BY, BackgroundBy
 from accredit.errors import InvalidInput
 from accredit.rows.frames import Rows, numbers_or_words, rows_of
 
@@ -21,7 +22,7 @@ OWN_ROWS = 20  # rows from which a table may serve as its own background
 DRAWN_ROWS = 1000  # rows drawn for such a background
 WORDS_PER_COLUMN = 20  # different words of a column that clusters tell apart; the rarer ones count as one
 CLUSTER_ROUNDS = 20  # of moving centres
-BY = {
+BY: Mapping[BackgroundBy, str] = {  # how a background is thinned, in words
     "draw": "drawn at random",
     "medoids": "the medoids of as many clusters, each counted by the rows that it stands for",
 }
@@ -42,7 +43,7 @@ def compare_with(
     background: object = None,
     *,
     most: int | None = None,
-    by: str | None = None,
+    by: BackgroundBy | None = None,
     weights: object = None,
     dependence: str | None = None,
     names: Iterable[str] | None = None,
@@ -60,16 +61,18 @@ def compare_with(
         for name, value in (("background", background), ("weights", weights), ("most_background", most)):
             if value is not None:
                 raise InvalidInput(
-                    f"dependence='cover' uses no background; leave {name} out, or write dependence='interventional'"
+                    f"dependence='cover' uses no background; leave {name} out, or write dependence='interventional'",
+                    argument="dependence",
+                    code="conflict",
                 )
         return Compared()
     if background is not None:
         given = rows_of(background, names, "background")
-        return _thin(given, _check_weights(weights, len(given)), weights is not None, most, by or "draw", seed)
+        return _thin(given, _check_weights(weights, len(given)), weights is not None, most, by or BACKGROUND_BY, seed)
     given = rows_of(rows, names)
     if len(given) >= OWN_ROWS and weights is None:
         limit = most if most is not None else DRAWN_ROWS if len(given) > DRAWN_ROWS else None
-        own = _thin(given, np.full(len(given), 1 / len(given)), False, limit, by or "draw", seed)
+        own = _thin(given, np.full(len(given), 1 / len(given)), False, limit, by or BACKGROUND_BY, seed)
         said = own.notes or (f"The {len(given)} rows are compared with one another.",)
         return replace(own, notes=(f"No background was given. {said[0]}",))
     if weights is not None or most is not None:
@@ -77,6 +80,7 @@ def compare_with(
             f"{'weights' if weights is not None else 'most_background'} is about background rows, and there are none; write "
             "background=training_rows",
             argument="weights" if weights is not None else "most_background",
+            code="conflict",
         )
     if are_trees():
         return Compared(notes=("No background was given: the trees' own cover ratios stand in for it.",))
@@ -88,13 +92,15 @@ def compare_with(
     )
 
 
-def _check_thinning(most: int | None, by: str | None) -> None:
+def _check_thinning(most: int | None, by: BackgroundBy | None) -> None:
     if by is not None and by not in BY:
-        raise InvalidInput(f"background_by is {by!r}; write 'draw' or 'medoids'", argument="background_by", code="unknown")
+        ways = " or ".join(map(repr, BY))
+        raise InvalidInput(f"background_by is {by!r}; write {ways}", argument="background_by", code="unknown")
     if by is not None and most is None:
         raise InvalidInput(
             f"background_by is {by!r}, but not how many rows; write most_background=100 beside it",
             argument="background_by",
+            code="conflict",
         )
     optional_whole(most, "most_background", example=100)
 
@@ -113,7 +119,7 @@ def _check_weights(weights: object, rows: int) -> FloatArray:
     return np.asarray(counted / counted.sum())
 
 
-def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by: str, seed: int) -> Compared:
+def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by: BackgroundBy, seed: int) -> Compared:
     counted = "as given" if weighted else "equal"
     facts = {
         "background rows": len(given),
@@ -127,7 +133,9 @@ def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by
         few = np.sort(np.random.default_rng(seed).choice(len(given), int(most), replace=False))
         kept = weights[few]
         if not kept.any():
-            raise InvalidInput(f"all {most} rows drawn have weight 0; raise most_background, or give another seed")
+            raise InvalidInput(
+                f"all {most} rows drawn have weight 0; raise most_background, or give another seed", code="undefined"
+            )
     else:
         few, kept = medoids(given, weights, int(most), seed)
         counted = "rows that each medoid stands for"

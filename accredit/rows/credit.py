@@ -132,7 +132,9 @@ def _close(asked: RowQuestion) -> RowAnswer | NoClosedForm:
     except NoClosedForm as why:
         if asked.dependence == "cover":
             cures = ", or ".join(filter(None, [why.instead, "give background=… instead"]))
-            raise InvalidInput(f"dependence='cover' cannot be had here: {why}; {cures}") from None
+            raise InvalidInput(
+                f"dependence='cover' cannot be had here: {why}; {cures}", argument="dependence", code="unsupported"
+            ) from None
         return why
 
 

@@ -12,6 +12,7 @@ from accredit.checks import check_seed, optional_whole
 from accredit.core import FloatArray
 from accredit.core.notes import check_notes
 from accredit.core.version import __version__
+from accredit.defaults import BackgroundBy
 from accredit.errors import InvalidInput
 from accredit.methods import find
 from accredit.models.categories import remember
@@ -97,7 +98,7 @@ class Questions:
         dependence: str | None = None,
         weights: object = None,
         most_background: int | None = None,
-        background_by: str | None = None,
+        background_by: BackgroundBy | None = None,
         names: Iterable[str] | None = None,
         budget: int | None = None,
         seed: int = 0,
@@ -205,7 +206,7 @@ class RowSettings(TypedDict, total=False):
     dependence: str | None
     weights: object
     most_background: int | None
-    background_by: str | None
+    background_by: BackgroundBy | None
     names: Iterable[str] | None
     budget: int | None
     seed: int

@@ -64,7 +64,11 @@ def rows_of(given: object, columns: Iterable[object] | None = None, what: str = 
     frame = _as_frame(given)
     if frame is not None:
         if columns is not None:
-            raise InvalidInput(f"names is for arrays, and {what} is a data frame whose columns have names; leave names out")
+            raise InvalidInput(
+                f"names is for arrays, and {what} is a data frame whose columns have names; leave names out",
+                argument="names",
+                code="misplaced",
+            )
         names = tuple(str(c) for c in frame.columns)
         _check_distinct(names, what)
         _check_finite(frame, names, what)
@@ -75,10 +79,16 @@ def rows_of(given: object, columns: Iterable[object] | None = None, what: str = 
         names = tuple(f"x{i}" for i in range(table.shape[1])) if columns is None else tuple(map(str, columns))
         _check_distinct(names, "names")
         if len(names) != table.shape[1]:
-            raise InvalidInput(f"names has {len(names)} entries and {what} {table.shape[1]} columns; they must match")
+            raise InvalidInput(
+                f"names has {len(names)} entries and {what} {table.shape[1]} columns; they must match",
+                argument="names",
+                code="shape",
+            )
         labels = tuple(map(str, range(len(table))))
     if len(table) == 0 or not names:
-        raise InvalidInput(f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each", argument=what)
+        raise InvalidInput(
+            f"{what} has {len(table)} rows and {len(names)} columns; give at least one of each", argument=what, code="empty"
+        )
     return Rows(table, names, labels)
 
 
@@ -104,7 +114,9 @@ def _check_finite(frame: pandas.DataFrame, names: tuple[str, ...], what: str) ->
     for i, name in enumerate(names):
         column = frame.iloc[:, i]
         if getattr(column.dtype, "kind", "O") == "f" and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
-            raise InvalidInput(f"{what} holds an infinite value in column {name!r}; replace it first", argument=what)
+            raise InvalidInput(
+                f"{what} holds an infinite value in column {name!r}; replace it first", argument=what, code="not-finite"
+            )
 
 
 def numbers_or_words(rows: Rows) -> Iterator[FloatArray | npt.NDArray[np.str_]]:
@@ -135,7 +147,9 @@ def align(rows: object, background: Rows, what: str = "rows") -> Rows:
         return _by_name(given, background, what)
     if len(given.columns) != len(background.columns):
         raise InvalidInput(
-            f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match", argument=what
+            f"{what} has {len(given.columns)} columns and background {len(background.columns)}; they must match",
+            argument=what,
+            code="shape",
         )
     if not background.framed:
         return Rows(given.table, background.columns, given.names)
@@ -149,6 +163,7 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
             f"{what} has named columns ({_read_list(list(given.columns))}) and background has none; give both as data "
             "frames, or both as arrays",
             argument=what,
+            code="conflict",
         )
     missing = [c for c in background.columns if c not in given.columns]
     extra = [c for c in given.columns if c not in background.columns]
@@ -157,7 +172,9 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
         said += " and " * bool(missing and extra)
         said += f"has the column{'s' * (len(extra) > 1)} {_read_list(extra)}, which the background lacks" if extra else ""
         raise InvalidInput(
-            f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]", argument=what
+            f"{what} {said}; give exactly the background's columns: {what}[list(background.columns)]",
+            argument=what,
+            code="conflict",
         )
     order = [given.columns.index(c) for c in background.columns]
     table = given.frame.iloc[:, order]
@@ -179,7 +196,8 @@ def join(rows: Rows, background: Rows) -> tuple[Table, tuple[str, ...]]:
             if not _same(part, given):
                 raise InvalidInput(
                     f"rows of {rows.table.dtype} and a background of {background.table.dtype} have no common type that keeps "
-                    "every value; give both as data frames"
+                    "every value; give both as data frames",
+                    code="conflict",
                 )
         return both, ()
     import pandas
@@ -277,7 +295,8 @@ def _join_column(row: pandas.Series, background: pandas.Series, name: str) -> tu
     for part, given in ((both.iloc[: len(background)], background), (both.iloc[len(background) :], row)):
         if not _same_cells(part, given):
             raise InvalidInput(
-                f"column {name!r}: {given.dtype} values change when they become {both.dtype}; give both the same type"
+                f"column {name!r}: {given.dtype} values change when they become {both.dtype}; give both the same type",
+                code="conflict",
             )
     note = f"column {name!r} was widened from {background.dtype} to {both.dtype} to hold the rows' values"
     return both, note if widened else ""
@@ -298,7 +317,8 @@ def _numeric(both: pandas.Series, row: pandas.Series, dtype: object, name: str) 
     if odd or not all(isinstance(v, int | float | np.number | np.bool_) for v in both):
         raise InvalidInput(
             f"column {name!r} is {dtype} in the background and holds {(odd or row.tolist())[0]!r} in the rows; give both "
-            "the same type"
+            "the same type",
+            code="conflict",
         )
     return both.astype(np.float64)
 
@@ -322,6 +342,7 @@ def _array(given: object, what: str) -> npt.NDArray[np.generic]:
         raise InvalidInput(
             f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing",
             argument=what,
+            code="type",
         )
     if isinstance(given, str | bytes | PurePath):
         raise InvalidInput(
@@ -340,11 +361,13 @@ def _array(given: object, what: str) -> npt.NDArray[np.generic]:
     if table.ndim != 2:
         raise InvalidInput(f"{what} has shape {table.shape}; give rows × columns", code="shape", argument=what)
     if table.dtype.kind == "c":
-        raise InvalidInput(f"{what} holds complex numbers; give real ones", argument=what)
+        raise InvalidInput(f"{what} holds complex numbers; give real ones", argument=what, code="type")
     if table.dtype.kind == "f" and np.isinf(table).any():
-        raise InvalidInput(f"{what} holds an infinite value; replace it first", argument=what)
+        raise InvalidInput(f"{what} holds an infinite value; replace it first", argument=what, code="not-finite")
     if table.dtype == object and any(type(value).__name__ == "NAType" for value in table.flat):
-        raise InvalidInput(f"{what} holds <NA> in an array; write None or NaN, or give a data frame", argument=what)
+        raise InvalidInput(
+            f"{what} holds <NA> in an array; write None or NaN, or give a data frame", argument=what, code="type"
+        )
     if table.dtype.kind in "US" and isinstance(given, Iterable):
         rows = _collect_rows(given)
         if any(isinstance(value, int | float) for row in rows for value in row):
@@ -383,7 +406,9 @@ def _check_distinct(names: tuple[str, ...], what: str) -> None:
     doubled = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if doubled:
         raise InvalidInput(
-            f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ", argument=what
+            f"{what} has several columns called {doubled[0]!r}; columns are players, so their names must differ",
+            argument=what,
+            code="duplicate",
         )
 
 

@@ -304,7 +304,9 @@ def tabular_game(
     given = align(row, compared, "row")
     if len(given) != 1:
         raise InvalidInput(
-            f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)", argument="row"
+            f"row has {len(given)} rows; give one, or explain many with accredit.explain(rows, model)",
+            argument="row",
+            code="shape",
         )
     both, widened = join(given, compared)
     both, remembered = with_categories(both, model)
@@ -358,7 +360,7 @@ def check_reads(outputs: TableFunction, background: Table) -> None:
     try:
         outputs(background)
     except InvalidInput as error:
-        raise InvalidInput(f"the model cannot read the background: {error}") from None
+        raise InvalidInput(f"the model cannot read the background: {error}", code="failed") from None
 
 
 def outputs_of_rows(outputs: TableFunction, table: Table, rows: Rows, background: Table | None = None) -> FloatArray:
@@ -372,13 +374,15 @@ def outputs_of_rows(outputs: TableFunction, table: Table, rows: Rows, background
         culprit = None if background is None else _culprit(outputs, stack(background, table), len(background), len(rows))
         if culprit is None:
             raise InvalidInput(
-                f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on"
+                f"the model cannot read the rows: {error}; give them with the columns and types that it was fitted on",
+                code="failed",
             ) from None
         row, column = culprit
         value = rows.cells()[column][row]
         raise InvalidInput(
             f"the model reads the background, but not column {rows.columns[column]!r} of row {rows.names[row]!r}, which is "
-            f"{'missing' if value is None else repr(value)}: {error}"
+            f"{'missing' if value is None else repr(value)}: {error}",
+            code="failed",
         ) from None
 
 
@@ -405,7 +409,9 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
     """Columns as players, or named groups of them; columns in no group play for themselves."""
     if players is not None and not isinstance(players, Mapping):
         raise InvalidInput(
-            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}", argument="players"
+            f"players is {players!r:.40}; for rows write groups of columns: {{'person': ['age', 'sex']}}",
+            argument="players",
+            code="type",
         )
     places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
     owner: dict[int, str] = {}
@@ -413,10 +419,16 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
         for place in members:
             if place in owner:
                 who = f"to {owner[place]!r} and {name!r}" if owner[place] != name else f"to {name!r} twice"
-                raise InvalidInput(f"players gives the column {columns[place]!r} {who}; give it once")
+                raise InvalidInput(
+                    f"players gives the column {columns[place]!r} {who}; give it once", argument="players", code="duplicate"
+                )
             owner[place] = name
         if name in columns and columns.index(name) not in members:
-            raise InvalidInput(f"players calls a group {name!r}, which is a column outside of it; give the group another name")
+            raise InvalidInput(
+                f"players calls a group {name!r}, which is a column outside of it; give the group another name",
+                argument="players",
+                code="duplicate",
+            )
     return partition_of(places, len(columns), np.ones(len(columns), dtype=bool), columns)
 
 
@@ -440,7 +452,7 @@ def numeric(both: Table, why: str = "conditional answers need numbers: write dep
         if kind not in "biuf" or missing:
             name = f"x{i}" if isinstance(both, np.ndarray) else both.columns[i]
             seen = "has missing values" if missing else f"is {column.dtype}"
-            raise InvalidInput(f"column {str(name)!r} {seen}; {why}")
+            raise InvalidInput(f"column {str(name)!r} {seen}; {why}", code="type")
     return np.asarray(both, dtype=np.float64) if isinstance(both, np.ndarray) else both.to_numpy(dtype=np.float64)
 
 

@@ -45,6 +45,7 @@ def check_pairs(players: Sequence[str]) -> None:
             f"interactions are those of two players, and {players[0]!r} plays alone; leave them out, or give columns to "
             "several players",
             argument="interactions",
+            code="undefined",
         )
 
 
@@ -55,6 +56,7 @@ def pairs_of_game(game: Game, method: str, budget: int | None, seed: int) -> Map
             f"interactions are asked for with the method {method}; where there is no closed form, only shapley and banzhaf "
             "have them: write methods='shapley'",
             argument="interactions",
+            code="conflict",
         )
     spend = None if defaults.affordable(len(game.players), budget) else budget or defaults.BUDGET
     found: Mapping[str, Interactions] = interactions(game, INDEX_OF[method], 2, budget=spend, seed=seed)  # type: ignore[assignment]

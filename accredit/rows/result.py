@@ -128,6 +128,7 @@ class TableExplanation(Result):
             raise InvalidInput(
                 f"precision is {self.precision.known}; intervals are given if, and only if, it is interval",
                 argument="precision",
+                code="conflict",
             )
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
@@ -179,7 +180,8 @@ class TableExplanation(Result):
             if not same or name != other.method_name or name == self.method_name:
                 raise InvalidInput(
                     f"by_other_methods[{shown(name)}] is by {other.method_name!r}; it must be about the same rows, columns, "
-                    "outputs and target, by the method that it is named after, and by another than this one"
+                    "outputs and target, by the method that it is named after, and by another than this one",
+                    code="conflict",
                 )
         return dict(self.by_other_methods)
 
@@ -187,7 +189,9 @@ class TableExplanation(Result):
         for row, precision in self.apart:
             whole_number(row, "a row of apart", 0, count - 1)
             if not isinstance(precision, Precision) or (precision.known is Known.INTERVAL and self.interval is None):
-                raise InvalidInput(f"apart says {shown(precision)} of row {row}; write Precision.exact(), or give intervals")
+                raise InvalidInput(
+                    f"apart says {shown(precision)} of row {row}; write Precision.exact(), or give intervals", code="conflict"
+                )
         return tuple((int(row), precision) for row, precision in self.apart)
 
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
@@ -196,7 +200,9 @@ class TableExplanation(Result):
             raise InvalidInput("pairs and pairs_index belong together; give both or neither", code="conflict")
         if (ends is not None) != (self.pairs_precision.known is Known.INTERVAL):
             raise InvalidInput(
-                f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it", argument="pairs_precision"
+                f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it",
+                argument="pairs_precision",
+                code="conflict",
             )
         if self.pairs is not None:
             put(self, "pairs", frozen(self.pairs, shape, "pairs"))
@@ -365,7 +371,9 @@ class TableExplanation(Result):
         if self.pairs is None:
             raise InvalidInput(
                 "there are no interactions here: they were not asked for, or one column is left; write explain(rows, model, …, "
-                "interactions=True)"
+                "interactions=True)",
+                argument="interactions",
+                code="missing",
             )
         return self.pairs
 
@@ -481,5 +489,7 @@ def _over_rows(sizes: FloatArray) -> tuple[FloatArray, FloatArray | None, Precis
 def _row_apart(entry: object) -> tuple[int, Precision]:
     """A row whose numbers are known in another way, as it is written: its position, and how."""
     if not isinstance(entry, list) or len(entry) != 2:
-        raise InvalidInput(f"apart holds {shown(entry)}; an entry is a row's position and how its numbers are known")
+        raise InvalidInput(
+            f"apart holds {shown(entry)}; an entry is a row's position and how its numbers are known", code="type"
+        )
     return entry[0], Precision.from_plain(entry[1])

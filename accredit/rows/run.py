@@ -159,7 +159,8 @@ def _await(first: int, future: Future[RowAnswer]) -> tuple[int, RowAnswer]:
         if "pickle" in said or "local object" in said:  # what cannot be sent is reported by any of several types
             raise InvalidInput(
                 f"the model or its payoff cannot be sent to worker processes ({said:.80}); save the model and give the "
-                "path of its file, define functions in a module that can be imported, or write executor='serial'"
+                "path of its file, define functions in a module that can be imported, or write executor='serial'",
+                code="unsupported",
             ) from None
         raise
 

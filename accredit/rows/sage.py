@@ -114,12 +114,15 @@ def sage_game(
     asked = as_row_model(model)
     if asked.classifies and "probability" not in asked.units:
         raise InvalidInput(
-            f"{asked.name} gives no probabilities, and the loss of a classifier needs them; give a model that does"
+            f"{asked.name} gives no probabilities, and the loss of a classifier needs them; give a model that does",
+            code="unsupported",
         )
     compared = rows_of(rows if background is None else background, what="rows" if background is None else "background")
     given = align(rows, compared)
     if len(truth) != len(given):
-        raise InvalidInput(f"truth has {len(truth)} answers for {len(given)} rows; give one each", argument="truth")
+        raise InvalidInput(
+            f"truth has {len(truth)} answers for {len(given)} rows; give one each", argument="truth", code="shape"
+        )
     rng = np.random.default_rng(check_seed(seed))
     few, notes = _some(len(given), most_rows, "rows", rng)
     other, more = _some(len(compared), most_background, "background rows", rng)
@@ -144,7 +147,11 @@ def _truth(model: RowModel, answers: npt.NDArray[np.generic]) -> FloatArray | In
     place = {label: k for k, label in enumerate(labels)}
     unknown = [str(a) for a in answers if str(a) not in place]
     if unknown:
-        raise InvalidInput(f"truth holds {unknown[0]!r}, which is not a class of {model.name}: {', '.join(labels[:8])}")
+        raise InvalidInput(
+            f"truth holds {unknown[0]!r}, which is not a class of {model.name}: {', '.join(labels[:8])}",
+            argument="truth",
+            code="unknown",
+        )
     return np.array([place[str(a)] for a in answers])
 
 
@@ -153,6 +160,7 @@ def _losses(outputs: FloatArray, truth: FloatArray | IntArray, classes: bool) ->
         return np.asarray(-np.log(np.maximum(outputs[np.arange(len(outputs)), truth], LEAST_PROBABILITY)))
     if outputs.shape[1] != 1:
         raise InvalidInput(
-            f"the model gives {outputs.shape[1]} numbers per row; the loss needs one, so give a function of one output"
+            f"the model gives {outputs.shape[1]} numbers per row; the loss needs one, so give a function of one output",
+            code="unsupported",
         )
     return np.asarray((outputs[:, 0] - truth) ** 2)

@@ -137,7 +137,7 @@ class RandomPretraining:
 
     def __post_init__(self) -> None:
         if self.law not in ("dirichlet", "one-hot") or not self.concentration > 0:
-            raise InvalidInput(f"{self}: write law='dirichlet' with a concentration above 0, or law='one-hot'")
+            raise InvalidInput(f"{self}: write law='dirichlet' with a concentration above 0, or law='one-hot'", code="range")
 
     def stages(self, model: AttentionClassifier, _data: AttentionData, rate: float, seed: int) -> Iterator[CureStage]:
         """Two stages: the answering part, then the selecting part."""
@@ -272,4 +272,6 @@ def set_gradients(parameters: Sequence[nn.Parameter], loss: Tensor, keep_graph: 
 def needs_attention(model: AttentionClassifier, cure: Cure) -> None:
     """Refuse to cure the attention of a model that has none."""
     if not model.selecting:
-        raise InvalidInput(f"{cure} trains attention, but this model's is uniform; write attention='additive', or Plain()")
+        raise InvalidInput(
+            f"{cure} trains attention, but this model's is uniform; write attention='additive', or Plain()", code="conflict"
+        )

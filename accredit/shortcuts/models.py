@@ -59,7 +59,8 @@ class AttentionShape:
         if self.encoder not in ("pooling", "rcnn") or self.attention not in ("additive", "uniform"):
             raise InvalidInput(
                 f"encoder {self.encoder!r} and attention {self.attention!r}: write encoder='pooling' or 'rcnn', "
-                "attention='additive' or 'uniform'"
+                "attention='additive' or 'uniform'",
+                code="unknown",
             )
 
 
@@ -236,10 +237,18 @@ def load_attention_classifier(folder: str | Path) -> AttentionClassifier:
     source = Path(folder)
     for name in ("model.json", "model.safetensors"):
         if not (source / name).exists():
-            raise InvalidInput(f"{source} has no {name}; give a folder that AttentionClassifier.save(folder) wrote")
+            raise InvalidInput(
+                f"{source} has no {name}; give a folder that AttentionClassifier.save(folder) wrote",
+                argument="folder",
+                code="missing",
+            )
     settings = read_json_object(source / "model.json")
     if settings.get("format") != CLASSIFIER_FORMAT or settings.get("kind") != "attention classifier":
-        raise InvalidInput(f"{source / 'model.json'} holds {settings.get('kind')!r}, format {settings.get('format')}")
+        raise InvalidInput(
+            f"{source / 'model.json'} holds {settings.get('kind')!r}, format {settings.get('format')}",
+            argument="folder",
+            code="format",
+        )
     sizes = {k: tuple(v) if isinstance(v, list) else v for k, v in settings["shape"].items()}
     shape: Callable[..., AttentionShape] = AttentionShape
     model = AttentionClassifier(shape(**sizes))
@@ -268,7 +277,9 @@ class AttentionData:
         """From arrays or tensors; the first thing wrong is named."""
         read = torch.tensor(finite_numbers(tokens, "tokens"), dtype=torch.float32)
         if read.ndim != 3 or read.shape[2] != shape.width or 0 in read.shape:
-            raise InvalidInput(f"tokens have shape {tuple(read.shape)}; give (rows, tokens, {shape.width})", argument="tokens")
+            raise InvalidInput(
+                f"tokens have shape {tuple(read.shape)}; give (rows, tokens, {shape.width})", argument="tokens", code="shape"
+            )
         rows = len(read)
         data = cls(
             read,
@@ -282,7 +293,11 @@ class AttentionData:
             )
         for name, values in (("tokens", data.tokens), ("query", data.query)):
             if not bool(torch.isfinite(values).all()):
-                raise InvalidInput(f"{name} hold a number beyond single precision; remove or replace such rows first")
+                raise InvalidInput(
+                    f"{name} hold a number beyond single precision; remove or replace such rows first",
+                    argument=name,
+                    code="range",
+                )
         if data.present is not None:
             if data.present.shape != read.shape[:2]:
                 raise InvalidInput(
@@ -293,7 +308,9 @@ class AttentionData:
                 )
             if not bool(data.present.any(dim=1).all()):
                 empty = int((~data.present.any(dim=1)).nonzero()[0])
-                raise InvalidInput(f"row {empty} of present has no token; leave such rows out")
+                raise InvalidInput(
+                    f"row {empty} of present has no token; leave such rows out", argument="present", code="empty"
+                )
         return data if labels is None else replace(data, labels=_check_labels(labels, rows, shape.classes))
 
     def __len__(self) -> int:
@@ -321,10 +338,17 @@ def _check_labels(labels: Numbers, rows: int, classes: int) -> Tensor:
         raise InvalidInput(
             f"labels have shape {given.shape} of {given.dtype}; give {rows} whole numbers, 0 to {classes - 1}",
             argument="labels",
+            code="type",
         )
     found = np.unique(given)
     if found[0] < 0 or found[-1] >= classes:
-        raise InvalidInput(f"labels run from {found[0]} to {found[-1]}; this model has classes 0 to {classes - 1}")
+        raise InvalidInput(
+            f"labels run from {found[0]} to {found[-1]}; this model has classes 0 to {classes - 1}",
+            argument="labels",
+            code="range",
+        )
     if len(found) < 2:
-        raise InvalidInput(f"all {rows} labels are {found[0]}; there is nothing to learn from one class")
+        raise InvalidInput(
+            f"all {rows} labels are {found[0]}; there is nothing to learn from one class", argument="labels", code="undefined"
+        )
     return torch.as_tensor(given.astype(np.int64))

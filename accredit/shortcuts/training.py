@@ -162,10 +162,13 @@ def _check(validation: float, patience: int | None, batch: int, rate: float) -> 
         raise InvalidInput(
             f"validation={validation} is the share of rows to hold out; give a number from 0 to below 1",
             argument="validation",
+            code="range",
         )
     if patience is not None and (patience < 1 or validation == 0):
         raise InvalidInput(
-            f"patience={patience} needs at least 1 and rows to judge by: give validation=0.1 too", argument="patience"
+            f"patience={patience} needs at least 1 and rows to judge by: give validation=0.1 too",
+            argument="patience",
+            code="range",
         )
     if batch < 1 or not rate > 0:
         raise InvalidInput(f"batch={batch} and rate={rate} must be positive", argument="batch", code="range")

@@ -46,9 +46,12 @@ class World:
             raise InvalidInput(
                 f"joint must be (2^d, classes) with 1 ≤ d ≤ {MOST_FEATURES} and two classes or more, got {table.shape}",
                 argument="joint",
+                code="shape",
             )
         if not np.isfinite(table).all() or table.min() < 0 or abs(table.sum() - 1) > 1e-9:
-            raise InvalidInput(f"joint must be probabilities that sum to 1; they sum to {table.sum():g}", argument="joint")
+            raise InvalidInput(
+                f"joint must be probabilities that sum to 1; they sum to {table.sum():g}", argument="joint", code="range"
+            )
         table.setflags(write=False)
         object.__setattr__(self, "joint", table)
 
@@ -263,7 +266,7 @@ def _read(shown: npt.ArrayLike, features: int) -> tuple[IntArray, IntArray]:
     """Case and mask numbers of rows of −1, 0, +1."""
     rows = np.asarray(shown, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != features or not np.isin(rows, (-1.0, 0.0, 1.0)).all():
-        raise InvalidInput(f"rows must be (N, {features}) of −1, 0 (removed) and +1, got shape {rows.shape}")
+        raise InvalidInput(f"rows must be (N, {features}) of −1, 0 (removed) and +1, got shape {rows.shape}", code="shape")
     return to_index(rows > 0), to_index(rows != 0)
 
 

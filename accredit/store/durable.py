@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, NoReturn, overload
+from typing import NoReturn, overload
 
 import numpy as np
 
@@ -203,7 +203,8 @@ class Durable:
             f"{len(bad)} of {len(coalitions)} coalitions have no payoff after {1 + self._retries} attempts; the "
             f"first, {who}, says: {self.quarantined[names[first]]}. They are marked in {self._journal.path}, "
             "all other payoffs are stored. Fix the cause and run again, or say what such a coalition earns: "
-            "durable(..., failed=0.0)"
+            "durable(..., failed=0.0)",
+            code="failed",
         )
 
     def close(self) -> None:
@@ -322,7 +323,7 @@ def durable(
     journal: Journal | None = None,
     executor: str | Executor | Crew | None = None,
     *,
-    name: Fingerprint | Mapping[str, Any] | None = None,
+    name: Fingerprint | Mapping[str, object] | None = None,
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,
@@ -335,7 +336,7 @@ def durable(
     journal: Journal | None = None,
     executor: str | Executor | Crew | None = None,
     *,
-    name: Fingerprint | Mapping[str, Any] | None = None,
+    name: Fingerprint | Mapping[str, object] | None = None,
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,
@@ -348,7 +349,7 @@ def durable(
     journal: Journal | None = None,
     executor: str | Executor | Crew | None = None,
     *,
-    name: Fingerprint | Mapping[str, Any] | None = None,
+    name: Fingerprint | Mapping[str, object] | None = None,
     seed: int | None = None,
     retries: int = 2,
     failed: float | None = None,

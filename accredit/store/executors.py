@@ -63,11 +63,11 @@ class Executor(Protocol):
     (True, False)
     """
 
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]: ...
+    def submit(self, function: Callable[..., object], /, *arguments: object) -> Future[Any]: ...
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class BatchResult:
     """What a worker returns for a batch of coalitions."""
 
     values: FloatArray  # (batch,); NaN where there is a problem
@@ -76,7 +76,7 @@ class Evaluated:
     problems: dict[int, str]  # row -> what went wrong
 
 
-def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
+def evaluate(game: Game, coalitions: BoolArray) -> BatchResult:
     """Payoffs of a batch; a coalition that raises or earns no finite number is named and does not affect the others."""
     began = time.perf_counter()
     try:
@@ -84,13 +84,13 @@ def evaluate(game: Game, coalitions: BoolArray) -> Evaluated:
     except Exception as error:  # whatever a user's model raises is recorded for that coalition only
         if len(coalitions) == 1:
             problem = f"{type(error).__name__}: {error}"[:500]
-            return Evaluated(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
+            return BatchResult(np.array([np.nan]), None, time.perf_counter() - began, {0: problem})
         return _join([evaluate(game, coalitions[i : i + 1]) for i in range(len(coalitions))])
     problems = {int(row): f"payoff is {values[row]}" for row in np.flatnonzero(~np.isfinite(values))}
     if outputs is not None:
         broken = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
         problems |= {int(row): "an output is not a finite number" for row in broken if int(row) not in problems}
-    return Evaluated(values, outputs, time.perf_counter() - began, problems)
+    return BatchResult(values, outputs, time.perf_counter() - began, problems)
 
 
 def _ask(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | None]:
@@ -108,7 +108,7 @@ def _ask(game: Game, coalitions: BoolArray) -> tuple[FloatArray, FloatArray | No
     return values, outputs
 
 
-def _join(parts: list[Evaluated]) -> Evaluated:
+def _join(parts: list[BatchResult]) -> BatchResult:
     values = np.concatenate([part.values for part in parts])
     known = [part.outputs for part in parts if part.outputs is not None]
     outputs = None
@@ -116,10 +116,10 @@ def _join(parts: list[Evaluated]) -> Evaluated:
         blank = np.full_like(known[0], np.nan)
         outputs = np.concatenate([blank if part.outputs is None else part.outputs for part in parts])
     problems = {row: part.problems[0] for row, part in enumerate(parts) if part.problems}
-    return Evaluated(values, outputs, sum(part.seconds for part in parts), problems)
+    return BatchResult(values, outputs, sum(part.seconds for part in parts), problems)
 
 
-def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8], limit: float | None = None) -> Evaluated:
+def evaluate_packed(game: Game, bits: npt.NDArray[np.uint8], limit: float | None = None) -> BatchResult:
     """`evaluate` for coalitions that travelled as bits. After `limit` seconds the process that evaluates ends."""
     with end_after(limit):
         return evaluate(game, unpack(bits, len(game.players)))
@@ -149,7 +149,7 @@ class Crew(Protocol):
     limit: float | None  # seconds after which a worker that still has no payoff is ended
 
     def start(self, game: Game) -> None: ...
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]: ...
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]: ...
     def lost(self) -> Exception | None:
         """Why nothing under way will ever be done; None while it may be."""
         ...
@@ -170,8 +170,8 @@ class Serial:
     def start(self, game: Game) -> None:
         self._game = game
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        future: Future[Evaluated] = Future()
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
+        future: Future[BatchResult] = Future()
         future.set_result(evaluate(self._game, coalitions))
         return future
 
@@ -197,7 +197,7 @@ class Threads:
         self._game = game
         self._pool = ThreadPoolExecutor(self.width, thread_name_prefix="accredit")
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
         return self._pool.submit(evaluate, self._game, coalitions)
 
     def lost(self) -> None:
@@ -222,19 +222,20 @@ def processes_can_run() -> bool:
 
 
 def fresh_processes(
-    workers: int | None, initializer: Callable[..., None] | None = None, initargs: tuple[Any, ...] = ()
+    workers: int | None, initializer: Callable[..., None] | None = None, initargs: tuple[object, ...] = ()
 ) -> ProcessPoolExecutor:
     """A pool of processes that are started afresh and never forked, so that threads and BLAS are safe. They end with this
     process, also when it is killed."""
     if not processes_can_run():
         raise ExecutorError(
             "worker processes cannot run here: their locks need a /dev/shm that can be written. Stay in this process: "
-            "executor='serial', or workers=1"
+            "executor='serial', or workers=1",
+            code="unavailable",
         )
     return ProcessPoolExecutor(workers, get_context("spawn"), _begin, (initializer, initargs))
 
 
-def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+def _begin(initializer: Callable[..., None] | None, initargs: tuple[object, ...]) -> None:
     """The first thing that a worker process does: it would wait for work for ever after its parent was killed."""
     parent = parent_process()
     assert parent is not None
@@ -248,7 +249,9 @@ def _leave_with(end: Connection | int) -> None:
     threading.Thread(target=lambda: (wait([end]), os._exit(1)), daemon=True).start()
 
 
-def submit_to(pool: ProcessPoolExecutor, function: Callable[..., Any], *arguments: Any, game: Any = None) -> Future[Any]:
+def submit_to(
+    pool: ProcessPoolExecutor, function: Callable[..., object], *arguments: object, game: object = None
+) -> Future[Any]:
     """Submit a task to a pool that hands `game` to each process it starts; BrokenProcessPool where its workers have died.
 
     A pool learns of a dead worker in a thread of its own. Until then it starts another process from what that thread is
@@ -264,13 +267,15 @@ def submit_to(pool: ProcessPoolExecutor, function: Callable[..., Any], *argument
         raise BrokenProcessPool(f"the pool could not start another process: {error}") from error
 
 
-def _check_can_travel(game: Any) -> None:
+def _check_can_travel(game: object) -> None:
     try:
         ForkingPickler.dumps(game)
     except Exception as error:
         raise InvalidInput(
             f"the game cannot be sent to worker processes: {error}. Define its functions in a module that can be "
-            "imported, or use executor='threads' or 'serial'"
+            "imported, or use executor='threads' or 'serial'",
+            argument="game",
+            code="unsupported",
         ) from None
 
 
@@ -285,7 +290,7 @@ def _enlist(game: Game, lifeline: Connection) -> None:
     one_thread_for_good()
 
 
-def _evaluate_enlisted(bits: npt.NDArray[np.uint8], limit: float | None) -> Evaluated:
+def _evaluate_enlisted(bits: npt.NDArray[np.uint8], limit: float | None) -> BatchResult:
     return evaluate_packed(_enlisted[0], bits, limit)
 
 
@@ -300,7 +305,7 @@ class Processes:
         reader, self._lifeline = get_context("spawn").Pipe(duplex=False)
         self._pool = fresh_processes(self.width, initializer=_enlist, initargs=(game, reader))
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
         return submit_to(self._pool, _evaluate_enlisted, pack(coalitions), self.limit, game=self._game)
 
     def lost(self) -> None:
@@ -331,17 +336,19 @@ class Dask:
                 reports = logging.getLogger(name)  # some parts have a level of their own
                 opened.callback(reports.setLevel, reports.level)
                 reports.setLevel(logging.CRITICAL)  # what is lost is reported once, by us
-            place: Any = self._address
+            place = self._address
             if place is None:
                 workers = _check_workers(self._workers)
-                place = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-                opened.callback(place.close)
+                cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+                opened.callback(cluster.close)
+                place = cluster
             try:
                 self.client = Client(place, timeout=CONNECT_SECONDS)
             except (OSError, TimeoutError, ValueError) as error:
                 raise ExecutorError(
                     f"no Dask scheduler answers at {self._address}: {error}. Start one with `dask scheduler`, "
-                    "or write executor='dask' for a local cluster"
+                    "or write executor='dask' for a local cluster",
+                    code="unavailable",
                 ) from None
             opened.callback(self.client.close)
             self.rebuild()
@@ -356,8 +363,8 @@ class Dask:
         self._shared = self.client.scatter(self._game, broadcast=True, hash=False)
         self._executor = self.client.get_executor(pure=False)
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
-        future: Future[Evaluated] = self._executor.submit(evaluate_packed, self._shared, pack(coalitions), self.limit)
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
+        future: Future[BatchResult] = self._executor.submit(evaluate_packed, self._shared, pack(coalitions), self.limit)
         return future
 
     def lost(self) -> Exception | None:
@@ -371,12 +378,14 @@ class Dask:
             self._enlist()
         except (OSError, TimeoutError) as error:  # a closed connection is an OSError
             raise ExecutorError(
-                f"the Dask cluster has no workers, or lost them: {' '.join(str(error).split())}; run again to resume"
+                f"the Dask cluster has no workers, or lost them: {' '.join(str(error).split())}; run again to resume",
+                code="unavailable",
             ) from None
         except Exception as error:  # what a worker raises while it reads the game arrives as a plain exception
             raise ExecutorError(
                 f"the Dask workers cannot read the game: {' '.join(str(error).split())[:300]}. Every worker needs the same "
-                "packages and modules, in the same versions"
+                "packages and modules, in the same versions",
+                code="unavailable",
             ) from None
 
     def close(self) -> None:
@@ -395,7 +404,7 @@ class Given:
     def start(self, game: Game) -> None:
         self._game = game
 
-    def submit(self, coalitions: BoolArray) -> Future[Evaluated]:
+    def submit(self, coalitions: BoolArray) -> Future[BatchResult]:
         return self._executor.submit(evaluate_packed, self._game, pack(coalitions))
 
     def lost(self) -> None:
@@ -404,7 +413,8 @@ class Given:
     def rebuild(self) -> None:
         raise ExecutorError(
             f"the workers of {type(self._executor).__name__} died, and only its owner can start them again; "
-            "pass a new executor: what was evaluated is kept"
+            "pass a new executor: what was evaluated is kept",
+            code="failed",
         )
 
     def close(self) -> None:
@@ -425,7 +435,9 @@ def crew_of(executor: str | Executor | Crew | None, limit: float | None = None) 
     if limit is not None and crew.limit != limit:
         raise InvalidInput(
             f"limit {limit:g} s needs workers that can be ended, and {type(crew).__name__.lower()} runs where nothing can; "
-            "use executor='processes:2' or 'dask'"
+            "use executor='processes:2' or 'dask'",
+            argument="limit",
+            code="conflict",
         )
     return crew
 
@@ -450,7 +462,11 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
     if kind == "dask" and detail and not detail.isdigit():
         return Dask(detail, None, limit)
     if detail and not detail.isdigit():
-        raise InvalidInput(f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'")
+        raise InvalidInput(
+            f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'",
+            argument="executor",
+            code="type",
+        )
     workers = int(detail) if detail else None
     match kind:
         case "serial":

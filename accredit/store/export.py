@@ -43,4 +43,4 @@ def export(journal: Journal, path: str | Path) -> None:
         writer.writerows([*({**row, "coalition": cell("+".join(row["coalition"]))}).values()] for row in export_rows(journal))
         put(place, out.getvalue().encode())
     else:
-        raise InvalidInput(f"{place} must end in .csv or .json")
+        raise InvalidInput(f"{place} must end in .csv or .json", argument="path", code="format")

@@ -59,7 +59,7 @@ class Fingerprint:
         return tuple(name for name in names if self.parts.get(name) != other.get(name))
 
 
-def fingerprint(**parts: Any) -> Fingerprint:
+def fingerprint(**parts: object) -> Fingerprint:
     """Name a game by what decides its payoffs, for example `data`, `model`, `metric`. The code version is always a
     part.
 
@@ -72,7 +72,7 @@ def fingerprint(**parts: Any) -> Fingerprint:
     return Fingerprint(_digest(digests, "parts"), digests)
 
 
-def fingerprint_of(game: Any) -> Fingerprint:
+def fingerprint_of(game: object) -> Fingerprint:
     """The name of a game: made from the parts that it declares, or from everything it holds."""
     if hasattr(game, "fingerprint_parts"):
         return fingerprint(kind=type(game), **game.fingerprint_parts())
@@ -84,13 +84,13 @@ class _Hash:
     """A hash in progress. A function that comes up again, as in recursion, is fed by its number."""
 
     functions: list[types.FunctionType]
-    blake: Any = dataclasses.field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
+    blake: hashlib.blake2b = dataclasses.field(default_factory=lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))
 
 
-def _digest(value: Any, where: str, functions: list[types.FunctionType] | None = None) -> str:
+def _digest(value: object, where: str, functions: list[types.FunctionType] | None = None) -> str:
     hasher = _Hash([] if functions is None else functions)
     _feed(hasher, value, where)
-    return str(hasher.blake.hexdigest())
+    return hasher.blake.hexdigest()
 
 
 def _write(hasher: _Hash, tag: str, *chunks: bytes) -> None:
@@ -99,7 +99,7 @@ def _write(hasher: _Hash, tag: str, *chunks: bytes) -> None:
         hasher.blake.update(chunk)
 
 
-def _feed(hasher: _Hash, value: Any, where: str) -> None:
+def _feed(hasher: _Hash, value: object, where: str) -> None:
     if hasattr(value, "fingerprint_parts") and not isinstance(value, type):
         _feed_class(hasher, "object", type(value))
         _feed(hasher, dict(value.fingerprint_parts()), where)
@@ -141,7 +141,7 @@ def _feed_array(hasher: _Hash, array: np.ndarray[Any, Any], where: str) -> None:
     _write(hasher, "array", little.dtype.str.encode(), str(array.shape).encode(), little.tobytes())
 
 
-def _feed_object(hasher: _Hash, value: Any, where: str) -> None:
+def _feed_object(hasher: _Hash, value: object, where: str) -> None:
     if isinstance(value, functools.partial):
         _feed(hasher, ["partial", value.func, value.args, value.keywords], where)
     elif isinstance(value, types.MethodType):
@@ -211,7 +211,7 @@ def _globals_read(code: types.CodeType) -> set[str]:
     return names.union(*(_globals_read(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)))
 
 
-def _known_by(value: Any, where: str, functions: list[types.FunctionType]) -> bytes:
+def _known_by(value: object, where: str, functions: list[types.FunctionType]) -> bytes:
     """The digest of a global or a method; for what has no stable bytes, and for a library's own objects, just the kind."""
     if _is_machinery(value):
         return type(value).__qualname__.encode()
@@ -221,7 +221,7 @@ def _known_by(value: Any, where: str, functions: list[types.FunctionType]) -> by
         return type(value).__qualname__.encode()
 
 
-def _is_machinery(value: Any) -> bool:
+def _is_machinery(value: object) -> bool:
     """A library's object that is neither data nor model, such as a logger, through which the whole program can be reached."""
     if isinstance(value, types.ModuleType | Enum | Path) or any(hasattr(value, name) for name in FED):
         return False

@@ -31,12 +31,14 @@ def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
     elif is_table(path):
         frame = _type_of(read_sheet(path), codes)
     else:
-        raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet")
+        raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet", code="format")
     if frame.empty:
         raise InvalidInput(f"{str(path)!r} holds no rows; write at least one below the names of the columns", code="empty")
     doubled = frame.columns[frame.columns.duplicated()]
     if len(doubled):
-        raise InvalidInput(f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own")
+        raise InvalidInput(
+            f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own", code="duplicate"
+        )
     return frame.reset_index(drop=True)
 
 
@@ -60,7 +62,8 @@ def _parquet(path: str | Path) -> pandas.DataFrame:
         cells = about.num_rows * about.num_columns
         if (held := max(size, 8 * cells)) > PARQUET:
             raise InvalidInput(
-                f"{str(path)!r} unpacks to {held >> 20:,} MiB; at most {PARQUET >> 20:,} are read: keep only the rows you need"
+                f"{str(path)!r} unpacks to {held >> 20:,} MiB; at most {PARQUET >> 20:,} are read: keep only the rows you need",
+                code="too-many",
             )
         frame = _with_named_index(_pandas().read_parquet(path)).rename(columns=str)
     except AccreditError:

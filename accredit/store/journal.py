@@ -106,7 +106,8 @@ class Journal:
                 differing = ", ".join(name.differs_from(json.loads(known[-1][2])))
                 raise JournalError(
                     f"journal {self.path} belongs to another game, which differs in {differing}. Name another file "
-                    "(--store OTHER.db); in Python, Journal(path, several=True) holds several games"
+                    "(store='OTHER.db'); Journal(path, several=True) holds several games",
+                    code="conflict",
                 )
             return self._entered(name.digest, json.dumps(dict(name.parts)), json.dumps(list(players)), time.time())
 
@@ -125,7 +126,7 @@ class Journal:
             with self._file.guarded("read"):
                 found = self._file.sql.execute("SELECT digest FROM games WHERE id = ?", (game,)).fetchone()
             if found is None:
-                raise JournalError(f"journal {self.path} holds no game number {game}")
+                raise JournalError(f"journal {self.path} holds no game number {game}", code="unknown")
             self._digests[game] = found[0]
         return self._digests[game]
 
@@ -313,7 +314,7 @@ class Journal:
         with self._file.writing():
             self._file.sql.execute("UPDATE runs SET ended = ?, result = ? WHERE id = ?", (time.time(), result, run))
 
-    def describe(self, run: int, facts: Mapping[str, Any]) -> None:
+    def describe(self, run: int, facts: Mapping[str, object]) -> None:
         """Keep what a run knows about its players besides names: labels, texts, groups. JSON; a second call replaces it."""
         with self._file.writing():
             self._file.sql.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (run, json.dumps(dict(facts))))
@@ -409,7 +410,7 @@ def proof_of_game(digest: str, parts: str, players: str) -> bytes:
     return fingerprint([digest.encode(), parts.encode(), players.encode()])
 
 
-def _words(run: int, text: Any) -> tuple[str, ...]:
+def _words(run: int, text: str | bytes) -> tuple[str, ...]:
     """The words of a command line, as a run keeps them."""
     try:
         words = read_json(text, "its command")
@@ -420,12 +421,15 @@ def _words(run: int, text: Any) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _are_words(given: Any) -> bool:
+def _are_words(given: object) -> bool:
     return isinstance(given, list) and all(isinstance(word, str) for word in given)
 
 
 def _damaged(run: int, why: str) -> JournalError:
-    return JournalError(f"run {run} of the journal is damaged: {why}; save what is whole with --salvage NEW.db")
+    return JournalError(
+        f"run {run} of the journal is damaged: {why}; save what is whole with accredit runs FILE --salvage NEW.db",
+        code="unreadable",
+    )
 
 
 @contextmanager
@@ -433,7 +437,9 @@ def existing(path: str | Path, *, verified: bool = True) -> Iterator[Journal]:
     """Open a journal that must already be there. Where it cannot be written, as SQLite needs to, a copy of it is read."""
     place = Path(path)
     if not place.exists():
-        raise InvalidInput(f"no journal at {path}; a run writes one with --store {path}")
+        raise InvalidInput(
+            f"no journal at {path}; accredit value FILE --store {path} writes one", argument="path", code="missing"
+        )
     check_is_file(place)
     if all(os.access(needed, os.W_OK) for needed in (place, place.parent)):
         with Journal(place, several=True, verified=verified) as journal:

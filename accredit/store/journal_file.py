@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from accredit.checks.files import check_writable
 from accredit.errors import AccreditError
@@ -95,7 +94,7 @@ class JournalFile:
             self.sql = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise JournalError(
-                f"journal {path} cannot be opened: {error}; name a file in a folder that you can write to"
+                f"journal {path} cannot be opened: {error}; name a file in a folder that you can write to", code="unreadable"
             ) from None
         try:
             with self.guarded("open"):
@@ -111,11 +110,12 @@ class JournalFile:
         tables = self.sql.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         application, version = self.pragma("application_id"), self.pragma("user_version")
         if tables and application != APPLICATION:
-            raise JournalError(f"{self.path} belongs to another program; name another file for the journal")
+            raise JournalError(f"{self.path} belongs to another program; name another file for the journal", code="conflict")
         if tables and version != FORMAT:
             raise JournalError(
                 f"journal {self.path} has format {version}, this accredit reads format {FORMAT}; use the accredit that "
-                "wrote it, or name another file"
+                "wrote it, or name another file",
+                code="format",
             )
         if tables and self._verified:
             self.check_pages("quick_check(1)")
@@ -137,7 +137,7 @@ class JournalFile:
             self.pragma(f"application_id = {APPLICATION}")
             self.pragma(f"user_version = {FORMAT}")
 
-    def pragma(self, setting: str) -> Any:
+    def pragma(self, setting: str) -> object:
         row = self.sql.execute(f"PRAGMA {setting}").fetchone()
         return None if row is None else row[0]
 
@@ -149,7 +149,8 @@ class JournalFile:
 
     def damaged(self, what: str) -> JournalError:
         return JournalError(
-            f"journal {self.path} is damaged: {what}. What is whole can be saved: accredit runs {self.path} --salvage NEW.db"
+            f"journal {self.path} is damaged: {what}. What is whole can be saved: accredit runs {self.path} --salvage NEW.db",
+            code="unreadable",
         )
 
     @contextmanager
@@ -163,24 +164,28 @@ class JournalFile:
             text = str(error)
             if "full" in text or "I/O" in text:
                 raise JournalError(
-                    f"journal {self.path}: {text}. What was written before is safe; free some space and run again"
+                    f"journal {self.path}: {text}. What was written before is safe; free some space and run again",
+                    code="unwritable",
                 ) from None
             if "malformed" in text:
                 raise self.damaged(text) from None
             if "not a database" in text:
                 raise JournalError(
                     f"{self.path} is not a journal, or its beginning is damaged: {text}; name another file, or look for "
-                    f"what is whole: accredit runs {self.path} --salvage NEW.db"
+                    f"what is whole: accredit runs {self.path} --salvage NEW.db",
+                    code="unreadable",
                 ) from None
             if "unable to open" in text or "readonly" in text:
                 raise JournalError(
-                    f"journal {self.path} cannot be written: {text}; name a file in a folder that you can write to"
+                    f"journal {self.path} cannot be written: {text}; name a file in a folder that you can write to",
+                    code="unwritable",
                 ) from None
             if "locked" in text:
                 raise JournalError(
-                    f"journal {self.path} was locked by another process for {BUSY_SECONDS:.0f} s; run again to resume"
+                    f"journal {self.path} was locked by another process for {BUSY_SECONDS:.0f} s; run again to resume",
+                    code="unavailable",
                 ) from None
-            raise JournalError(f"journal {self.path}: could not {what}: {text}") from None
+            raise JournalError(f"journal {self.path}: could not {what}: {text}", code="failed") from None
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -26,9 +26,12 @@ def read_finished_lines(out: Path, belongs: Callable[[int, dict[str, Any]], bool
             raise InvalidInput(
                 f"line {row + 1} of {str(out)!r} is not row {row} of this run ({differs}); give a new file: out='other.jsonl'",
                 argument="out",
+                code="conflict",
             )
     if not lines and content:
-        raise InvalidInput(f"{str(out)!r} holds something other than rows; give a new file: out='other.jsonl'")
+        raise InvalidInput(
+            f"{str(out)!r} holds something other than rows; give a new file: out='other.jsonl'", argument="out", code="conflict"
+        )
     if len(whole) < len(content):
         with out.open("r+b") as file:
             file.truncate(len(whole))

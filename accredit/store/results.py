@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,9 @@ ARRAYS = 4 << 30  # bytes of arrays beside a result
 
 
 @check_arguments
-def save(path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+def save(
+    path: str | Path, result: Attribution | Selection, arrays: Mapping[str, npt.NDArray[np.generic]] | None = None
+) -> None:
     """Write `path` (.json) and, if there are `arrays`, a file of the same name ending in .safetensors.
 
     Each file appears whole or not at all: it is written beside its place and moved there.
@@ -33,7 +35,9 @@ def save(path: str | Path, result: Attribution | Selection, arrays: Mapping[str,
     """
     place = as_path(path)
     if place.suffix != ".json":
-        raise InvalidInput(f"path {place} must end in .json; arrays go beside it into .safetensors")
+        raise InvalidInput(
+            f"path {place} must end in .json; arrays go beside it into .safetensors", argument="path", code="format"
+        )
     check_writable(place)
     if arrays:
         put(place.with_suffix(".safetensors"), _pack(arrays))
@@ -53,10 +57,10 @@ def load(path: str | Path) -> Attribution | Selection:
         text = read_text(path)
         return Selection.from_json(text) if '"kind": "selection"' in text[:40] else Attribution.from_json(text)
     except InvalidInput as error:
-        raise InvalidInput(f"{path} is not a saved result: {error}") from None
+        raise InvalidInput(f"{path} is not a saved result: {error}", argument="path", code="unreadable") from None
 
 
-def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+def load_arrays(path: str | Path) -> dict[str, npt.NDArray[np.generic]]:
     """The arrays beside a result; empty if it has none.
 
     >>> import tempfile
@@ -71,20 +75,22 @@ def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     try:
         return dict(_tensors().load(read_bytes(place, ARRAYS)))
     except Exception as error:  # the library raises its own kinds
-        raise InvalidInput(f"{place} is not a safetensors file: {error}") from None
+        raise InvalidInput(f"{place} is not a safetensors file: {error}", code="unreadable") from None
 
 
-def _pack(arrays: Mapping[str, Any]) -> bytes:
+def _pack(arrays: Mapping[str, object]) -> bytes:
     """Named arrays of numbers or of true and false in the format of safetensors."""
     found = {check_text(name, "arrays"): as_array(given, f"arrays[{name!r}]") for name, given in arrays.items()}
     for name, array in found.items():
         if array.dtype.kind not in "biuf":
-            raise InvalidInput(f"arrays[{name!r}] holds {array.dtype}; only numbers and truths can be saved")
+            raise InvalidInput(
+                f"arrays[{name!r}] holds {array.dtype}; only numbers and truths can be saved", argument="arrays", code="type"
+            )
     packed: bytes = _tensors().save({name: np.ascontiguousarray(array) for name, array in found.items()})
     return packed
 
 
-def _tensors() -> Any:
+def _tensors() -> ModuleType:
     with needs("text", "saving arrays"):
         import safetensors.numpy
     return safetensors.numpy

@@ -29,13 +29,15 @@ class Finished:
 
     def __init__(self, path: str | Path) -> None:
         if str(path) != ":memory:":
-            check_writable(path, "--store")
+            check_writable(path, "store")
         try:
             self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             use_wal(self._file)
             self._file.execute(SCHEMA)
         except sqlite3.Error as error:
-            raise InvalidInput(f"{path} cannot hold finished parts: {error}; give another file with --store") from None
+            raise InvalidInput(
+                f"{path} cannot hold finished parts: {error}; give another file with store=…", code="unwritable"
+            ) from None
 
     def __enter__(self) -> Finished:
         return self
@@ -43,13 +45,13 @@ class Finished:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._file.close()
 
-    def keep(self, key: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    def keep(self, key: Mapping[str, object], result: Mapping[str, object]) -> None:
         """Write one part; it survives the process from here on."""
         text, digest = _digest(key)
         row = (digest, text, json.dumps(dict(result), ensure_ascii=False))
         self._file.execute("INSERT OR REPLACE INTO finished VALUES (?, ?, ?)", row)
 
-    def found(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
+    def found(self, key: Mapping[str, object]) -> dict[str, Any] | None:
         """The part of this key, if it is there."""
         row = self._file.execute("SELECT result FROM finished WHERE digest = ?", (_digest(key)[1],)).fetchone()
         return None if row is None else dict(json.loads(row[0]))
@@ -68,6 +70,6 @@ def use_wal(file: sqlite3.Connection) -> None:
             time.sleep(0.02)
 
 
-def _digest(key: Mapping[str, Any]) -> tuple[str, str]:
+def _digest(key: Mapping[str, object]) -> tuple[str, str]:
     text = json.dumps(dict(key), sort_keys=True, ensure_ascii=True)
     return text, sha256(text.encode()).hexdigest()

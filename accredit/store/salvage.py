@@ -46,17 +46,23 @@ def salvage(damaged: str | Path, rescued: str | Path) -> Salvaged:
     """
     source, place = Path(damaged), Path(rescued)
     if not source.exists():
-        raise InvalidInput(f"no journal at {damaged}")
+        raise InvalidInput(f"no journal at {damaged}", argument="damaged", code="missing")
     check_is_file(source)
     if os.path.lexists(place):
-        raise InvalidInput(f"--salvage {rescued}: this file exists; name a new one")
-    check_writable(place, "--salvage")
+        raise InvalidInput(
+            f"rescued is {str(rescued)!r}, and this file exists; name a new one", argument="rescued", code="unwritable"
+        )
+    check_writable(place, "rescued")
     if source.stat().st_size > MOST_BYTES:
-        raise InvalidInput(f"{damaged} has more than {MOST_BYTES // 1024**3} GB, too much to hold in memory for salvage")
+        raise InvalidInput(
+            f"{damaged} has more than {MOST_BYTES // 1024**3} GB, too much to hold in memory for salvage",
+            argument="damaged",
+            code="too-many",
+        )
     found = list(records(pages_of(source, PAGE_BYTES)))
     games = dict(_games(found))
     if not games:
-        raise JournalError(f"no game can be read from {damaged}; nothing to salvage")
+        raise JournalError(f"no game can be read from {damaged}; nothing to salvage", code="unreadable")
     entries, bad = _entries(found, games)
     with Journal(place, several=True) as journal:
         for number, game in games.items():

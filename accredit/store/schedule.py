@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray
-from accredit.store.executors import Crew, Evaluated, ExecutorError
+from accredit.store.executors import BatchResult, Crew, ExecutorError
 
 TASK_SECONDS = 0.1
 TASK_ROWS = 4096  # the largest batch
@@ -70,7 +70,7 @@ class Schedule:
 
     def __iter__(self) -> Iterator[FinishedBatch]:
         waiting = deque(range(len(self.coalitions)))
-        under_way: dict[Future[Evaluated], list[int]] = {}
+        under_way: dict[Future[BatchResult], list[int]] = {}
         try:
             while waiting or self._suspects or under_way:
                 broken = self._fill(waiting, under_way)
@@ -100,10 +100,10 @@ class Schedule:
         """Start a new crew, unless crew after crew was lost without a single payoff in between."""
         self._rebuilt += 1
         if self._rebuilt > MOST_REBUILDS:
-            raise ExecutorError(f"{self._rebuilt} crews in a row were lost: {error}; run again to resume")
+            raise ExecutorError(f"{self._rebuilt} crews in a row were lost: {error}; run again to resume", code="failed")
         self.crew.rebuild()
 
-    def _fill(self, waiting: deque[int], under_way: dict[Future[Evaluated], list[int]]) -> Exception | None:
+    def _fill(self, waiting: deque[int], under_way: dict[Future[BatchResult], list[int]]) -> Exception | None:
         """Submit until the window is full; suspects go alone. Returns the error of a crew that takes no more work."""
         while self._suspects or waiting:
             if len(under_way) >= (1 if self._suspects else WINDOW * self.crew.width):
@@ -135,7 +135,7 @@ class Schedule:
             waiting.extendleft(reversed(near[near.index(rows[-1]) + 1 :]))
         return rows
 
-    def _digest(self, rows: list[int], result: Evaluated, waiting: deque[int]) -> Iterator[FinishedBatch]:
+    def _digest(self, rows: list[int], result: BatchResult, waiting: deque[int]) -> Iterator[FinishedBatch]:
         """Pass on what is good, queue what failed for another try, set aside what failed too often."""
         self._rebuilt = 0
         self._measure(result.seconds / len(rows))
@@ -180,7 +180,8 @@ class Schedule:
                 if not self._succeeded and self._set_aside >= DEAD_ON_ARRIVAL:
                     raise ExecutorError(
                         f"workers die on every coalition: {error}. In a script, start the run under "
-                        "`if __name__ == '__main__':`; or try executor='serial' to see the cause"
+                        "`if __name__ == '__main__':`; or try executor='serial' to see the cause",
+                        code="failed",
                     )
                 problem = f"its worker died {self._tries[row]} times: {type(error).__name__}: {error}"[:500]
                 yield FinishedBatch([row], np.array([np.nan]), None, 0.0, {0: problem})

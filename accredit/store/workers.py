@@ -16,6 +16,8 @@ Submit = Callable[..., Any]  # (function, *arguments) -> future
 class WorkerLost(AccreditError):
     """A process that ran rows is gone; the rows it had finished are not."""
 
+    usual = "failed"
+
 
 @contextmanager
 def workers(executor: str) -> Iterator[Submit | None]:
@@ -58,7 +60,7 @@ def _processes(count: int | None) -> Iterator[Submit]:
             yield partial(submit_to, pool)
     except BrokenProcessPool:
         raise WorkerLost(
-            "a worker process ended before its row was done: it was killed, or memory ran out. With --store the finished rows "
+            "a worker process ended before its row was done: it was killed, or memory ran out. With store=… the finished rows "
             "are kept: run the same command again, with fewer processes"
         ) from None
 
@@ -67,19 +69,21 @@ def _processes(count: int | None) -> Iterator[Submit]:
 def _dask(address: str) -> Iterator[Submit]:
     with needs("cluster", "executor='dask'"):
         from distributed import Client, KilledWorker
-    local: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    local: dict[str, object] = {"threads_per_worker": 1, "dashboard_address": None}
     try:
         if ":" in address:
             client = Client(address, timeout=10)
         else:
             client = Client(n_workers=int(address), **local) if address else Client(**local)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"executor 'dask:{address}': no scheduler answers there: {error}") from None
+        raise InvalidInput(
+            f"executor 'dask:{address}': no scheduler answers there: {error}", argument="executor", code="unavailable"
+        ) from None
     try:
         yield client.get_executor(pure=False).submit
     except KilledWorker:
         raise WorkerLost(
-            "workers of the Dask cluster ended again and again on one row: they were killed, or memory ran out. With --store "
+            "workers of the Dask cluster ended again and again on one row: they were killed, or memory ran out. With store=… "
             "the finished rows are kept: run the same command again"
         ) from None
     finally:

@@ -49,12 +49,16 @@ def features(name: str, texts: Sequence[str] | None, rows: int, training: IntArr
     kind, colon, where = name.partition(":")
     if name == "tfidf" or (colon and kind in OF_TEXTS):
         if texts is None:
-            raise InvalidInput(f"--features {name} reads texts; name their column with --text COLUMN")
+            raise InvalidInput(
+                f"seen_as={name!r} reads texts; name their column with text=COLUMN", argument="text", code="missing"
+            )
         if name == "tfidf":
             found = word_vectors(texts, training)
             return Features(name, found, found * np.sqrt(found.shape[1]))  # one scale for all: rare directions stay small
         if not where:
-            raise InvalidInput(f"--features {name!r} names nothing after the colon; write {FORMS}")
+            raise InvalidInput(
+                f"seen_as {name!r} names nothing after the colon; write {FORMS}", argument="seen_as", code="missing"
+            )
         found, notes = OF_TEXTS[kind](where, texts)
     else:
         found, notes = _own(name, rows), ()
@@ -76,7 +80,9 @@ def glove(file: str | Path, texts: Sequence[str]) -> tuple[FloatArray, tuple[str
     said = [WORD.findall(text.lower()) for text in texts]
     known = _word_vectors(Path(file), {word for words in said for word in words})
     if not known:
-        raise InvalidInput(f"glove:{file} has a vector for none of the words; are the texts in another language?")
+        raise InvalidInput(
+            f"glove:{file} has a vector for none of the words; are the texts in another language?", code="undefined"
+        )
     middle = np.mean(list(known.values()), axis=0)
     rows = [[word for word in words if word in known] for words in said]
     count = Counter(word for words in rows for word in set(words))
@@ -112,10 +118,14 @@ def _word_vectors(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
                 if word in wanted and len(numbers) > 1:  # a first line of two numbers counts words and dimensions
                     found[word] = np.array(numbers, dtype=np.float64)
         except (ValueError, OSError) as error:
-            raise InvalidInput(f"line {number} of glove:{file} is not a word and its numbers: {error}") from None
+            raise InvalidInput(
+                f"line {number} of glove:{file} is not a word and its numbers: {error}", code="unreadable"
+            ) from None
     sizes = sorted({len(vector) for vector in found.values()})
     if len(sizes) > 1:
-        raise InvalidInput(f"glove:{file} holds vectors of {sizes[0]} and of {sizes[1]} numbers; all must be as long")
+        raise InvalidInput(
+            f"glove:{file} holds vectors of {sizes[0]} and of {sizes[1]} numbers; all must be as long", code="shape"
+        )
     return found
 
 
@@ -137,19 +147,25 @@ def _own(name: str, rows: int) -> FloatArray:
     """The user's own vectors, one for each row."""
     file = Path(name)
     if not file.is_file():
-        raise InvalidInput(f"--features {name!r} is neither a file nor a kind of features; write {FORMS}")
+        raise InvalidInput(
+            f"seen_as {name!r} is neither a file nor a kind of features; write {FORMS}", argument="seen_as", code="unknown"
+        )
     if file.suffix in (".npy", ".npz"):
-        arrays = _arrays(file, "--features ")
-        found = _matrix(arrays.get("vectors", next(iter(arrays.values()))), f"--features {name}")
+        arrays = _arrays(file, "seen_as=")
+        found = _matrix(arrays.get("vectors", next(iter(arrays.values()))), f"seen_as={name!r}")
     else:
         frame = read_frame(file)
         words = [c for c in frame.columns if frame[c].dtype.kind not in "iufb"]
         if words:
-            raise InvalidInput(f"--features {name} holds words in its column {words[0]!r}; vectors are numbers")
-        found = _matrix(frame.to_numpy(dtype=np.float64), f"--features {name}")
+            raise InvalidInput(
+                f"seen_as={name!r} holds words in its column {words[0]!r}; vectors are numbers",
+                argument="seen_as",
+                code="type",
+            )
+        found = _matrix(frame.to_numpy(dtype=np.float64), f"seen_as={name!r}")
     if len(found) != rows:
         raise InvalidInput(
-            f"--features {name} holds {len(found)} vectors for {rows} rows; give one for each row of the file, then one for "
+            f"seen_as={name!r} holds {len(found)} vectors for {rows} rows; give one for each row of the file, then one for "
             "each row of the test file, if there is one",
             code="shape",
         )
@@ -167,7 +183,7 @@ def _arrays(file: Path, said: str) -> dict[str, npt.NDArray[np.generic]]:
 def _matrix(array: npt.NDArray[np.generic] | None, said: str) -> FloatArray:
     if array is None or array.ndim != 2 or array.dtype.kind not in "iufb" or 0 in array.shape:
         seen = "nothing" if array is None else f"shape {array.shape} and type {array.dtype}"
-        raise InvalidInput(f"{said} has {seen}; rows and columns of numbers are needed")
+        raise InvalidInput(f"{said} has {seen}; rows and columns of numbers are needed", code="type")
     found = np.asarray(array, dtype=np.float64)
     if not np.isfinite(found).all():
         raise InvalidInput(

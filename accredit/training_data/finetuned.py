@@ -77,7 +77,9 @@ def finetune(folder: str | Path) -> TextModel:
     if loaded.task not in ("classify", "continue"):
         raise InvalidInput(
             f"{folder} holds a {type(loaded.model).__name__}; influence is for classifiers (…ForSequenceClassification) "
-            "and causal language models (…ForCausalLM, …LMHeadModel)"
+            "and causal language models (…ForCausalLM, …LMHeadModel)",
+            argument="model",
+            code="unsupported",
         )
     return loaded
 
@@ -87,7 +89,7 @@ def value_classifier(
 ) -> tuple[Valuation, tuple[str, ...]]:
     """What the rows of a table did to a classifier that was fine-tuned on its texts."""
     if table.texts is None or table.held_texts is None:
-        raise InvalidInput(f"{folder} reads texts; name their column with --text COLUMN")
+        raise InvalidInput(f"{folder} reads texts; name their column with text=COLUMN", argument="text", code="missing")
     data = table.data
     train, test = (
         Taught(texts, y.tolist() if data.classes is None else [data.classes[k] for k in y])
@@ -111,17 +113,17 @@ def language_report(
     """What the texts of a file, or with `target` the answers in that column, did to a language model fine-tuned on them."""
     frame = read_frame(file)
     if text is None:
-        raise InvalidInput(f"{folder} reads texts; name their column with --text COLUMN")
+        raise InvalidInput(f"{folder} reads texts; name their column with text=COLUMN", argument="text", code="missing")
     by_column = None if players == "row" else players
-    check_columns(frame, file, {"--text": text, "--target": target, "--players": by_column})
+    check_columns(frame, file, {"text": text, "target": target, "players": by_column})
     needed = [text] if target is None else [text, target]
     train, held, held_name = parts(frame, file, test, needed, split_seed)
     taught, asked = (
-        Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "--target"))
+        Taught(texts_in(part, text, name), None if target is None else texts_in(part, target, name, "target"))
         for part, name in ((train, str(file)), (held, held_name or str(file)))
     )
     names = [f"row {i + 1}" for i in train.index]
-    groups = groups_by(train, by_column, "--players")
+    groups = groups_by(train, by_column, "players")
     worth, notes = value_finetuned(folder, taught, asked, names=names, groups=groups, seed=seed, **settings)
     return DataReport(None, worth, "the texts of a language model carry no labels that could be wrong", notes)
 
@@ -198,7 +200,9 @@ def _batch(loaded: TextModel, rows: Taught) -> tuple[Batch, int]:
     if loaded.task == "continue":
         return encode_texts(tokenizer, rows.texts, longest) if rows.targets is None else _answer(tokenizer, rows, longest)
     if rows.targets is None:
-        raise InvalidInput("a classifier is judged by classes; name their column with --target COLUMN")
+        raise InvalidInput(
+            "a classifier is judged by classes; name their column with target=COLUMN", argument="target", code="missing"
+        )
     ids = tokenizer(list(rows.texts), truncation=True, max_length=longest)["input_ids"]
     cut = sum(len(whole) > longest for whole in tokenizer(list(rows.texts))["input_ids"])
     return pad(ids, config.pad_token_id or 0) | {"labels": torch.tensor(_codes(config, rows.targets))}, cut
@@ -223,7 +227,8 @@ def _answer(tokenizer: transformers.PreTrainedTokenizerBase, rows: Taught, longe
         if len(whole) > longest or last <= max(first, 1):
             raise InvalidInput(
                 f"row {row + 1} has {len(whole)} tokens, {last - first} of them the target's; up to {longest} fit, "
-                "and one must be judged"
+                "and one must be judged",
+                code="too-many",
             )
     batch = pad([whole for whole, _, _ in found])
     for row, (_, first, last) in enumerate(found):
@@ -248,7 +253,11 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """Training texts: the lines of a .txt file, or a column of a table (its only one, where none is named)."""
     if ending(file) == ".txt":
         if column is not None:
-            raise InvalidInput(f"--text {column!r} names a column, and {file} has one text on each line; leave it out")
+            raise InvalidInput(
+                f"text={column!r} names a column, and {file} has one text on each line; leave it out",
+                argument="text",
+                code="misplaced",
+            )
         texts = read_lines(file)
         if not texts:
             raise InvalidInput(f"{file} holds no text; write one on each line", code="empty")
@@ -258,7 +267,8 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
         texts = _column(read_frame(file), file, column)
     else:
         raise InvalidInput(
-            f"{str(file)!r} ends in neither .txt (one text on each line) nor .csv, .tsv, .jsonl (.gz may follow) or .parquet"
+            f"{str(file)!r} ends in neither .txt (one text on each line) nor .csv, .tsv, .jsonl (.gz may follow) or .parquet",
+            code="format",
         )
     return texts
 
@@ -266,6 +276,10 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
 def _column(frame: pandas.DataFrame, file: str | Path, column: str | None) -> list[str]:
     columns = [str(name) for name in frame.columns]
     if column is None and len(columns) > 1:
-        raise InvalidInput(f"{file} has the columns {', '.join(columns)}; name that of the texts with --text COLUMN")
-    check_columns(frame, file, {"--text": column})
+        raise InvalidInput(
+            f"{file} has the columns {', '.join(columns)}; name that of the texts with text=COLUMN",
+            argument="text",
+            code="missing",
+        )
+    check_columns(frame, file, {"text": column})
     return texts_in(frame, columns[0] if column is None else column, str(file))

@@ -82,7 +82,10 @@ class DataReport:
 def labels_of(table: Table, seed: int = 0) -> WrongLabels:
     """Which labels of the file are wrong? All its rows are judged, those that were set aside for testing among them."""
     if table.data.classes is None:
-        raise InvalidInput("the target is a number, and wrong labels are found among classes; write --task class if it is one")
+        raise InvalidInput(
+            "the target is a number, and wrong labels are found among classes; write --task class if it is one",
+            code="unsupported",
+        )
     whole = table.whole
     return wrong_labels(whole.labels, texts=whole.texts, features=whole.views or None, names=whole.names, seed=seed)
 

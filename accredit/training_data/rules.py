@@ -86,13 +86,17 @@ def nearest_rows(
     """Shapley values of single rows, of classes or of numbers, exactly or, of classes, within a bound."""
     if within is not None and not 0 < within < 1:
         raise InvalidInput(
-            f"--half-width is {within:g}, and with --method knn-shapley values are shares between −1 and 1; "
-            "write for example --half-width 0.001"
+            f"half_width is {within:g}, and with method='knn-shapley' values are shares between −1 and 1; "
+            "write for example half_width=0.001",
+            argument="half_width",
+            code="range",
         )
     if within is not None and data.classes is None:
         raise InvalidInput(
-            "--half-width does not go with --method knn-shapley where the target is a number: squared errors have no bound; "
-            "leave it out"
+            "half_width does not go with method='knn-shapley' where the target is a number: squared errors have no bound; "
+            "leave it out",
+            argument="half_width",
+            code="conflict",
         )
     return knn_shapley(data, KNN_NEIGHBOURS, within=within, executor=executor, watch=watch)
 

@@ -104,9 +104,13 @@ def table(
     """
     frame = read_frame(file, codes=target)
     by_column = None if players == "row" else players
-    check_columns(frame, file, {"--target": target, "--text": text, "--players": by_column, "--groups": groups})
+    check_columns(frame, file, {"target": target, "text": text, "players": by_column, "groups": groups})
     if groups is not None and by_column is not None:
-        raise InvalidInput(f"--groups {groups!r} holds rows, and --players {by_column!r} makes groups the players; give one")
+        raise InvalidInput(
+            f"groups={groups!r} holds rows, and players={by_column!r} makes groups the players; give one",
+            argument="groups",
+            code="conflict",
+        )
     by_columns = text is None and not seen_as
     needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
     needed += [text] if text is not None else []
@@ -137,7 +141,7 @@ def table(
     names = tuple(f"row {i + 1}" for i in range(len(frame)))
     data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
     notes += table_notes(train, columns if by_columns else (), data, training)
-    gathered, nested = groups_by(train, by_column, "--players"), groups_by(train, groups, "--groups")
+    gathered, nested = groups_by(train, by_column, "players"), groups_by(train, groups, "groups")
     labels = tuple(map(str, _in_place(training, testing, y, test_y)[: len(frame)]))
     whole = Whole(names, labels, None if texts is None else tuple(texts[: len(frame)]), views)
     taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
@@ -163,20 +167,28 @@ def _in_place(training: IntArray, testing: IntArray, taught: Iterable[T], held: 
 def _look_at(named: Sequence[str], texts: list[str] | None, rows: int, training: IntArray) -> list[Features]:
     """The named features of all rows, each name once."""
     if len(set(named)) < len(named):
-        raise InvalidInput(f"--features {max(named, key=list(named).count)} is given twice; name each once", code="duplicate")
+        raise InvalidInput(
+            f"seen_as={max(named, key=list(named).count)!r} is given twice; name each once",
+            argument="seen_as",
+            code="duplicate",
+        )
     return [features(name, texts, rows, training) for name in named]
 
 
-def check_columns(frame: pandas.DataFrame, file: str | Path, options: dict[str, str | None]) -> None:
-    """Refuse a column that the file does not have, by the option that names it."""
-    for option, column in options.items():
+def check_columns(frame: pandas.DataFrame, file: str | Path, columns: dict[str, str | None]) -> None:
+    """Refuse a column that the file does not have, by the argument that names it."""
+    for argument, column in columns.items():
         if column is not None and column not in frame.columns:
             raise InvalidInput(
-                f"{option} {column!r} is not a column of {file}; its columns are {', '.join(map(str, frame.columns))}"
-                f"{did_you_mean(column, [*map(str, frame.columns)])}"
+                f"{argument} {column!r} is not a column of {file}; its columns are {', '.join(map(str, frame.columns))}"
+                f"{did_you_mean(column, [*map(str, frame.columns)])}",
+                argument=argument,
+                code="unknown",
             )
-    if options["--text"] is not None and options["--text"] == options.get("--target"):
-        raise InvalidInput(f"--text and --target are both {options['--text']!r}; a label cannot be learned from itself")
+    if (text := columns["text"]) is not None and text == columns.get("target"):
+        raise InvalidInput(
+            f"text={text!r} and target={text!r} are one column; a label cannot be learned from itself", code="duplicate"
+        )
 
 
 def parts(
@@ -192,36 +204,46 @@ def parts(
             raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}", code="missing") from None
         return frame, held, str(test)
     if not 0 < share < 1:
-        raise InvalidInput(f"--test {test} must be a file, or a fraction between 0 and 1")
+        raise InvalidInput(f"test={test} must be a file, or a fraction between 0 and 1", argument="test", code="range")
     order = np.random.default_rng(seed).permutation(len(frame))
     count = max(1, round(share * len(frame)))
     if count >= len(frame):
         raise InvalidInput(
-            f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows"
+            f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows",
+            code="range",
         )
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None
 
 
-def groups_by(train: pandas.DataFrame, column: str | None, option: str) -> dict[str, list[str]] | None:
+def groups_by(train: pandas.DataFrame, column: str | None, argument: str) -> dict[str, list[str]] | None:
     """Rows by what a column says of them."""
     if column is None:
         return None
     if train[column].isna().any():
         count = int(train[column].isna().sum())
-        raise InvalidInput(f"{option} {column!r} is missing in {rows(count, 'training ')}; fill or drop them", code="missing")
+        raise InvalidInput(
+            f"{argument} {column!r} is missing in {rows(count, 'training ')}; fill or drop them",
+            argument=argument,
+            code="missing",
+        )
     groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
     if len(groups) < 2:
-        raise InvalidInput(f"{option} {column!r} has the one value {next(iter(groups))!r}; two are needed")
+        raise InvalidInput(
+            f"{argument} {column!r} has the one value {next(iter(groups))!r}; two are needed",
+            argument=argument,
+            code="undefined",
+        )
     return groups
 
 
-def texts_in(frame: pandas.DataFrame, column: str, file: str, option: str = "--text") -> list[str]:
+def texts_in(frame: pandas.DataFrame, column: str, file: str, argument: str = "text") -> list[str]:
     """A column of texts, none of them empty."""
     blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
     if blank.any():
         where = name_rows(frame.index[blank])
         raise InvalidInput(
-            f"{option} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first",
+            f"{argument} {column!r} is empty in {rows(int(blank.sum()))} of {file}, {where} ({EMPTY}); drop them first",
+            argument=argument,
             code="empty",
         )
     return [str(text) for text in frame[column]]
@@ -233,7 +255,7 @@ def _features(
     """Numbers as they are, words as one column per category."""
     columns = [c for c in train.columns if c not in left_out]
     if not columns:
-        raise InvalidInput("there is no column left to learn from; name a text column with --text", code="missing")
+        raise InvalidInput("there is no column left to learn from; name a text column with text=COLUMN", code="missing")
     blocks = []
     for column in columns:
         for part in (train, held):
@@ -254,13 +276,15 @@ def _number_column(column: pandas.Series) -> FloatArray:
     if column.dtype.kind not in "iufb":
         raise InvalidInput(
             f"column {column.name!r} holds numbers in the training rows and words in the test rows, for example "
-            f"{next(v for v in column if not is_number(v))!r}"
+            f"{next(v for v in column if not is_number(v))!r}",
+            code="type",
         )
     numbers = column.to_numpy(dtype=np.float64)
     bad = ~(np.abs(numbers) < LARGEST_NUMBER)
     if bad.any():
         raise InvalidInput(
-            f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them"
+            f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them",
+            code="not-finite",
         )
     return np.asarray(numbers[:, None])
 
@@ -272,7 +296,8 @@ def _check_not_numbers(train: pandas.Series, held: pandas.Series, column: str) -
     if 0 < len(words) <= len(cells) // 10:
         raise InvalidInput(
             f"column {column!r} holds numbers and, in {len(words)} of {len(cells)} rows, words, for example {words[0]!r:.40}; "
-            "write numbers in all of them, or words in all of them"
+            "write numbers in all of them, or words in all of them",
+            code="type",
         )
 
 
@@ -283,7 +308,7 @@ def _categories(train: pandas.DataFrame, held: pandas.DataFrame, column: str) ->
     if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
         raise InvalidInput(
             f"column {column!r} holds {len(kinds)} different words in {len(train)} rows, too many for categories; name it "
-            "with --text, or leave it out of the file",
+            "with text=COLUMN, or leave it out of the file",
             code="too-many",
         )
     return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]

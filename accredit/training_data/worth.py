@@ -135,7 +135,7 @@ def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility
     """The game of a named model; regressors for numbers, classifiers for classes."""
     if model == "ridge":
         return RidgeUtility(data, l2=1.0)
-    with needs("data", f"--model {model}"):
+    with needs("data", f"model={model!r}"):
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
         from sklearn.linear_model import LogisticRegression
     if model == "logistic":
@@ -184,23 +184,26 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
     numbers = table.data.classes is None
     if numbers and model == "logistic" and method != "knn-shapley":
         raise InvalidInput(
-            "the target is a number, not a class, and --model logistic is for classes; "
-            f"write --method {method} --model ridge, or --task class if it is one"
+            "the target is a number, not a class, and model='logistic' is for classes; "
+            f"write method={method!r}, model='ridge', or task='class' if it is one",
+            code="conflict",
         )
     if method == "influence" and model != ("ridge" if numbers else "logistic"):
         raise InvalidInput(
-            f"--model {model} has no influence function here; write --model {'ridge' if numbers else 'logistic'}",
+            f"model={model!r} has no influence function here; write model={'ridge' if numbers else 'logistic'!r}",
             code="unsupported",
         )
     if chosen.method.kind != "game":
         return
     if table.nested is not None and "groups" not in chosen.method.takes:
-        raise InvalidInput(f"--groups does not go with --method {method}; only owen divides inside groups")
+        raise InvalidInput(
+            f"groups does not go with method={method!r}; only owen divides inside groups", argument="groups", code="misplaced"
+        )
     chosen.solver(budget, 0, table.nested)  # refuses parameters that no game could use
     if method == "leave-one-out" and players + 2 > budget:
         raise TooManyPlayers(
             f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
-            f"write --budget {players + 2}, or --method knn-shapley or influence, or --players COLUMN",
+            f"write budget={players + 2}, or method='knn-shapley' or method='influence', or players=COLUMN",
             code="too-many",
         )
 
@@ -209,9 +212,15 @@ def _check_half_width(chosen: Chosen, table: Table) -> None:
     """Only errors that more trainings narrow, or that a bound is known for, can be asked to be small."""
     if chosen.name == "knn-shapley":
         if table.groups is not None:
-            raise InvalidInput("--half-width is for single rows with knn-shapley, and --players names groups; leave it out")
+            raise InvalidInput(
+                "half_width is for single rows with knn-shapley, and players=COLUMN names groups; leave it out",
+                argument="half_width",
+                code="conflict",
+            )
     elif chosen.name == "leave-one-out" or chosen.method.kind != "game":
         raise InvalidInput(
-            f"--half-width does not go with --method {chosen.name}, whose errors no number of trainings narrows; leave it out, "
-            "or write --method shapley or banzhaf"
+            f"half_width does not go with method={chosen.name!r}, whose errors no number of trainings narrows; leave it out, "
+            "or write method='shapley' or method='banzhaf'",
+            argument="half_width",
+            code="misplaced",
         )

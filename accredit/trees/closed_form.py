@@ -255,7 +255,11 @@ class _Weighted:
 
     def prepare(self, background: FloatArray | None, asked: CreditRequest) -> Shares:
         if background is None:
-            raise InvalidInput("a linear model needs a background to compare with; pass background=rows of the training data")
+            raise InvalidInput(
+                "a linear model needs a background to compare with; pass background=rows of the training data",
+                argument="background",
+                code="missing",
+            )
         return LinearShares(self._linear, background, asked)
 
 
@@ -332,7 +336,9 @@ def _stack(rows: Table, background: Table | None) -> Table:
 def _check_widths(rows: Table, background: Table | None) -> None:
     if background is not None and background.shape[1] != rows.shape[1]:
         raise InvalidInput(
-            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match", argument="rows"
+            f"rows have {rows.shape[1]} columns and the background {background.shape[1]}; they must match",
+            argument="rows",
+            code="shape",
         )
 
 

@@ -124,9 +124,15 @@ class TreeShares:
         self._rule = semivalue_of(value, self._count)
         self._background = None if background is None else _background(forest, background, weight)
         if self._background is None and not (forest.cover[forest.roots] > 0).all():
-            raise InvalidInput(f"{forest.source} does not say how much training weight came to its nodes; give a background")
+            raise InvalidInput(
+                f"{forest.source} does not say how much training weight came to its nodes; give a background",
+                argument="background",
+                code="missing",
+            )
         if self._background is None and weight is not None:
-            raise InvalidInput("weight is given without a background; weights count its rows", argument="weight")
+            raise InvalidInput(
+                "weight is given without a background; weights count its rows", argument="weight", code="conflict"
+            )
         self._asked_before = False
 
     def credit(self, rows: object) -> TreeCredit:
@@ -238,7 +244,8 @@ def _check_steady(rule: Semivalue, most: int) -> None:
     if size > STEADY_WEIGHTS:
         raise InvalidInput(
             f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
-            f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background'
+            f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background',
+            code="unsupported",
         )
 
 

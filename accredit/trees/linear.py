@@ -29,6 +29,8 @@ class NotLinear(InvalidInput):
     accredit.trees.linear.NotLinear: DecisionTreeRegressor has no coefficients; it is not a fitted linear model
     """
 
+    usual = "unsupported"
+
 
 @dataclass(frozen=True, eq=False)
 class Linear:

@@ -34,6 +34,8 @@ class NotSeparable(InvalidInput):
     accredit.trees.separable.NotSeparable: encoded column 0 depends on the columns 0, 1 together; credit it to a ...
     """
 
+    usual = "unsupported"
+
 
 @check_arguments
 def owners(encode: Callable[[Table], FloatArray], rows: Table) -> IntArray:

@@ -87,7 +87,7 @@ def check_memory(subsets: int, rows: int, targets: int, memory: float) -> None:
     if needed > memory:
         raise TooManyPlayers(
             f"datamodels of {rows:,} rows from {subsets:,} subsets of {targets:,} outputs need about {needed / 1e9:.1f} GB, "
-            f"and memory allows {memory / 1e9:.1f} GB; train fewer subsets (--budget), value groups of rows "
-            "(--players COLUMN), ask for fewer outputs, or raise memory",
+            f"and memory allows {memory / 1e9:.1f} GB; train fewer subsets (budget=…), value groups of rows "
+            "(players=COLUMN), ask for fewer outputs, or raise memory",
             code="too-many",
         )

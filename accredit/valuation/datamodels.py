@@ -235,7 +235,8 @@ def _least_squares(x: FloatArray, y: FloatArray) -> FloatArray:
     if len(x) <= x.shape[1] + 1:
         raise InvalidInput(
             f"plain least squares of {x.shape[1]} rows needs more than {x.shape[1] + 1} subsets, got {len(x)}; "
-            "leave penalty out for a lasso"
+            "leave penalty out for a lasso",
+            code="range",
         )
     return np.asarray(np.linalg.lstsq(x - x.mean(axis=0), y - y.mean(axis=0), rcond=None)[0])
 

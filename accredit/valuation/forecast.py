@@ -90,7 +90,8 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
         why = found.precision.because if found.precision else "it has no intervals"
         raise InvalidInput(
             f"no half-width of {found.method} can be foretold: {why}; leave "
-            "--half-width out, or write --method shapley or banzhaf"
+            "half_width=… out, or write method='shapley' or method='banzhaf'",
+            code="unsupported",
         )
     return Forecast(len(found), found.payoffs, float(np.median(np.diff(found.interval, axis=1))) / 2, found.total)
 
@@ -113,7 +114,7 @@ def settle_budget(
             return spent, ""
     if not half_width > 0:
         raise InvalidInput(
-            f"half_width must be positive, got {half_width!r}; write for example --half-width 0.01",
+            f"half_width must be positive, got {half_width!r}; write for example half_width=0.01",
             argument="half_width",
             code="range",
         )
@@ -122,7 +123,7 @@ def settle_budget(
     if budget is not None and budget < needed:
         raise TooManyPlayers(
             f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings, and the budget is {budget:,}; "
-            f"write --budget {needed}, or a wider --half-width. {foretold.says(budget)}".rstrip()
+            f"write budget={needed}, or a wider half_width=…. {foretold.says(budget)}".rstrip()
         )
     return needed, f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings"
 

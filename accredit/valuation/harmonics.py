@@ -92,7 +92,7 @@ def read(coalitions: BoolArray, outputs: FloatArray, fraction: float) -> Harmoni
     """Shares by degree from subsets (m, N) drawn with chance `fraction` and the output of each (m,)."""
     centred = outputs - outputs.mean()
     if alike(outputs):
-        raise InvalidInput("the output is the same for every subset: it has no variance to divide")
+        raise InvalidInput("the output is the same for every subset: it has no variance to divide", code="undefined")
     characters = (coalitions - fraction) / np.sqrt(fraction * (1 - fraction))
     once = characters @ characters.T
     twice = (once**2 - (characters**2) @ (characters**2).T) / 2

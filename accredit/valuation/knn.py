@@ -116,6 +116,7 @@ def knn_shapley(
             raise InvalidInput(
                 f"within is {within!r}, and this split holds numbers: squared errors have no bound; leave it out",
                 argument="within",
+                code="conflict",
             )
         return value_rows(data, k, executor, watch)
     k = _check_k(data, k)
@@ -245,5 +246,5 @@ def _within_tie(right: FloatArray, weights: FloatArray, starts: IntArray, sizes:
 
 def _check_k(data: Split, k: int) -> int:
     if data.classes is None:
-        raise InvalidInput("this split holds numbers, not classes; use KNNRegression")
+        raise InvalidInput("this split holds numbers, not classes; use KNNRegression", argument="data", code="type")
     return whole_number(k, "k", example=5)

@@ -142,5 +142,5 @@ def _order(data: Split, test: int) -> IntArray:
 
 def check_k(data: Split, k: int) -> int:
     if data.classes is not None:
-        raise InvalidInput("this split holds classes; use KNNUtility")
+        raise InvalidInput("this split holds classes; use KNNUtility", argument="data", code="type")
     return whole_number(k, "k", example=5)

@@ -32,7 +32,7 @@ def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
     2
     """
     whole_number(trees, "trees", 20, example=500)
-    with needs("data", "--method data-oob"):
+    with needs("data", "method='data-oob'"):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     kind = DecisionTreeRegressor if data.classes is None else DecisionTreeClassifier
     rng, n = np.random.default_rng(check_seed(seed)), len(data)
@@ -52,6 +52,7 @@ def data_oob(data: Split, trees: int = 500, seed: int = 0) -> Attribution:
             f"trees is {trees}, and {data.names[int(votes.argmin())]!r} was out of the bag of {int(votes.min())} of them; "
             f"write trees={4 * trees}",
             argument="trees",
+            code="range",
         )
     return _scores(data, votes, sums / votes, squares / votes, trees, seed)
 

@@ -70,7 +70,9 @@ class Retraining(Utility):
             )
         if is_classifier(estimator) != (data.classes is not None):
             needed = "a regressor" if data.classes is None else "a classifier"
-            raise InvalidInput(f"estimator is {estimator!r:.60}, but the labels need {needed}", argument="estimator")
+            raise InvalidInput(
+                f"estimator is {estimator!r:.60}, but the labels need {needed}", argument="estimator", code="type"
+            )
         self.data, self.seed, self._empty = data, seed, empty
         self._estimator = _with_state(estimator, seed)
         self.metric = metric if metric is not None else ("accuracy" if data.classes is not None else "r2")
@@ -78,11 +80,13 @@ class Retraining(Utility):
             try:
                 self._scorer: Scorer = get_scorer(self.metric)
             except ValueError as error:
-                raise InvalidInput(f"metric: {error}"[:300]) from None
+                raise InvalidInput(f"metric: {error}"[:300], argument="metric", code="unknown") from None
             if self.metric == "r2" and len(data.test_x) < 2:
                 raise InvalidInput(
                     "metric 'r2' compares test rows with their mean, and there is one test row; give two or more, or "
-                    "write metric='neg_mean_squared_error'"
+                    "write metric='neg_mean_squared_error'",
+                    argument="metric",
+                    code="conflict",
                 )
         else:
             self._scorer = self.metric

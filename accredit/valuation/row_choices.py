@@ -43,7 +43,9 @@ class RowChoices(Choosing):
         **how: Unpack[Judging],
     ) -> None:
         if data.classes is None:
-            raise InvalidInput("rows with numbers for labels have no other label; RowChoices is for classes")
+            raise InvalidInput(
+                "rows with numbers for labels have no other label; RowChoices is for classes", argument="data", code="type"
+            )
         listed = (
             {name: [name] for name in data.names}
             if groups is None

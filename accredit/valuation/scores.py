@@ -58,7 +58,9 @@ def score_named(metric: str | None, data: Split) -> tuple[str, Score]:
         )
     if (metric == "neg_mean_squared_error") != (data.classes is None):
         kind = "regression" if data.classes is None else "classes"
-        raise InvalidInput(f"metric {metric!r} does not fit {kind}; choose another of {', '.join(SCORES)}")
+        raise InvalidInput(
+            f"metric {metric!r} does not fit {kind}; choose another of {', '.join(SCORES)}", argument="metric", code="conflict"
+        )
     return metric, SCORES[metric]
 
 

@@ -75,10 +75,13 @@ def split(
         raise InvalidInput(
             f"x has {train_features.shape[1]} columns and test_x {test_features.shape[1]}; give both the same columns",
             argument="x",
+            code="shape",
         )
     if hasattr(x, "columns") and hasattr(test_x, "columns") and list(x.columns) != list(test_x.columns):
         raise InvalidInput(
-            "test_x has other columns than x, or in another order; write test_x[list(x.columns)]", argument="test_x"
+            "test_x has other columns than x, or in another order; write test_x[list(x.columns)]",
+            argument="test_x",
+            code="conflict",
         )
     labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
     players = check_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
@@ -93,10 +96,14 @@ def split(
     try:
         number = {label: i for i, label in enumerate(np.unique(labels).tolist())}
     except TypeError:
-        raise InvalidInput(f"y mixes kinds of labels, for example {labels[0]!r}; make them all strings") from None
+        raise InvalidInput(
+            f"y mixes kinds of labels, for example {labels[0]!r}; make them all strings", argument="y", code="type"
+        ) from None
     some = ", ".join(repr(label) for label in list(number)[:8]) + (", …" if len(number) > 8 else "")
     if len(number) < 2:
-        raise InvalidInput(f"y holds one class only, {some}; a classifier needs two (numbers: regression=True)", argument="y")
+        raise InvalidInput(
+            f"y holds one class only, {some}; a classifier needs two (numbers: regression=True)", argument="y", code="undefined"
+        )
     unknown = [label for label in test_labels.tolist() if label not in number]
     if unknown:
         raise InvalidInput(
@@ -112,7 +119,9 @@ def _features(values: object, name: str) -> FloatArray:
     try:
         array = real_numbers(values, name)
     except InvalidInput as error:
-        raise InvalidInput(f"{error}; encode texts with text_features(texts, encoder)") from None
+        raise InvalidInput(
+            f"{error}; encode texts with text_features(texts, encoder)", argument=error.argument, code=error.code
+        ) from None
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInput(
             f"{name} has shape {array.shape}; rows and columns are needed, at least one of each", argument=name, code="shape"
@@ -124,6 +133,7 @@ def _features(values: object, name: str) -> FloatArray:
             f"{name} holds {array[row, column]} in row {row}, column {column} ({bad.sum()} such cells); "
             "fill, scale or drop them first",
             argument=name,
+            code="not-finite",
         )
     return np.ascontiguousarray(array)
 
@@ -140,7 +150,9 @@ def _labels(values: object, rows: int, name: str) -> npt.NDArray[np.generic]:
         )
     for row, label in enumerate(labels.tolist()):
         if missing(label):
-            raise InvalidInput(f"{name} holds {label!r} in row {row}; fill or drop such rows first", argument=name)
+            raise InvalidInput(
+                f"{name} holds {label!r} in row {row}; fill or drop such rows first", argument=name, code="missing"
+            )
     return labels
 
 
@@ -166,14 +178,18 @@ def _numbers(labels: npt.NDArray[np.generic], name: str) -> FloatArray:
     try:
         numbers = labels.astype(np.float64)
     except OverflowError:
-        raise InvalidInput(f"{name} holds a whole number beyond 1.8e308; scale such numbers first", argument=name) from None
+        raise InvalidInput(
+            f"{name} holds a whole number beyond 1.8e308; scale such numbers first", argument=name, code="range"
+        ) from None
     except (TypeError, ValueError):
         word = next(label for label in labels.tolist() if not is_number(label))
-        raise InvalidInput(f"{name} holds {word!r}; regression needs numbers", argument=name) from None
+        raise InvalidInput(f"{name} holds {word!r}; regression needs numbers", argument=name, code="type") from None
     bad = ~(np.abs(numbers) < LARGEST_NUMBER)
     if bad.any():
         raise InvalidInput(
-            f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first", argument=name
+            f"{name} holds {numbers[bad][0]} in row {np.argmax(bad)}; fill, scale or drop such rows first",
+            argument=name,
+            code="not-finite",
         )
     return numbers
 
@@ -187,7 +203,9 @@ def groups_of(names: Sequence[str], labels: Iterable[object]) -> dict[str, list[
     """
     known, given = check_names(names, "names"), list(labels)
     if len(given) != len(known):
-        raise InvalidInput(f"labels holds {len(given)} for {len(known)} names; give one label per name", argument="labels")
+        raise InvalidInput(
+            f"labels holds {len(given)} for {len(known)} names; give one label per name", argument="labels", code="shape"
+        )
     groups: dict[str, list[str]] = {}
     for name, label in zip(known, given, strict=True):
         groups.setdefault(check_text(str(label), "labels"), []).append(name)

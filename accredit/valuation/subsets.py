@@ -31,6 +31,8 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
     drawn = np.asarray(np.random.default_rng(check_seed(seed)).random((subsets, players)) < fraction)
     if drawn.all() or not drawn.any():
         raise InvalidInput(
-            f"fraction is {fraction!r}, so that all {subsets} subsets are the same; 0.5 is usual", argument="fraction"
+            f"fraction is {fraction!r}, so that all {subsets} subsets are the same; 0.5 is usual",
+            argument="fraction",
+            code="range",
         )
     return drawn

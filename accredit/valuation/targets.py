@@ -46,6 +46,7 @@ def numbers(train: pandas.DataFrame, held: pandas.DataFrame, target: str) -> tup
         raise InvalidInput(
             f"target {target!r} is {found[0][0]:g} in all {rows(len(train), 'training ')}; there is nothing to learn",
             argument="target",
+            code="undefined",
         )
     return found
 
@@ -56,12 +57,15 @@ def _numbers(column: pandas.Series) -> FloatArray:
         raise InvalidInput(
             f"target {column.name!r} holds {shown(words[0])}; a number to predict is needed, for example 1234.5",
             argument="target",
+            code="type",
         )
     found = column.to_numpy(dtype=np.float64)
     bad = column.index[~(np.abs(found) < LARGEST_NUMBER)]
     if len(bad):
         raise InvalidInput(
-            f"target {column.name!r} is {column[bad[0]]} in {name_rows(bad)}; fill, scale or drop them", argument="target"
+            f"target {column.name!r} is {column[bad[0]]} in {name_rows(bad)}; fill, scale or drop them",
+            argument="target",
+            code="not-finite",
         )
     return np.asarray(found)
 
@@ -75,6 +79,7 @@ def classes(train: pandas.DataFrame, held: pandas.DataFrame, target: str, within
             f"target {target!r} is {y[0]!r} in {rows(len(y), 'training ', 'all ')}; two classes are needed: give rows of "
             "another one, or name another column",
             argument="target",
+            code="undefined",
         )
     total = len(y) + len(test_y)
     different = len(known | set(test_y))
@@ -83,6 +88,7 @@ def classes(train: pandas.DataFrame, held: pandas.DataFrame, target: str, within
             f"target {target!r} holds {different} different labels in {total} rows, for example {shown(y[0])}; classes "
             "repeat. If it is a number, write it as 1234.5, and task='number'",
             argument="target",
+            code="type",
         )
     _check_blanks(known | set(test_y), target)
     _check_taught(held, y, test_y, target, within)
@@ -98,11 +104,13 @@ def _check_taught(held: pandas.DataFrame, y: list[str], test_y: list[str], targe
                 f"target {target!r} is {unknown!r} in {name_rows(held.index[places])} alone, so no other row can teach that "
                 "class or vouch for its label; drop or merge it, or write task='number' if the target is one",
                 argument="target",
+                code="undefined",
             )
         raise InvalidInput(
             f"target {target!r} is {unknown!r} in {rows(len(places), 'test ')} and in no training row; choose other test "
             "rows with split_seed=… or test=…, drop that class, or write task='number' if the target is one",
             argument="target",
+            code="undefined",
         )
 
 
@@ -117,6 +125,7 @@ def _check_blanks(labels: set[str], target: str) -> None:
             f"target {target!r} is {alike[0]!r} in some rows and {alike[1]!r} in others, which differ in blanks only; write "
             "both the same way",
             argument="target",
+            code="duplicate",
         )
 
 

@@ -41,7 +41,9 @@ class Recipe:
         if self.epochs < 1 or not self.rate > 0 or self.weight_decay < 0:
             raise InvalidInput(f"{self}: epochs and rate must be positive, weight_decay not negative", code="range")
         if self.optimizer not in ("adam", "sgd"):
-            raise InvalidInput(f"optimizer {self.optimizer!r} is unknown; write 'adam' or 'sgd'")
+            raise InvalidInput(
+                f"optimizer {self.optimizer!r} is unknown; write 'adam' or 'sgd'", argument="optimizer", code="unknown"
+            )
 
 
 class TorchTraining(Utility):
@@ -131,7 +133,9 @@ class TorchTraining(Utility):
             shape = tuple(self.build().eval()(torch.tensor(self.data.x[:1], dtype=torch.float32)).shape)
         if shape != (1, self._columns) and not (shape == (1,) and self._columns == 1):
             needed = "one number" if self.data.classes is None else f"{self._columns} numbers, one per class"
-            raise InvalidInput(f"build() makes a module that answers one row with shape {shape}; it must be {needed}")
+            raise InvalidInput(
+                f"build() makes a module that answers one row with shape {shape}; it must be {needed}", code="shape"
+            )
 
     def fingerprint_parts(self) -> dict[str, object]:
         import torch

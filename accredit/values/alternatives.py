@@ -15,7 +15,7 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.errors import InvalidInput
-from accredit.values.intervals import Moments, Seen
+from accredit.values.intervals import Moments, PayoffRange
 from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
@@ -39,7 +39,9 @@ def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level:
     if other is not None:
         raise InvalidInput(
             f"players {game.players[0]!r} and {other!r} have different alternatives; Bolger's value needs the same. If choices "
-            "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels"
+            "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels",
+            argument="players",
+            code="conflict",
         )
     check(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)
     cells = int(np.prod(shape_of(game), dtype=object))
@@ -96,7 +98,7 @@ def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: f
             argument="budget",
             code="range",
         )
-    rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), Seen(game)
+    rng, moments, start, seen = np.random.default_rng([seed, alternative]), Moments(n), Moments(1), PayoffRange(game)
     for _ in range(draws):
         gains, nobody = _gains(game, alternative, rng.integers(r - 1, size=n), rng.permutation(n), seen)
         moments.add(gains[None])
@@ -115,7 +117,9 @@ def _sample(game: ChoiceGame, alternative: int, budget: int, seed: int, level: f
     )
 
 
-def _gains(game: ChoiceGame, alternative: int, others: IntArray, order: IntArray, seen: Seen) -> tuple[FloatArray, float]:
+def _gains(
+    game: ChoiceGame, alternative: int, others: IntArray, order: IntArray, seen: PayoffRange
+) -> tuple[FloatArray, float]:
     """What each player adds by turning to the alternative in this order, and what is earned before anybody does."""
     n = len(order)
     begin = others + (others >= alternative)  # skips the alternative itself

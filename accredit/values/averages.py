@@ -8,7 +8,6 @@ players; beyond that the value is estimated, with intervals, from the budget or 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from accredit import defaults
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure
@@ -20,7 +19,7 @@ from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, Sampl
 from accredit.values.sampling import Sampled, check
 from accredit.values.semivalue_rules import BANZHAF, beta_semivalue, weigh
 from accredit.values.semivalues import banzhaf_weights, beta_law, beta_weights, check_weights
-from accredit.values.votes import Weighted
+from accredit.values.votes import VotingGame
 
 
 @every_output
@@ -38,7 +37,7 @@ def semivalue(
     >>> semivalue(TableGame(("a", "b"), [0, 5, 3, 10]), [0.25, 0.75]).credit
     array([6.5, 4.5])
     """
-    if isinstance(game, Cubed | Weighted):
+    if isinstance(game, Cubed | VotingGame):
         return in_closed_form(game, weigh(weights, len(game.players)))
     p = check_weights(weights, len(game.players))
     if _exact(game, budget, seed, level):
@@ -59,7 +58,7 @@ def banzhaf(game: Game, *, budget: int | None = None, seed: int = 0, level: floa
     >>> banzhaf(TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1])).credit  # majority of three
     array([0.5, 0.5, 0.5])
     """
-    if isinstance(game, Cubed | Weighted):
+    if isinstance(game, Cubed | VotingGame):
         return in_closed_form(game, BANZHAF)
     if _exact(game, budget, seed, level):
         weights = banzhaf_weights(len(game.players))
@@ -78,7 +77,7 @@ def beta(
     array([6., 4.])
     """
     beta_law(1, alpha, beta)  # refuses what is not positive
-    if isinstance(game, Cubed | Weighted):
+    if isinstance(game, Cubed | VotingGame):
         return in_closed_form(game, beta_semivalue(alpha, beta))
     if _exact(game, budget, seed, level):
         weights = beta_weights(len(game.players), alpha, beta)
@@ -103,7 +102,8 @@ def normalised_banzhaf(game: Game, *, budget: int | None = None, seed: int = 0) 
     total, added = float(plain.total or 0.0), float(plain.credit.sum())
     if abs(added) <= len(plain) * plain.rounding:
         raise InvalidInput(
-            f"the Banzhaf values add up to {added:.3g} and cannot be scaled to {total:.6g}; use banzhaf(game) or shapley(game)"
+            f"the Banzhaf values add up to {added:.3g} and cannot be scaled to {total:.6g}; use banzhaf(game) or shapley(game)",
+            code="undefined",
         )
     scaled = {
         "efficiency": (Holds.EXACTLY, "scaled to add up to v(N) − v(∅)"),
@@ -131,7 +131,7 @@ def _in_the_limit(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return tuple(Claim(c.axiom, limit.get(c.holds, c.holds), c.because) for c in claims)
 
 
-def _exact(game: Game, budget: int | None, seed: Any, level: Any) -> bool:
+def _exact(game: Game, budget: int | None, seed: int, level: float) -> bool:
     """Whether all payoffs are asked; settings that no estimate could use are refused either way."""
     if budget is not None:
         check(Sampled(level=level), budget, seed)

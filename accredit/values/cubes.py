@@ -9,9 +9,10 @@ Leaves of decision trees, unanimity games and formulas are such sums.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, final, runtime_checkable
+from typing import NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.numbers import finite_numbers, real_number, shown, truths
 from accredit.core import BoolArray, FloatArray, Game, check_players, coalition_of, write_coalition
@@ -19,7 +20,7 @@ from accredit.core.game import check_finite
 from accredit.errors import InvalidInput
 from accredit.values.semivalue_rules import Semivalue
 
-CELLS = 1 << 22  # coalitions × cubes of one product
+CELLS_PER_PRODUCT = 1 << 22  # coalitions × cubes of one product
 
 
 class Cubes(NamedTuple):
@@ -56,7 +57,14 @@ class CubeGame:
     array([ 1.,  1., -2.])
     """
 
-    def __init__(self, players: Iterable[str], weight: Any, present: Any, absent: Any, constant: float = 0.0) -> None:
+    def __init__(
+        self,
+        players: Iterable[str],
+        weight: npt.ArrayLike,
+        present: npt.ArrayLike,
+        absent: npt.ArrayLike,
+        constant: float = 0.0,
+    ) -> None:
         self._players = check_players(players)
         amounts = finite_numbers(weight, "weight")
         base = real_number(constant, "constant", example=0)
@@ -76,7 +84,9 @@ class CubeGame:
         if both.any():
             cube = int(np.argmax(both))
             torn = write_coalition(self._players, inside[cube] & outside[cube])
-            raise InvalidInput(f"cube {cube} wants {torn} both present and absent, so it never pays; leave it out")
+            raise InvalidInput(
+                f"cube {cube} wants {torn} both present and absent, so it never pays; leave it out", code="conflict"
+            )
         self._cubes = Cubes(base, amounts, inside, outside)
 
     @classmethod
@@ -134,7 +144,7 @@ class CubeGame:
             )
         wrong = np.concatenate([present, absent], axis=1).astype(np.float64)  # who is missing or unwelcome counts
         earned = np.empty(len(given))
-        step = max(1, CELLS // max(1, len(weight)))
+        step = max(1, CELLS_PER_PRODUCT // max(1, len(weight)))
         for start in range(0, len(given), step):
             plays = given[start : start + step]
             faults = np.concatenate([~plays, plays], axis=1).astype(np.float64) @ wrong.T

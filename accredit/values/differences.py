@@ -115,7 +115,11 @@ class DifferencesHint(Sampled):
         check_fields(self)
         check(self, self.budget, self.seed)
         if self.certify:
-            raise InvalidInput("certify=True is not offered by DifferencesHint; write Differences(..., certify=True)")
+            raise InvalidInput(
+                "certify=True is not offered by DifferencesHint; write Differences(..., certify=True)",
+                argument="certify",
+                code="unsupported",
+            )
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:

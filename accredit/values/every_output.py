@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Attributions, Game, Games, check_game
@@ -22,6 +22,7 @@ from accredit.errors import AccreditError
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
+Settings = TypeVar("Settings")  # a solver
 One = TypeVar("One", covariant=True)
 Every = TypeVar("Every", covariant=True)
 
@@ -38,49 +39,49 @@ class Rule(Protocol[P, One, Every]):
 class Solve(Protocol):
     """The method of a solver: an attribution for a `Game`, attributions for `Games`."""
 
-    def __get__(self, solver: Any, kind: Any = None) -> Rule[[], Attribution, Attributions]: ...
+    def __get__(self, solver: object, kind: type | None = None) -> Rule[[], Attribution, Attributions]: ...
 
 
 @overload
 def every_output(rule: Callable[Concatenate[Game, P], Attribution]) -> Rule[P, Attribution, Attributions]: ...  # type: ignore[overload-overlap]
 @overload
 def every_output(rule: Callable[Concatenate[Game, P], Answer]) -> Rule[P, Answer, dict[str, Answer]]: ...
-def every_output(rule: Callable[Concatenate[Game, P], Any]) -> Any:
+def every_output(rule: Callable[Concatenate[Game, P], Answer]) -> object:
     """`rule`, for games that pay one number per coalition and for those that pay several."""
 
     rule = check_arguments(rule)
 
     @wraps(rule)
-    def answered(game: Game, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def answer(game: Game, *args: P.args, **kwargs: P.kwargs) -> object:
         check_game(game)
         if not isinstance(game, Games):
             return _with_blur(rule(game, *args, **kwargs), game)
         return _answers(game, lambda one: _with_blur(rule(one, *args, **kwargs), one))
 
-    return answered
+    return answer
 
 
-def solves_every_output(solve: Callable[[Any, Game], Attribution]) -> Solve:
+def solves_every_output(solve: Callable[[Settings, Game], Attribution]) -> Solve:
     """The `solve` of a solver, for games that pay one number per coalition and for those that pay several."""
 
     @wraps(solve)
-    def solved(solver: Any, game: Game) -> Any:
+    def solve_each_output(solver: Settings, game: Game) -> object:
         check_game(game)
         if not isinstance(game, Games):
             return _with_blur(solve(solver, game), game)
         return _answers(game, lambda one: _with_blur(solve(solver, one), one))
 
-    return cast(Solve, solved)  # a function is bound like this, but its type does not say so
+    return cast(Solve, solve_each_output)  # a function is bound like this, but its type does not say so
 
 
-def _with_blur(answer: Any, game: Game) -> Any:
+def _with_blur(answer: Answer, game: Game) -> Answer:
     """An attribution that knows how far rounding may have moved the payoffs it rests on."""
     if not isinstance(answer, Attribution) or answer.blur is not None:
         return answer
     return replace(answer, blur=blur_of(game))
 
 
-def _answers(games: Games, rule: Callable[[Game], Any]) -> Any:
+def _answers(games: Games, rule: Callable[[Game], Answer]) -> Attributions | dict[str, Answer]:
     record, answers = Record(games), {}
     for name in record.outputs:
         try:
@@ -88,4 +89,5 @@ def _answers(games: Games, rule: Callable[[Game], Any]) -> Any:
         except AccreditError as error:
             error.add_note(f"This was asked for output {name!r}.")
             raise
-    return gather(answers, record.asked)
+    found: Attributions | dict[str, Answer] = gather(answers, record.asked)
+    return found

@@ -20,7 +20,7 @@ from accredit.values.semivalues import (
     shapley_from_table,
     shapley_weights,
 )
-from accredit.values.votes import Weighted, decisive
+from accredit.values.votes import VotingGame, decisive
 
 __all__ = ["Exact", "leave_one_out", "shapley_from_table"]
 
@@ -51,9 +51,9 @@ def _claims(efficient: bool, because: str) -> tuple[Claim, ...]:
 SHAPLEY_CLAIMS = _claims(True, _ALL)
 
 
-def in_closed_form(game: Cubed | Weighted, rule: Semivalue) -> Attribution:
+def in_closed_form(game: Cubed | VotingGame, rule: Semivalue) -> Attribution:
     """A semivalue of a game that knows its cubes, or of a weighted vote, whatever the number of players; no payoff is asked."""
-    if isinstance(game, Weighted):
+    if isinstance(game, VotingGame):
         return _of_votes(game, rule)
     nobody, everybody = cube_ends(game.cubes)
     return Attribution(
@@ -69,7 +69,7 @@ def in_closed_form(game: Cubed | Weighted, rule: Semivalue) -> Attribution:
     )
 
 
-def _of_votes(game: Weighted, rule: Semivalue) -> Attribution:
+def _of_votes(game: VotingGame, rule: Semivalue) -> Attribution:
     n = len(game.players)
     law = rule.weights(n) * np.exp(log_binomial(n - 1))
     return Attribution(
@@ -108,7 +108,7 @@ class Exact:
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """The Shapley value."""
-        if isinstance(game, Cubed | Weighted):
+        if isinstance(game, Cubed | VotingGame):
             return in_closed_form(game, SHAPLEY)
         weights = shapley_weights(len(game.players))
         return self.semivalue(game, weights, Procedure("shapley", "Exact"), "shapley(game, budget=1000)")

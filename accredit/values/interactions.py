@@ -261,7 +261,9 @@ def value_given(game: Game, player: str | int, given: Iterable[str | int] = ()) 
     others = coalition_of(game.players, given)
     joined = others | coalition_of(game.players, [player])
     if (others == joined).all():
-        raise InvalidInput(f"player {player!r} is also in given; ask for its value given the others")
+        raise InvalidInput(
+            f"player {player!r} is also in given; ask for its value given the others", argument="player", code="conflict"
+        )
     before, after = payoffs(game, np.stack([others, joined]))
     return float(after - before)
 

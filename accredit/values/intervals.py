@@ -17,7 +17,6 @@ at m = 64, 128, 256, … and gives look t the error δ/(t(t+1)); these sum to δ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,10 +43,10 @@ def blur_between(low: float, high: float, moved: float = 0.0) -> float:
     return max(4 * moved, UNSTATED * (high - low)) + blur(max(abs(low), abs(high)))
 
 
-class Seen:
+class PayoffRange:
     """The lowest and the highest payoff of a game so far."""
 
-    def __init__(self, game: Any) -> None:
+    def __init__(self, game: object) -> None:
         self._game, self.low, self.high = game, np.inf, -np.inf
 
     def look(self, paid: FloatArray) -> FloatArray:
@@ -96,9 +95,14 @@ class Confidence:
                 raise InvalidInput(
                     f"payoff_range must be finite with low < high, got {self.payoff_range!r}; write (0, 1)",
                     argument="payoff_range",
+                    code="range",
                 )
         elif self.certify:
-            raise InvalidInput("certify=True needs the payoff_range that bounds every payoff; write payoff_range=(0, 1)")
+            raise InvalidInput(
+                "certify=True needs the payoff_range that bounds every payoff; write payoff_range=(0, 1)",
+                argument="payoff_range",
+                code="missing",
+            )
 
     def error(self, players: int) -> float:
         """The chance that one player's interval may miss."""

@@ -15,7 +15,7 @@ import numpy as np
 from accredit.core import FloatArray, IntArray
 from accredit.errors import NotConverged
 
-CHECK = 10  # steps between checks of the gap
+STEPS_PER_CHECK = 10  # steps between checks of the gap
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def lasso(data: Gram, penalty: FloatArray, start: FloatArray | None = None, tole
         faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         point = moved + (momentum - 1) / faster * change
         weights[:, active], momentum = moved, faster
-        if iteration % CHECK == 0:
+        if iteration % STEPS_PER_CHECK == 0:
             open_ = duality_gap(data, weights, penalty, active) > tolerance * data.squares[active]
             if not open_.any():
                 return weights

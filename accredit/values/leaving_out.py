@@ -23,7 +23,7 @@ from accredit.values.interactions import mobius_from_table
 from accredit.values.intervals import blur_between
 from accredit.values.shapley import shapley
 
-SOLVED = 1e-9  # of the largest credit: what solving may lose
+CREDIT_ROUNDING = 1e-9  # of the largest credit: what solving may lose
 CLOSE = 0.1  # of the largest credit: errors below it, and the same player first, are called enough
 
 
@@ -61,7 +61,7 @@ class LeavingOut:
     @property
     def _rounding(self) -> float:
         """By how much rounding may part credits that are equal."""
-        return self.blur + SOLVED * float(max(np.abs(self.loo).max(), np.abs(self.shapley).max()))
+        return self.blur + CREDIT_ROUNDING * float(max(np.abs(self.loo).max(), np.abs(self.shapley).max()))
 
     @property
     def enough(self) -> bool | None:

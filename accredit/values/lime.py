@@ -100,7 +100,7 @@ class Lime:
         optional_whole(self.features, "features", example=5)
         check_seed(self.seed)
         if self.law not in LAWS:
-            raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}", argument="law")
+            raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}", argument="law", code="unknown")
         if not self.width > 0 or not self.ridge > 0:
             raise InvalidInput(f"width and ridge must be positive, got {self.width!r} and {self.ridge!r}", code="range")
 
@@ -110,7 +110,9 @@ class Lime:
         n = len(game.players)
         if self.features is not None and self.features > n:
             raise InvalidInput(
-                f"features={self.features} is more than the {n} players; leave it out to keep all", argument="features"
+                f"features={self.features} is more than the {n} players; leave it out to keep all",
+                argument="features",
+                code="range",
             )
         coalitions = draw(n, self.budget, self.law, np.random.default_rng(self.seed))
         earned, near = payoffs(game, coalitions), proximity(coalitions, self.width)

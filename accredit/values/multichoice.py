@@ -22,16 +22,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, IntArray, Precision, Procedure
+from accredit.core import Attribution, Attributions, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.errors import InvalidInput
-from accredit.values.intervals import Moments, Seen
+from accredit.values.intervals import Moments, PayoffRange
 from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_weights
 from accredit.values.shapley import shapley
@@ -72,7 +71,8 @@ def multichoice(
     if found.sample is None:
         raise InvalidInput(
             f"rule 'weights' is exact only and needs {cells:,} joint choices, more than the budget; write "
-            f"multichoice(game, 'weights', weights=…, budget={cells})"
+            f"multichoice(game, 'weights', weights=…, budget={cells})",
+            code="too-many",
         )
     return found.sample(game, found, defaults.BUDGET if budget is None else budget, seed, level)
 
@@ -204,12 +204,12 @@ MARKS = {  # what tells the rules apart, and which of them keep it
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class ChoiceRule:
     """One rule: its credit from a table, and how it is estimated."""
 
     name: str
     credit: Callable[[FloatArray], Credit]
-    sample: Callable[[ChoiceGame, Rule, int, int, float], Attribution] | None = None
+    sample: Callable[[ChoiceGame, ChoiceRule, int, int, float], Attribution] | None = None
 
     def claims(self, holds: Holds, along_orders: bool = False) -> tuple[Claim, ...]:
         """What its credit satisfies; estimates along orders keep exactly what every single order keeps."""
@@ -223,26 +223,28 @@ class Rule:
         return tuple(claims)
 
 
-def _rule(name: str, weights: Sequence[float] | None, highest: int) -> Rule:
+def _rule(name: str, weights: Sequence[float] | None, highest: int) -> ChoiceRule:
     if name not in RULES:
         raise InvalidInput(f"rule is {name!r:.40}; write one of {', '.join(RULES)}", code="unknown")
     if (weights is not None) != (name == "weights"):
         raise InvalidInput(
             f"rule {name!r} {'needs' if name == 'weights' else 'takes no'} weights; write "
-            f"{f'weights={list(range(1, highest + 1))}, one per level' if name == 'weights' else 'rule=' + repr('weights')}"
+            f"{f'weights={list(range(1, highest + 1))}, one per level' if name == 'weights' else 'rule=' + repr('weights')}",
+            argument="weights",
+            code="conflict",
         )
     if name == "weights":
         w = _check_weights(weights, highest)
-        return Rule(name, lambda v: from_weights(v, w))
+        return ChoiceRule(name, lambda v: from_weights(v, w))
     plain = {
         "orders": (from_orders, _by_orders),
         "dividends": (from_dividends, _as_units),
         "vertices": (from_vertices, _by_orders),
     }
-    return Rule(name, *plain[name])
+    return ChoiceRule(name, *plain[name])
 
 
-def _check_weights(weights: Any, highest: int) -> FloatArray:
+def _check_weights(weights: object, highest: int) -> FloatArray:
     try:
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
@@ -256,7 +258,7 @@ def _check_weights(weights: Any, highest: int) -> FloatArray:
     return w
 
 
-def _exact(game: ChoiceGame, rule: Rule) -> Attribution:
+def _exact(game: ChoiceGame, rule: ChoiceRule) -> Attribution:
     v = tabulate_choices(game)
     credit = np.concatenate(rule.credit(v - v.flat[0]))
     return Attribution(
@@ -275,7 +277,7 @@ def _exact(game: ChoiceGame, rule: Rule) -> Attribution:
 # Estimated, from random orders
 
 
-def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: float) -> Attribution:
+def _by_orders(game: ChoiceGame, rule: ChoiceRule, budget: int, seed: int, level: float) -> Attribution:
     """Gains along random orders of level-ups; for `vertices` every player climbs in one go."""
     top = np.array(shape_of(game)) - 1
     units = np.repeat(np.arange(len(top)), top)
@@ -286,7 +288,7 @@ def _by_orders(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: floa
             argument="budget",
             code="range",
         )
-    rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), Seen(game)
+    rng, moments, seen = np.random.default_rng(seed), Moments(len(units)), PayoffRange(game)
     ends = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     step = max(1, (1 << 20) // (len(units) * len(top)))
     for start in range(0, orders, step):
@@ -314,7 +316,7 @@ def _order(rng: np.random.Generator, top: IntArray, units: IntArray, in_one_go: 
     return np.repeat(who, top[who])
 
 
-def _gains(game: ChoiceGame, orders: list[IntArray], ends: FloatArray, seen: Seen) -> FloatArray:
+def _gains(game: ChoiceGame, orders: list[IntArray], ends: FloatArray, seen: PayoffRange) -> FloatArray:
     """What every level adds on arrival: (orders, units), levels in the order of `level_names`."""
     climbs = np.array(orders)  # (orders, units)
     n = len(game.players)
@@ -338,13 +340,13 @@ class Units:
     def players(self) -> tuple[str, ...]:
         return level_names(self.game)
 
-    def payoff(self, coalitions: Any) -> FloatArray:
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
         top = np.array(shape_of(self.game)) - 1
         parts = np.split(coalitions, np.cumsum(top)[:-1], axis=1)
         return worths(self.game, np.stack([np.cumprod(part, axis=1).sum(axis=1) for part in parts], axis=1))
 
 
-def _as_units(game: ChoiceGame, rule: Rule, budget: int, seed: int, level: float) -> Attribution:
+def _as_units(game: ChoiceGame, rule: ChoiceRule, budget: int, seed: int, level: float) -> Attribution:
     """Derks and Peters' value is the Shapley value of the levels as players."""
     found = shapley(Units(game), budget=budget, seed=seed, level=level)
     claims = rule.claims(Holds.EXACTLY if found.exact else Holds.IN_THE_LIMIT)

@@ -16,7 +16,7 @@ proves the point.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +25,12 @@ from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput, NotConverged, TooManyPlayers
 from accredit.values.every_output import every_output
 
-LIMIT = 15  # players: programs of 2^15 rows
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+NUCLEOLUS_LIMIT = 15  # players: programs of 2^15 rows
 TIGHT = 1e-9  # of the spread of payoffs: excesses that differ by less are equal
-ROUNDING = 1e-15  # of the largest payoff, per player: earned beyond what is earned alone, it is nothing
+PAYOFF_ROUNDING = 1e-15  # of the largest payoff, per player: earned beyond what is earned alone, it is nothing
 POSITIVE = 1e-7  # a multiplier above this is not zero; they add up to one over at most n + 1 coalitions
 
 
@@ -100,7 +103,8 @@ def nucleolus(game: Game, *, imputations: bool = True) -> Attribution:
     if imputations and v[-1] < -TIGHT:
         raise InvalidInput(
             f"the players earn {alone.sum():.6g} alone and {total:.6g} together, so no division gives everybody v({{i}}); "
-            "write nucleolus(game, imputations=False) for the prenucleolus"
+            "write nucleolus(game, imputations=False) for the prenucleolus",
+            code="undefined",
         )
     x, programs = _by_programs(v, rows, imputations)
     balance, levels = kohlberg(v, x, imputations)
@@ -200,7 +204,7 @@ def _solve(
     worth: FloatArray,
     epsilon: tuple[float | None, float | None] = (None, None),
     least: float | None = None,
-) -> Any:
+) -> OptimizeResult:
     """min cost·(x, ε) with x(S) + ε ≥ v(S) for `rows`, x(S) = worth for `settled` and x ≥ least."""
     from scipy.optimize import linprog
 
@@ -219,7 +223,7 @@ def _solve(
     return found
 
 
-def _gap(found: Any, v: FloatArray, worth: FloatArray) -> float:
+def _gap(found: OptimizeResult, v: FloatArray, worth: FloatArray) -> float:
     """Primal minus dual value of the first program, whose variables have no bounds."""
     dual = float(-v @ found.ineqlin.marginals + worth @ found.eqlin.marginals)
     return abs(float(found.fun) - dual)
@@ -243,16 +247,16 @@ class _Asked:
 
 def _ask(game: Game) -> _Asked:
     n = len(game.players)
-    if n > LIMIT:
+    if n > NUCLEOLUS_LIMIT:
         raise TooManyPlayers(
-            f"programs over the 2^{n} coalitions of {n} players are too large; the limit is {LIMIT}. Merge players with "
-            "grouped(game, groups), or use shapley(game, budget=2000)",
+            f"programs over the 2^{n} coalitions of {n} players are too large; the limit is {NUCLEOLUS_LIMIT}. Merge players "
+            "with grouped(game, groups), or use shapley(game, budget=2000)",
             code="too-many",
         )
-    paid = tabulate(game, LIMIT)
+    paid = tabulate(game, NUCLEOLUS_LIMIT)
     v, rows = paid - paid[0], from_index(np.arange(paid.size), n).astype(np.float64)
     alone = v[1 << np.arange(n)]
     beyond = v - rows @ alone
-    beyond[np.abs(beyond) <= ROUNDING * n * float(np.abs(paid).max())] = 0.0
+    beyond[np.abs(beyond) <= PAYOFF_ROUNDING * n * float(np.abs(paid).max())] = 0.0
     unit = float(np.ptp(beyond)) or 1.0
     return _Asked(float(paid[0]), v, rows, alone, beyond / unit, unit)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,7 +40,7 @@ EXACT_COALITIONS = 1 << 20
 DEEPEST = 200  # groups within groups
 GAINS_BYTES = 1 << 30  # of all orders together
 
-Tree = Any  # a player's name, or a sequence or mapping of trees
+Tree: TypeAlias = "str | int | Sequence[Tree] | Mapping[str, Tree]"  # a player's name, or a sequence or mapping of trees
 Weights = Callable[[int], FloatArray]  # players -> p(0..players − 1)
 
 
@@ -69,7 +69,11 @@ def tree_of(game: Game, groups: Tree) -> Node:
             return _together(parts_of(tree, path, depth))
         i = player_index(game.players, tree)
         if i in seen:
-            raise InvalidInput(f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap", argument="groups")
+            raise InvalidInput(
+                f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap",
+                argument="groups",
+                code="duplicate",
+            )
         seen[i] = path
         return Node(np.arange(n) == i)
 
@@ -79,7 +83,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
         elif isinstance(tree, Sequence):
             parts = [build(part, f"{path}[{i}]", depth + 1) for i, part in enumerate(tree)]
         else:
-            raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups")
+            raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups", code="type")
         if not parts:
             raise InvalidInput(f"{path} is empty; name at least one player", code="empty")
         return parts

@@ -50,14 +50,13 @@ def permutations_needed(
         raise InvalidInput(
             f"delta must lie between 0 and 1, got {delta!r}; write for example delta=0.05", argument="delta", code="range"
         )
-    if norm not in ("l2", "max"):
-        raise InvalidInput(f"norm must be 'l2' or 'max', got {norm!r}", argument="norm")
     each = epsilon / players**0.5 if norm == "l2" else epsilon
     if not 2 * largest_gain < 1e100 * each or delta < 1e-300:
         raise InvalidInput(
             f"largest_gain={largest_gain:g}, epsilon={epsilon:g} and delta={delta:g} need more orders than can be counted; ask "
             "for a larger epsilon or delta",
             argument="largest_gain",
+            code="range",
         )
     permutations = ceil(2 * (largest_gain / each) ** 2 * log(2 * players / delta))
     return Plan(permutations, 2 + permutations * (players - 1))

@@ -170,6 +170,7 @@ def _insist_on_rank(design: Design, budget: int) -> None:
         raise InvalidInput(
             f"budget={budget}: the {len(design)} pairs drawn do not tell {n} players apart; give budget={4 * n + 2}",
             argument="budget",
+            code="range",
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class GameReport:
     best: Mapping[int, tuple[Coalition, float]]
     reading: tuple[str, ...]
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """The report as JSON types: `values` maps player to credit, the rest beside it."""
         return {
             "values": self.values.as_dict(),
@@ -73,26 +72,28 @@ def report(
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
         raise InvalidInput(
-            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups", argument="groups"
+            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups",
+            argument="groups",
+            code="conflict",
         )
     spend = budget or max(defaults.BUDGET, 1 << len(game.players))
     values: Attribution = chosen.solver(spend, seed, groups).solve(game)
     players, noise = game.players, _noise(game)
     everyone = set(players)
 
-    def settled(x: float) -> float:
+    def settle(x: float) -> float:
         return 0.0 if abs(x) <= noise else x
 
     values = replace(values, credit=np.where(np.abs(values.credit) <= noise, 0.0, values.credit))
     pairs = shapley_interactions(game) if len(players) > 1 else None
     if pairs is not None:
-        pairs = replace(pairs, values={who: settled(x) for who, x in pairs})
+        pairs = replace(pairs, values={who: settle(x) for who, x in pairs})
     return GameReport(
         values,
         pairs,
-        {i: settled(value_given(game, i)) for i in players},
-        {i: settled(value_given(game, i, everyone - {i})) for i in players},
-        {i: {j: settled(value_given(game, i, [j])) for j in players if j != i} for i in players},
+        {i: settle(value_given(game, i)) for i in players},
+        {i: settle(value_given(game, i, everyone - {i})) for i in players},
+        {i: {j: settle(value_given(game, i, [j])) for j in players if j != i} for i in players},
         best := best_subsets(game),
         tuple(_reading(game, values, pairs, best, noise)),
     )

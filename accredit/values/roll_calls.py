@@ -22,7 +22,7 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.core.choices import ChoiceGame, shape_of, tabulate_choices, worths
 from accredit.errors import InvalidInput
-from accredit.values.intervals import Moments, Seen
+from accredit.values.intervals import Moments, PayoffRange
 from accredit.values.sampling import Sampled, check, mean_of_orders
 from accredit.values.semivalues import shapley_from_table
 
@@ -93,7 +93,7 @@ def _sample(game: ChoiceGame, budget: int, seed: int, level: float) -> Attributi
         raise InvalidInput(
             f"budget={budget} pays for fewer than two roll calls; give at least budget={4 * n}", argument="budget", code="range"
         )
-    rng, moments, seen = np.random.default_rng(seed), Moments(n), Seen(game)
+    rng, moments, seen = np.random.default_rng(seed), Moments(n), PayoffRange(game)
     lowest, highest = seen.look(worths(game, np.stack([np.zeros_like(top), top])))
     for _ in range(draws):
         order, votes = rng.permutation(n), rng.integers(top + 1)

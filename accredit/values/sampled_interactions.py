@@ -25,12 +25,12 @@ from accredit.values.pairs import Pairs, Sample
 from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, check, run
 from accredit.values.spread import Spread
 
-MOST = 1 << 20  # coalitions that may get a number
+COALITIONS_AT_MOST = 1 << 20  # coalitions that may get a number
 MOST_SCORES = 1 << 28  # of all pairs about all coalitions: about 15 CPU-seconds
 MOST_FITTED = 2000  # pairs that a control is fitted to: with more, it would take hours and serve little better
-CELLS = 1 << 22  # scores kept at once
-FREE = 10.0  # variance of the level, where that of all pairs together is 1: it is hardly held back
-ALIKE = 0.3  # how far apart sizes may be to be alike, of the π from nobody to everybody
+SCORES_AT_ONCE = 1 << 22  # scores kept at once
+LEVEL_VARIANCE = 10.0  # variance of the level, where that of all pairs together is 1: it is hardly held back
+ALIKE_SIZES = 0.3  # how far apart sizes may be to be alike, of the π from nobody to everybody
 RIDGES = 10.0 ** np.arange(-12, 3)  # of the kernel's diagonal
 
 
@@ -80,7 +80,7 @@ def fit(sample: Sample, total: float) -> Pairwise:
         return Pairwise(flat + level, flat, np.full(n, slope), np.zeros((n, n)))
     x, near = _signs(sample), size_kernel(n)
     products, mine = x @ x.T, np.ix_(sample.sizes, sample.sizes)
-    shared, signed = (near + near[:, ::-1]) / 2 + FREE, (near - near[:, ::-1]) / 2
+    shared, signed = (near + near[:, ::-1]) / 2 + LEVEL_VARIANCE, (near - near[:, ::-1]) / 2
     bent = _ridge((products**2 - n) / (n * (n - 1)) + shared[mine], (sample.left + sample.right) / 2 - level)
     leant = _ridge(products / n + signed[mine], (sample.left - sample.right) / 2 - slope * x.sum(axis=1))
     bends = x.T @ (bent[:, None] * x) / comb(n, 2)
@@ -93,7 +93,7 @@ def fit(sample: Sample, total: float) -> Pairwise:
 def size_kernel(players: int) -> FloatArray:
     """How alike payoffs of two sizes are taken to be, more finely near nobody and everybody: (n + 1, n + 1)."""
     angle = np.arccos(1 - 2 * np.arange(players + 1) / players)
-    return np.asarray(np.exp(-(((angle[:, None] - angle) / ALIKE) ** 2) / 2))
+    return np.asarray(np.exp(-(((angle[:, None] - angle) / ALIKE_SIZES) ** 2) / 2))
 
 
 def fold_controls(sample: Sample, total: float) -> list[Pairwise]:
@@ -127,7 +127,7 @@ class _Found:
 
     def add(self, spread: Spread, sample: Sample, earned: tuple[FloatArray, FloatArray], known: FloatArray) -> None:
         """Take in pairs; `earned` is what both halves earn beyond the control, `known` needs no sampling."""
-        step = max(1, CELLS // len(self.of))
+        step = max(1, SCORES_AT_ONCE // len(self.of))
         for start in range(0, len(sample), step):
             part, rows = sample[start : start + step], slice(start, start + step)
             members = unpack(part.bits, part.players).astype(np.float64)
@@ -178,9 +178,10 @@ def sampled_interactions(game: Game, index: Index, order: int, budget: int, seed
 
 def _check_cost(players: int, order: int, coalitions: int, budget: int) -> None:
     """Refuse what would take too long, before anything is asked: every payoff says something about every coalition."""
-    if coalitions > MOST:
+    if coalitions > COALITIONS_AT_MOST:
         raise TooManyPlayers(
-            f"order={order} of {players:,} players has {coalitions:,} coalitions; the limit is {MOST:,}: lower order",
+            f"order={order} of {players:,} players has {coalitions:,} coalitions; the limit is {COALITIONS_AT_MOST:,}: "
+            "lower order",
             argument="order",
             code="too-many",
         )
@@ -199,7 +200,7 @@ def _in_full(
     """What the sizes that were asked in full say about each coalition: (coalitions,)."""
     n, table = spread.players, spread.counts[of.shape[1]]
     sums = np.full(len(of), table[0, 0] * nobody + table[n, -1] * everybody)
-    step = max(1, CELLS // max(1, len(of)))
+    step = max(1, SCORES_AT_ONCE // max(1, len(of)))
     for start in range(0, len(members), step):
         rows = members[start : start + step]
         sizes = rows.sum(axis=1).astype(np.int64)

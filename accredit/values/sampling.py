@@ -8,9 +8,8 @@ looked at only at the checkpoints of `intervals`. The numbers do not depend on h
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from accredit.values.intervals import (
     FIRST_LOOK,
     Confidence,
     Moments,
-    Seen,
+    PayoffRange,
     blur_between,
     empirical_bernstein,
     look_error,
@@ -95,7 +94,9 @@ class Ledger:
         low, high = float(earned.min()), float(earned.max())
         if self._declared is not None and not (self._declared[0] <= low and high <= self._declared[1]):
             worst = low if low < self._declared[0] else high
-            raise BadPayoff(f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one")
+            raise BadPayoff(
+                f"a payoff is {worst}, outside the declared payoff_range={self._declared}; declare a wider one", code="range"
+            )
         self.low, self.high = min(self.low, low - self.nobody), max(self.high, high - self.nobody)
         if self.payoffs > 2 and self.spread > MOST_SPREAD:
             check_spread(self.spread)
@@ -125,7 +126,8 @@ def check_spread(spread: float) -> None:
         factor = f"{'multiply' if spread < 1 else 'divide'} them by a power of ten, and the credit back"
         raise BadPayoff(
             f"payoffs differ by {spread:.3g} at most; an estimate and its error need differences between {LEAST_SPREAD:g} and "
-            f"{MOST_SPREAD:g}: {factor}, or ask for exact values with shapley(game)"
+            f"{MOST_SPREAD:g}: {factor}, or ask for exact values with shapley(game)",
+            code="range",
         )
 
 
@@ -164,7 +166,7 @@ def run(
     pace = 1 if settings.seconds is not None else batch
     drawn, looks, next_look, began = 0, 0, FIRST_LOOK, time.monotonic()
 
-    def ended(stopped: str) -> Ended:
+    def end(stopped: str) -> Ended:
         repeated = settings.half_width is not None
         return Ended(drawn, stopped, look_error(1.0, looks + 1) if repeated else 1.0)
 
@@ -172,11 +174,11 @@ def run(
         while True:
             elapsed = time.monotonic() - began
             if units is not None and drawn >= units:
-                return ended(f"all {units} {unit}s were drawn")
+                return end(f"all {units} {unit}s were drawn")
             if budget is not None and budget - ledger.payoffs < cost:
-                return ended(f"the budget of {budget} payoffs is spent")
+                return end(f"the budget of {budget} payoffs is spent")
             if settings.seconds is not None and drawn and elapsed >= settings.seconds:
-                return ended(f"{settings.seconds:g} seconds have passed")
+                return end(f"{settings.seconds:g} seconds have passed")
             count = min(batch, pace, *_room(drawn, units, budget, ledger.payoffs, cost))
             if settings.half_width is not None:
                 count = min(count, next_look - drawn)
@@ -189,9 +191,9 @@ def run(
             if settings.half_width is not None and drawn == next_look:
                 widths = half_widths(look_error(1.0, looks + 1))
                 if ledger.spread <= ledger.blur:
-                    return ended("every payoff seen is the same, so there is no scale to measure a half-width by")
+                    return end("every payoff seen is the same, so there is no scale to measure a half-width by")
                 if widths is not None and widths.max() <= settings.half_width:
-                    return ended(f"every interval is within ±{settings.half_width:g} at look {looks + 1}")
+                    return end(f"every interval is within ±{settings.half_width:g} at look {looks + 1}")
                 looks, next_look = looks + 1, 2 * next_look
             _show(bar, settings, units, budget, drawn, ledger.payoffs, elapsed)
 
@@ -266,7 +268,7 @@ def mean_of_orders(
     claims: tuple[Claim, ...],
     *,
     baseline: float,
-    seen: Seen,
+    seen: PayoffRange,
     payoffs: int,
     seed: int,
     level: float,
@@ -359,7 +361,7 @@ def report(
     confidence: Confidence,
     ended: Ended,
     seed: int,
-    certificate: dict[str, Any],
+    certificate: Mapping[str, object],
 ) -> Attribution:
     """The result of a sampled value."""
     check_spread(ledger.spread)

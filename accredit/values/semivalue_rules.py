@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -78,7 +77,7 @@ def beta_semivalue(alpha: float, beta: float) -> Semivalue:
     return Semivalue(name, lambda k: beta_weights(k, alpha, beta), jacobi, efficient=alpha == beta == 1)
 
 
-def weigh(weights: Any, players: int) -> Semivalue:
+def weigh(weights: object, players: int) -> Semivalue:
     """The semivalue that gives a game of `players` these weights, and smaller games what follows from them.
 
     >>> weigh([0.25, 0.75], 2).weights(1)
@@ -86,26 +85,28 @@ def weigh(weights: Any, players: int) -> Semivalue:
     """
     p = check_weights(weights, players)
 
-    def restricted(k: int) -> FloatArray:
+    def restrict(k: int) -> FloatArray:
         if k > players:
-            raise InvalidInput(f"weights are for {players} players; a game of {k} needs {k} of them", argument="weights")
+            raise InvalidInput(
+                f"weights are for {players} players; a game of {k} needs {k} of them", argument="weights", code="shape"
+            )
         few = p
         while len(few) > k:
             few = few[:-1] + few[1:]
         return few
 
     @cache
-    def interpolated(k: int) -> Rule:
+    def interpolate(k: int) -> Rule:
         x, _ = np.polynomial.legendre.leggauss(k)
         t, s, binomial = (x + 1) / 2, np.arange(k)[:, None], np.exp(log_binomial(k - 1))
         bernstein = binomial[:, None] * t**s * (1 - t) ** (k - 1 - s)
-        return t, np.asarray(np.linalg.solve(bernstein, binomial * restricted(k)), dtype=np.float64)
+        return t, np.asarray(np.linalg.solve(bernstein, binomial * restrict(k)), dtype=np.float64)
 
     efficient = bool(np.allclose(p, shapley_weights(players), rtol=1e-12, atol=0))
-    return Semivalue(f"semivalue({', '.join(str(float(w)) for w in p)})", restricted, interpolated, efficient)
+    return Semivalue(f"semivalue({', '.join(str(float(w)) for w in p)})", restrict, interpolate, efficient)
 
 
-def semivalue_of(value: Any, players: int) -> Semivalue:
+def semivalue_of(value: object, players: int) -> Semivalue:
     """The semivalue meant by a name ("shapley", "banzhaf"), by ("beta", α, β), or by weights p(0..players − 1)."""
     named = {"shapley": SHAPLEY, "banzhaf": BANZHAF}
     if isinstance(value, Semivalue):

@@ -85,7 +85,7 @@ def leave_one_out_weights(n: int) -> FloatArray:
     return np.array([0.0] * (n - 1) + [1.0])
 
 
-def check_weights(weights: FloatArray, n: int) -> FloatArray:
+def check_weights(weights: object, n: int) -> FloatArray:
     """The weights of a semivalue of n players, or an error that says what is wrong with them."""
     p = real_numbers(weights, "weights")
     if p.shape != (n,) or not np.isfinite(p).all() or (p < 0).any():
@@ -97,7 +97,11 @@ def check_weights(weights: FloatArray, n: int) -> FloatArray:
     with np.errstate(divide="ignore"):
         mass = float(np.exp(np.log(p) + log_binomial(n - 1)).sum())
     if not abs(mass - 1) <= 1e-9:
-        raise InvalidInput(f"weights give Σ C(n−1,k)·p(k) = {mass:.6g}; divide them by that number so that it is 1")
+        raise InvalidInput(
+            f"weights give Σ C(n−1,k)·p(k) = {mass:.6g}; divide them by that number so that it is 1",
+            argument="weights",
+            code="range",
+        )
     return p
 
 

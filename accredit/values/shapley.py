@@ -12,7 +12,7 @@ from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly
 from accredit.values.solver import Solver, Stop
-from accredit.values.votes import Weighted
+from accredit.values.votes import VotingGame
 
 
 @every_output
@@ -56,7 +56,7 @@ def shapley(
                 f"{given} and solver are both given; put the limit into the solver, for example {solver!r}", code="conflict"
             )
         return returned(solver.solve(game), f"solve() of {type(solver).__name__}")
-    if isinstance(game, Cubed | Weighted) or exactly(game, 0 if budget is None and not unlimited else budget):
+    if isinstance(game, Cubed | VotingGame) or exactly(game, 0 if budget is None and not unlimited else budget):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 

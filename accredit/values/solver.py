@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, Game
 from accredit.core.notebook import in_notebook
 from accredit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from IPython.display import DisplayHandle
 
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
 
@@ -108,7 +111,7 @@ def _in_notebook() -> Callable[[str], None]:
     """A line under the running cell that is written over."""
     from IPython.display import display
 
-    shown: Any = None
+    shown: DisplayHandle | None = None
 
     def show(line: str) -> None:
         nonlocal shown

@@ -24,7 +24,7 @@ Classes = list[tuple[int, int]]  # votes, and how many players have them
 
 
 @runtime_checkable
-class Weighted(Game, Protocol):
+class VotingGame(Game, Protocol):
     """A game in which a coalition earns 1 when the votes of its members reach the quota, else 0."""
 
     weights: IntArray  # (n,)

@@ -6,7 +6,6 @@ Without a budget, exact means few players, or a game that knows its table; estim
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,12 +14,12 @@ from accredit.methods import find
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.exact import leave_one_out
 from accredit.values.nucleolus import nucleolus
-from accredit.values.owen import banzhaf_owen, owen
+from accredit.values.owen import Tree, banzhaf_owen, owen
 from accredit.values.shapley import shapley
 
 
 def value_of(
-    game: Game, method: str = "shapley", *, budget: int | None = None, seed: int = 0, groups: Any = None
+    game: Game, method: str = "shapley", *, budget: int | None = None, seed: int = 0, groups: Tree | None = None
 ) -> Attribution:
     """The credit of a game's players by any method that `accredit methods` lists for a game.
 
@@ -108,7 +107,7 @@ class SemivalueWithin:
 class OwenWithin:
     """Owen values inside nested groups."""
 
-    groups: Any
+    groups: Tree
     budget: int | None = None
     seed: int = 0
 
@@ -121,7 +120,7 @@ class OwenWithin:
 class BanzhafOwenWithin:
     """Banzhaf values between groups and inside them; always exact."""
 
-    groups: Any
+    groups: Tree
     budget: int | None = None
 
     def solve(self, game: Game) -> Attribution:

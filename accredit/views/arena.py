@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, log10
 from textwrap import wrap
-from typing import Any
 
 from accredit.arena.contest import METRICS, ORACLE, RANDOM
 from accredit.arena.standings import UNITS_ONLY, Standings
@@ -193,7 +192,7 @@ def markdown_table(table: Standings) -> str:
     return "\n".join(lines) + "\n\n" + "\n".join(f"- {note}" for note in notes_of(table))
 
 
-def as_markdown_matrix(names: Sequence[str], square: Any) -> str:
+def as_markdown_matrix(names: Sequence[str], square: Iterable[Iterable[float]]) -> str:
     """A square of numbers as a Markdown table."""
     lines = ["| | " + " | ".join(names) + " |", "|---" + "|---:" * len(names) + "|"]
     lines += ["| " + name + " | " + " | ".join(fix(x, 2) for x in row) + " |" for name, row in zip(names, square, strict=True)]

@@ -73,7 +73,7 @@ def _share_bar(standing: Standing, span: tuple[float, float]) -> Bar | None:
     return None if share is None else bar(share.value, span, share.ends, width=220)
 
 
-class Curve(NamedTuple):
+class CurveDrawing(NamedTuple):
     """Lines of one kind of curve, and the scale they are drawn on."""
 
     name: str
@@ -85,7 +85,7 @@ class Curve(NamedTuple):
     lines: list[tuple[str, str, str]]  # points, colour and dash of each method
 
 
-def _curve(table: Standings, name: str, verb: str) -> Curve | None:
+def _curve(table: Standings, name: str, verb: str) -> CurveDrawing | None:
     """The mean payoff of every method along a curve; None where no method has it."""
     known = _known(table, name)
     if not known:
@@ -105,7 +105,7 @@ def _curve(table: Standings, name: str, verb: str) -> Curve | None:
     for k, (method, values) in enumerate(known.items()):
         points = " ".join(f"{LEFT + WIDE * i / (len(values) - 1):.1f},{y(v):.1f}" for i, v in enumerate(values))
         lines.append((points, *_stroke(k, method)))
-    return Curve(name, verb, LEFT, WIDE, TOP + HIGH, levels, lines)
+    return CurveDrawing(name, verb, LEFT, WIDE, TOP + HIGH, levels, lines)
 
 
 def _known(table: Standings, curve: str) -> dict[str, list[float]]:

@@ -20,7 +20,7 @@ from accredit.views.words import interval_word, leaders, sentence, share, speak
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from accredit.web.data import Watched
+    from accredit.web.data import WatchedRun
 
 ENDS = 100  # players shown at either end of a long ranking
 NAME = 18  # characters of a name over a column
@@ -28,7 +28,7 @@ TEXT = 200  # characters of a row's text
 TITLE = "Which labels are wrong, and what is each row worth?"
 
 
-class Place(NamedTuple):
+class RankedPlace(NamedTuple):
     """A line of the ranking; one without a bar stands for all those that are left out."""
 
     who: Who
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     bar: Bar | None = None
 
 
-def data_body(watched: Watched, run: Mapping[str, Any] | None = None) -> Markup:
+def data_body(watched: WatchedRun, run: Mapping[str, Any] | None = None) -> Markup:
     """A journal: whose label looks wrong, who does harm, who is worth what so far, who works together, what removal does.
 
     `run` is what became of a run that was started from the page.
@@ -65,12 +65,12 @@ def data_body(watched: Watched, run: Mapping[str, Any] | None = None) -> Markup:
     )
 
 
-def data_page(watched: Watched) -> str:
+def data_page(watched: WatchedRun) -> str:
     """The same as one file."""
     return page(TITLE, data_body(watched), script_of="sorting")
 
 
-def _answer(watched: Watched) -> str:
+def _answer(watched: WatchedRun) -> str:
     """Both answers in a sentence each, as far as they are known."""
     said = []
     if watched.labels is not None:
@@ -81,7 +81,7 @@ def _answer(watched: Watched) -> str:
     return " ".join(said)
 
 
-def _progress(watched: Watched, run: Mapping[str, Any] | None) -> str:
+def _progress(watched: WatchedRun, run: Mapping[str, Any] | None) -> str:
     state = run["how"] if run else "running, or interrupted" if watched.unfinished else "finished"
     groups = f"{len(watched.known.groups):,} groups of " if watched.known.groups else ""
     failed = f", {watched.failed:,} failed" if watched.failed else ""
@@ -95,14 +95,14 @@ def _progress(watched: Watched, run: Mapping[str, Any] | None) -> str:
     return f"{watched.payoffs:,} payoffs of {groups}{watched.rows:,} rows{aside}{failed}, {trained}; {state}."
 
 
-def _share(watched: Watched, run: Mapping[str, Any] | None) -> str:
+def _share(watched: WatchedRun, run: Mapping[str, Any] | None) -> str:
     """How much of the budget of a running run is spent, in percent; empty where nobody knows."""
     if not run or run["how"] != "running" or not run["budget"] or not watched.payoffs:
         return ""
     return str(min(100, round(100 * watched.payoffs / run["budget"])))
 
 
-def _people(watched: Watched) -> dict[str, Who]:
+def _people(watched: WatchedRun) -> dict[str, Who]:
     """What is known of every row: its label and text, and what else was found of it."""
     found: dict[str, list[str]] = {}
     labels = watched.labels
@@ -129,14 +129,14 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def _ranking(watched: Watched, values: Attribution, known: Mapping[str, Who]) -> dict[str, object]:
+def _ranking(watched: WatchedRun, values: Attribution, known: Mapping[str, Who]) -> dict[str, object]:
     """The players of highest and of lowest credit with their error bars; those between are listed."""
     order = np.argsort(-values.credit, kind="stable").tolist()
     ends = order if len(order) <= 2 * ENDS + 5 else [*order[:ENDS], *order[-ENDS:]]
     rows, between_them = _places(values, ends, known), None
     if len(ends) < len(order):
         rest = order[ENDS : len(order) - ENDS]
-        rows.insert(ENDS, Place(Who(f"{len(rest):,} between")))
+        rows.insert(ENDS, RankedPlace(Who(f"{len(rest):,} between")))
         items = [f"{values.players[k]} {brief(float(values.credit[k]))}" for k in rest]
         between_them = f"The {len(rest):,} between", items
     ranged = values.interval is not None
@@ -151,7 +151,7 @@ def _ranking(watched: Watched, values: Attribution, known: Mapping[str, Who]) ->
     }
 
 
-def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> list[Place]:
+def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> list[RankedPlace]:
     low, high = bounds(values)
     reach, places = span(values), []
     written = column(values.credit[order].tolist(), signed=True)
@@ -160,11 +160,11 @@ def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> 
     for k, number, ends in zip(order, written, within, strict=True):
         credit = float(values.credit[k])
         drawn = bar(credit, reach, (low[k], high[k]))
-        places.append(Place(known[values.players[k]], number, ends, drawn))
+        places.append(RankedPlace(known[values.players[k]], number, ends, drawn))
     return places
 
 
-def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:
+def _harmful(watched: WatchedRun, known: Mapping[str, Who]) -> dict[str, object] | None:
     if not watched.harmful:
         return None
     numbers = column([s.credit for s in watched.harmful], signed=True)
@@ -179,7 +179,7 @@ def _harmful(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | 
     }
 
 
-def _pairs(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | None:
+def _pairs(watched: WatchedRun, known: Mapping[str, Who]) -> dict[str, object] | None:
     if watched.square is None:
         return None
     names = []
@@ -190,7 +190,7 @@ def _pairs(watched: Watched, known: Mapping[str, Who]) -> dict[str, object] | No
     return {"because": watched.pairs_because, "drawn": heat(names, watched.square, 2)}
 
 
-def _curves(watched: Watched) -> dict[str, object] | None:
+def _curves(watched: WatchedRun) -> dict[str, object] | None:
     if not watched.curves:
         return None
     return {"players": "groups" if watched.known.groups else "rows", "drawing": curves_svg(watched.curves)}

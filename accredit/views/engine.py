@@ -8,8 +8,9 @@ is drawn, so that results print on a terminal without it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -21,7 +22,7 @@ SHOWN = {ord(c): f"\\u{ord(c):04x}" for c in "\u2028\u2029\u200e\u200f\u202a\u20
 SHOWN |= {c: f"\\x{c:02x}" for c in range(32) if c not in (9, 10)}
 
 
-def render(template: str, piece: str, **values: Any) -> Markup:
+def render(template: str, piece: str, **values: object) -> Markup:
     """One piece of a template as markup; a value that it needs and does not get, or gets and does not know, is an error.
 
     >>> print(render("parts", "paragraph", text='<script>"x"'))
@@ -51,7 +52,7 @@ def environment() -> Environment:
     return made
 
 
-def print_out() -> Any:
+def print_out() -> Callable[..., object]:
     """What happens to each value before it is escaped: only text, whole numbers and markup may be printed.
 
     A float has to pass the one style of numbers first, and `None` would be printed as a word.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from accredit.views.words import layer_word, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
 
 CUT = "#8a1c7c"
 OPAQUE = 0.6  # of the colours over a picture
@@ -62,7 +63,11 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
     ax = _axes(ax)
     ran = list(explanation)
     if not ran:
-        raise InvalidInput("explanation has no method that ran, so there is nothing to draw; see its .refused")
+        raise InvalidInput(
+            "explanation has no method that ran, so there is nothing to draw; see its .refused",
+            argument="explanation",
+            code="empty",
+        )
     image = np.empty((len(ran), len(explanation.players), 3))
     for row, (method, result) in enumerate(ran):
         largest = float(np.abs(result.credit).max())
@@ -87,7 +92,11 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
     Colours are symmetrical about 0, up to the largest credit; borders of patches or segments are white. `bar` adds the scale.
     """
     if explanation.picture is None:
-        raise InvalidInput("explanation is about a text; overlay draws pictures, and strip(explanation) draws texts")
+        raise InvalidInput(
+            "explanation is about a text; overlay draws pictures, and strip(explanation) draws texts",
+            argument="explanation",
+            code="misplaced",
+        )
     result = explanation.by_method(method)
     ax = _axes(ax)
     from matplotlib.cm import ScalarMappable
@@ -120,7 +129,7 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
     return ax
 
 
-def _borders(owner: IntArray) -> Any:
+def _borders(owner: IntArray) -> LineCollection:
     """Thin lines between pixels of different owners: (H, W) -> a collection of lines."""
     from matplotlib.collections import LineCollection
 

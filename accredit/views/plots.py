@@ -36,7 +36,9 @@ class ExplanationPlots:
     def flow(self, ax: Axes | None = None) -> Axes:
         """The layers of an attention flow, output above and input below."""
         if self.explanation.flow is None:
-            raise InvalidInput("there is no flow to draw; ask for one: explain(…, methods='flow')", argument="methods")
+            raise InvalidInput(
+                "there is no flow to draw; ask for one: explain(…, methods='flow')", argument="methods", code="missing"
+            )
         return plot.flow(self.explanation.flow, ax)
 
 
@@ -91,4 +93,4 @@ def plots_of(result: Explanation | TableExplanation) -> ExplanationPlots | Table
         return TablePlots(result)
     if isinstance(result, Explanation):
         return ExplanationPlots(result)
-    raise InvalidInput(f"result is {shown(result)}; give what explain returns")
+    raise InvalidInput(f"result is {shown(result)}; give what explain returns", argument="result", code="type")

@@ -28,7 +28,7 @@ NAMED = 2  # columns that the list of rows names
 QUESTION = "Which columns earned the output?"
 
 
-class Point(NamedTuple):
+class Dot(NamedTuple):
     """A row in the line of one column: where it is, the shade of its value, and what it says when pointed at."""
 
     x: str
@@ -42,7 +42,7 @@ class Swarm(NamedTuple):
     """The rows of one column as points: across their credit, in three shades their value."""
 
     name: str
-    points: list[Point]
+    points: list[Dot]
     axis: str
 
 
@@ -163,7 +163,7 @@ def _swarm(explanation: TableExplanation, player: int, credit: FloatArray, some:
     x = WIDTH / 2 + credit / reach * (WIDTH / 2 - 4)
     y = HEIGHT / 2 + ((np.arange(len(x)) * 0.618) % 1 - 0.5) * (HEIGHT - 6)  # spread evenly, the same in every run
     points = [
-        Point(f"{a:.1f}", f"{b:.1f}", SHADES[s], r, f"row {explanation.rows[r]}: {shown(cell)}, {brief(c)}")
+        Dot(f"{a:.1f}", f"{b:.1f}", SHADES[s], r, f"row {explanation.rows[r]}: {shown(cell)}, {brief(c)}")
         for a, b, s, r, cell, c in zip(
             x.tolist(), y.tolist(), shade.tolist(), some.tolist(), cells, credit.tolist(), strict=True
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray, IntArray, player_index
@@ -17,6 +18,7 @@ from accredit.views.steps import largest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
 
     from accredit.core import Attribution, Interactions
 
@@ -240,7 +242,11 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     rows, have no sign and one colour."""
     ax = _axes(ax)
     if 2 not in interactions.sizes:
-        raise InvalidInput("interactions holds no pairs, so there is no network to draw; ask for order 2")
+        raise InvalidInput(
+            "interactions holds no pairs, so there is no network to draw; ask for order 2",
+            argument="interactions",
+            code="missing",
+        )
     pairs = interactions.of_size(2).strongest(top)
     names = list(dict.fromkeys(name for who, _ in pairs for name in who))
     angle = dict(zip(names, np.linspace(0, 2 * np.pi, len(names), endpoint=False), strict=True))
@@ -298,7 +304,7 @@ def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int
 # What the figures share
 
 
-def _signed_colours() -> Any:
+def _signed_colours() -> LinearSegmentedColormap:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("signed", [css(NEGATIVE), "#ffffff", css(POSITIVE)])
@@ -333,7 +339,7 @@ def _share_drawn(drawn_rows: int, count: int, what: str) -> str:
     return "" if drawn_rows == count else f" ({drawn_rows:,} of {count:,} {what} drawn, chosen at random)"
 
 
-def numbers(cells: Any) -> tuple[FloatArray, BoolArray]:
+def numbers(cells: npt.NDArray[np.object_]) -> tuple[FloatArray, BoolArray]:
     """Cells as numbers, and which of them are: booleans count, words and missing values do not."""
     known = np.array([isinstance(c, int | float | np.number) and c == c for c in cells], dtype=bool)
     values = np.zeros(len(known))
@@ -341,7 +347,7 @@ def numbers(cells: Any) -> tuple[FloatArray, BoolArray]:
     return values, known
 
 
-def _ranks(cells: Any) -> tuple[FloatArray, BoolArray]:
+def _ranks(cells: npt.NDArray[np.object_]) -> tuple[FloatArray, BoolArray]:
     """Where each number stands among the others, from 0 to 1, ties together; and which cells are numbers."""
     values, known = numbers(cells)
     share = np.full(len(known), 0.5)
@@ -366,7 +372,7 @@ def _swarm(credit: FloatArray) -> FloatArray:
     return np.asarray(2 * side / max(counts.max(), 8))
 
 
-def _positions(cells: Any) -> tuple[FloatArray, list[tuple[float, str]]]:
+def _positions(cells: npt.NDArray[np.object_]) -> tuple[FloatArray, list[tuple[float, str]]]:
     """Where values stand on an axis; words and missing values get places of their own, with their names."""
     values, known = numbers(cells)
     words = sorted({str(c) for c, there in zip(cells, known, strict=True) if not there and c is not None and c == c})

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.explainer import subject_in_prompt
 from accredit.explanation.loading import answering_model
 from accredit.explanation.requests import AnswerRequest
-from accredit.explanation.stream import Ended, Explained, Progress, Started, events
+from accredit.explanation.stream import Ended, Explained, MethodProgress, Started, events
 from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_body, headline
 from accredit.views.words import title
 from accredit.web.explaining import ask_by
+
+if TYPE_CHECKING:
+    from accredit.web.tasks import Models
 
 READ = 4096  # tokens of prompt and answer
 NEW_TOKENS = 60  # of a generated answer
@@ -29,12 +32,14 @@ def model_for_answers(by_kind: dict[str, Any], builtin: bool) -> Any:
     if "answer" not in by_kind:
         text = by_kind.get("text")
         if not builtin and getattr(text, "task", "") not in WRITES:
-            raise InvalidInput("no model that writes was named at the start; run accredit serve --model FOLDER with one")
+            raise InvalidInput(
+                "no model that writes was named at the start; run accredit serve --model FOLDER with one", code="missing"
+            )
         by_kind["answer"] = answering_model(None if builtin else text)
     return by_kind["answer"]
 
 
-def answer(models: Any, task: Event) -> Iterator[Event]:
+def answer(models: Models, task: Event) -> Iterator[Event]:
     """Credit of the parts of a prompt for an answer, method by method; what is drawn comes at the end."""
     asked = find_all(task["methods"] or FOR_ANSWERS, "answer")
     subject = _subject(models, task)
@@ -42,13 +47,13 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
     for event in events(subject, asked, progress=True, quickest_first=True):
         if isinstance(event, Started):
             yield {"event": "progress", "method": title(event.method), "done": len(ended), "of": len(asked)}
-        elif isinstance(event, Progress):
+        elif isinstance(event, MethodProgress):
             share = {"share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
             yield {"event": "progress", "method": title(event.method), "done": len(ended), "of": len(asked), **share}
         elif isinstance(event, Explained):
             made = event.explanation
             if not made.attributions:
-                raise InvalidInput(next(iter(made.refused.values())))
+                raise InvalidInput(next(iter(made.refused.values())), code="unsupported")
             yield {
                 "event": "result",
                 "done": len(asked),
@@ -62,7 +67,7 @@ def answer(models: Any, task: Event) -> Iterator[Event]:
             ended.append(event)
 
 
-def _subject(models: Any, task: Event) -> AnswerSubject:
+def _subject(models: Models, task: Event) -> AnswerSubject:
     model = model_for_answers(models.by_kind, models.builtin)
     said = {name: task[name] if (task[name] or "").strip() else None for name in ("answer", "rather_than", "prompt")}
     said["generate"] = NEW_TOKENS if said["answer"] is None else None
@@ -74,5 +79,7 @@ def _subject(models: Any, task: Event) -> AnswerSubject:
     subject = subject_in_prompt(prompt, model, ask_by({**task, **said}, AnswerRequest))
     read = subject.facts["prompt tokens"] + subject.facts["answer tokens"]
     if read > READ:
-        raise InvalidInput(f"prompt and answer have {read:,} tokens; this page explains up to {READ:,}. Shorten them")
+        raise InvalidInput(
+            f"prompt and answer have {read:,} tokens; this page explains up to {READ:,}. Shorten them", code="too-many"
+        )
     return subject

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Unpack
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -28,7 +28,7 @@ from accredit.views.game import game_body
 from accredit.views.html import game_page
 from accredit.views.page import asset, stylesheet
 from accredit.web.cards import title_of
-from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Stream
+from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Limits, Stream
 from accredit.web.requests import (
     GAME_PLAYERS,
     METHOD,
@@ -54,7 +54,7 @@ KINDS = {
     "csv": "text/csv; charset=utf-8",
 }
 EXAMPLE = "reviews.csv"  # rows to value, one of the files that `accredit examples` writes
-EVENTS: dict[int | str, dict[str, Any]] = {
+EVENTS: dict[int | str, dict[str, object]] = {
     200: {"description": "Events, one JSON object per line", "content": {"application/x-ndjson": {}}},
     422: {"description": "The request is not understood"},
     429: {"description": "Too many requests are waiting"},
@@ -94,7 +94,7 @@ def _stream(jobs: Jobs, task: str, model: type[BaseModel]) -> Callable[..., Awai
     return ask
 
 
-def application(worker: Worker, store: str | None = None, **limits: Any) -> FastAPI:
+def application(worker: Worker, store: str | None = None, **limits: Unpack[Limits]) -> FastAPI:
     """The routes without the gate; `limits` go to `Jobs`."""
     jobs, runs = Jobs(worker, **limits), Runs()
     shipped = {name: (content, gzip.compress(content, 9, mtime=0)) for name, content in page_files().items()}
@@ -152,7 +152,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         return file(name, request)
 
     @app.get("/api/about")
-    async def about() -> dict[str, Any]:
+    async def about() -> dict[str, object]:
         """Which models are served, which methods there are, whether a journal is open."""
         return {
             **worker.about,
@@ -166,30 +166,32 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         app.post(f"/api/{task}", response_class=Response, responses=EVENTS, description=words)(_stream(jobs, task, model))
 
     @app.post("/api/game")
-    async def game(asked: GameRequest) -> dict[str, Any]:
+    async def game(asked: GameRequest) -> dict[str, object]:
         """Values, interactions, conditional values and best subsets of a small game."""
         groups = read_groups(asked.groups) if asked.groups else None
         found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method, groups)
         return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found)}
 
     @app.post("/api/game/file")
-    async def game_file(asked: GameFileRequest) -> dict[str, Any]:
+    async def game_file(asked: GameFileRequest) -> dict[str, object]:
         """Players and payoffs of a game in a file."""
         with drop(asked.table, asked.name, (*TABLES, ".json")) as path:
             read, filled = read_filled(path, nobody=0)
         if len(read.players) > GAME_PLAYERS:
-            raise InvalidInput(f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}")
+            raise InvalidInput(
+                f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}", code="too-many"
+            )
         note = "It has no payoff for nobody, which is taken as 0." if filled else ""
         return {"players": list(read.players), "payoffs": read.table.tolist(), "note": note}
 
     @app.post("/api/run")
-    async def run(asked: RunRequest) -> dict[str, Any]:
+    async def run(asked: RunRequest) -> dict[str, object]:
         """Start a valuation; its journal is watched from then on."""
         await runs.start(asked)
         return {"run": runs.state()}
 
     @app.delete("/api/run")
-    async def stop_run() -> dict[str, Any]:
+    async def stop_run() -> dict[str, object]:
         """Interrupt the valuation that was started here; put away one that has ended."""
         state = runs.state()
         await (runs.stop() if state and state["how"] == "running" else runs.close())
@@ -211,7 +213,7 @@ def application(worker: Worker, store: str | None = None, **limits: Any) -> Fast
         state = sha256(f"{stored}{begun}".encode()).hexdigest()
         if state == seen:
             return Response(status_code=204)
-        news: dict[str, Any] = {"state": state, "run": begun}
+        news: dict[str, object] = {"state": state, "run": begun}
         if written:
             news |= await run_in_threadpool(shown, path, begun)
         return JSONResponse(news)

@@ -6,11 +6,14 @@ import json
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.errors import AccreditError
 from accredit.methods import Method
 from accredit.views.words import title
+
+if TYPE_CHECKING:
+    from accredit.models import ImageModel, TextModel
 
 LABELS = 200  # a language model has too many to choose from
 TRAINED = {
@@ -21,12 +24,12 @@ CLOTHES = "It knows only clothes: any other picture gets one of these labels too
 BEGINNING = 20_000  # characters of a card in which its head is looked for
 
 
-def title_of(method: Method, spelled: str) -> dict[str, Any]:
+def title_of(method: Method, spelled: str) -> dict[str, object]:
     """A method that can be chosen: as it is written, and as people call it."""
     return {**method.to_plain(), "spelled": spelled, "title": title(spelled)}
 
 
-def text_card(model: Any, builtin: bool, folder: str | None) -> dict[str, Any]:
+def text_card(model: TextModel, builtin: bool, folder: str | None) -> dict[str, object]:
     """A model for texts, before it has run."""
     return {
         "name": model.name,
@@ -38,7 +41,7 @@ def text_card(model: Any, builtin: bool, folder: str | None) -> dict[str, Any]:
     }
 
 
-def image_card(model: Any, folder: str | None) -> dict[str, Any]:
+def image_card(model: ImageModel | None, folder: str | None) -> dict[str, object]:
     """A model for pictures; the built-in one is described without being loaded."""
     if model is not None:
         labels = [model.label(k) for k in range(min(LABELS, int(getattr(model, "classes", 0) or 0)))]
@@ -54,7 +57,7 @@ def image_card(model: Any, folder: str | None) -> dict[str, Any]:
     }
 
 
-def labels_of(model: Any) -> list[str]:
+def labels_of(model: TextModel) -> list[str]:
     """Labels to choose from; a language model has too many."""
     count = int(getattr(model, "classes", 0))
     return [model.label(k) for k in range(count)] if model.task == "classify" and count <= LABELS else []

@@ -17,7 +17,7 @@ STRANGERS = 128  # connections without a key; one more, and the oldest of them i
 LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-class Door(H11Protocol):
+class Connection(H11Protocol):
     """One connection. `scope["state"]["door"]` leads from a request back to it."""
 
     header_seconds = HEADER_SECONDS
@@ -31,7 +31,7 @@ class Door(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
-        others = [door for door in cast("set[Door]", self.connections) if door.stranger]
+        others = [door for door in cast("set[Connection]", self.connections) if door.stranger]
         if len(others) > STRANGERS:
             min(others, key=lambda door: door.since).transport.abort()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -38,7 +38,7 @@ TABLED = 12  # players up to which a full table is looked for
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class WatchedRun:
     """A journal at one moment."""
 
     rows: int
@@ -68,7 +68,7 @@ def state_of(path: str) -> str:
     return sha256(f"{counts}{runs}".encode()).hexdigest()  # short, however many runs there were: an address carries it
 
 
-def watch(path: str) -> Watched:
+def watch(path: str) -> WatchedRun:
     """What the journal says now, of its last game and its last run."""
     with existing(path, verified=False) as journal:
         games, runs = journal.games(), journal.runs()
@@ -88,7 +88,7 @@ def watch(path: str) -> Watched:
         names, together = _players_that_differ(rows, masks)
     values = result or _difference(names, together, worth)
     square, pair_players, because = _interactions(values, names, together, worth)
-    return Watched(
+    return WatchedRun(
         len(rows),
         game["ok"],
         game["failed"] + game["quarantined"],
@@ -215,14 +215,14 @@ class _Stored:
         try:
             return np.array([self._known[bytes(row)] for row in pack(coalitions)])
         except KeyError:
-            raise InvalidInput("a coalition of this curve is not in the journal") from None
+            raise InvalidInput("a coalition of this curve is not in the journal", code="missing") from None
 
 
 def _curves(result: Attribution | None, game: Game) -> tuple[Curve, ...]:
     """The removal curves that the run trained, found again among its payoffs; groups are removed as groups."""
     if result is None or set(result.players) != set(game.players):
         return ()
-    asked: list[Any] = [
+    asked: list[Callable[[], Curve]] = [
         lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=True),
         lambda: removal_curve(game, result, steps=CURVE_STEPS, highest_first=False),
         lambda: random_removal_curve(game, steps=CURVE_STEPS, orders=CURVE_ORDERS),

@@ -6,13 +6,13 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from accredit.errors import InvalidInput
 from accredit.explanation.explainer import choose_methods, subject_in_picture, subject_in_text
 from accredit.explanation.requests import PictureRequest, Request, TextRequest, make_request, settings_of
 from accredit.explanation.result import Explanation
-from accredit.explanation.stream import Done, Ended, Explained, Progress, Refused, Started, assemble, events
+from accredit.explanation.stream import Done, Ended, Explained, MethodProgress, Refused, Started, assemble, events
 from accredit.explanation.subject import Subject
 from accredit.views import explanation_page
 from accredit.views.explanation import explanation_blocks, headline
@@ -20,6 +20,12 @@ from accredit.views.what_if import what_if_body
 from accredit.views.words import title
 from accredit.web.long_texts import parts, predict, tokens_in
 from accredit.web.trained import place, without_places
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+    from accredit.models import TextModel
+    from accredit.web.tasks import Models
 
 TOKENS = 2048
 PIXELS = 16_000_000
@@ -30,7 +36,7 @@ Event = dict[str, Any]
 Made = TypeVar("Made", bound=Request)
 
 
-def explain(models: Any, task: Event) -> Iterator[Event]:
+def explain(models: Models, task: Event) -> Iterator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
     asked = place(choose_methods(task["methods"]), models.explainers)
     if too_long := _too_long(models, task):
@@ -40,7 +46,7 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
     ended: list[Ended] = []
     shown: dict[str, str] = {}
     for event in events(subject, asked, progress=True, quickest_first=True):
-        if isinstance(event, Started | Progress):
+        if isinstance(event, Started | MethodProgress):
             yield _progress(event, len(ended), len(asked))
         elif isinstance(event, Explained):
             made = assemble(subject, asked, ended)
@@ -66,7 +72,7 @@ def explain(models: Any, task: Event) -> Iterator[Event]:
             }
 
 
-def what_if(models: Any, task: Event) -> Iterator[Event]:
+def what_if(models: Models, task: Event) -> Iterator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
     asked = place(choose_methods([task["method"]]), models.explainers)
     model, request = models.of("text"), replace(ask_by(task, TextRequest), cut=True)
@@ -76,10 +82,10 @@ def what_if(models: Any, task: Event) -> Iterator[Event]:
         request = replace(request, target=subject.game.target)
         ended: list[Ended] = []
         for event in events(subject, asked, progress=True):
-            if isinstance(event, Started | Progress):
+            if isinstance(event, Started | MethodProgress):
                 yield _progress(event, len(made), 2)
             elif isinstance(event, Refused):
-                raise InvalidInput(without_places(event.why, models.explainers))
+                raise InvalidInput(without_places(event.why, models.explainers), code="unsupported")
             elif isinstance(event, Done):
                 ended.append(event)
         made.append(assemble(subject, asked, ended))
@@ -92,14 +98,14 @@ def ask_by(task: Event, request: type[Made]) -> Made:
     return make_request(request, {name: task[name] for name in settings_of(request) if name in task})
 
 
-def _progress(event: Started | Progress, done: int, of: int) -> Event:
+def _progress(event: Started | MethodProgress, done: int, of: int) -> Event:
     known = {"event": "progress", "method": title(event.method), "done": done, "of": of}
     if isinstance(event, Started):
         return known
     return {**known, "share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
 
 
-def _too_long(models: Any, task: Event) -> Event | None:
+def _too_long(models: Models, task: Event) -> Event | None:
     """Why a text cannot be read at once, and what can be done about it."""
     if task["image"] or task["cut"] or task["part"] is not None or not task["text"].strip():
         return None
@@ -115,12 +121,12 @@ def _too_long(models: Any, task: Event) -> Event | None:
     }
 
 
-def most_tokens(model: Any) -> int:
+def most_tokens(model: TextModel) -> int:
     """Tokens that one request may have."""
     return min(int(model.longest()), TOKENS)
 
 
-def _read(models: Any, task: Event) -> tuple[Subject, Event]:
+def _read(models: Models, task: Event) -> tuple[Subject, Event]:
     """What is explained, and what the page is told of it."""
     if task["image"]:
         players = task["players"] if task["players"] in OF_PICTURES else None
@@ -128,33 +134,37 @@ def _read(models: Any, task: Event) -> tuple[Subject, Event]:
         return subject_in_picture(_picture(task["image"]), models.of("image"), shown), {}
     model, text, about = models.of("text"), task["text"], Event()
     if task["players"] in OF_PICTURES:
-        raise InvalidInput(f"players is {task['players']!r}, which is for pictures; of a text, words or tokens play")
+        raise InvalidInput(
+            f"players is {task['players']!r}, which is for pictures; of a text, words or tokens play",
+            argument="players",
+            code="misplaced",
+        )
     if task["part"] is not None:
         text, about = _part(models, model, text, task["part"])
     given = (text, task["pair"]) if task["pair"] else text
     subject = subject_in_text(given, model, ask_by({**task, "cut": task["cut"] or bool(about)}, TextRequest))
     if len(subject.owner) > TOKENS:
-        raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}")
+        raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}", code="too-many")
     return subject, {**about, "text": text}
 
 
-def _part(models: Any, model: Any, text: str, number: int) -> tuple[str, Event]:
+def _part(models: Models, model: TextModel, text: str, number: int) -> tuple[str, Event]:
     """One part of a long text, and what the model says of every part."""
     spans = models.recent.get(("parts", text), lambda: parts(model, text, most_tokens(model)))
     if not 0 <= number < len(spans):
-        raise InvalidInput(f"there is no part {number + 1}; this text is read in {len(spans)}")
+        raise InvalidInput(f"there is no part {number + 1}; this text is read in {len(spans)}", code="range")
     pieces = [text[a:b].strip() for a, b in spans]
     said = models.recent.get(("said", text), lambda: predict(model, pieces))
     about = {"part": number, "parts": [[label, share] for label, share in said]}
     return pieces[number], about
 
 
-def _picture(encoded: str) -> Any:
+def _picture(encoded: str) -> PIL.Image.Image:
     """A dropped picture; its size is read before its pixels are."""
     from accredit.models.pictures import open_picture
 
     try:
         sent = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidInput("the picture did not arrive whole; drop it once more") from None
+        raise InvalidInput("the picture did not arrive whole; drop it once more", code="unreadable") from None
     return open_picture(sent, "the file", FORMATS, PIXELS)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.checks import needs
 from accredit.errors import InvalidInput
@@ -14,27 +15,35 @@ from accredit.valuation.targets import predicts_number
 from accredit.views.numbers import percent
 from accredit.views.words import counted
 
+if TYPE_CHECKING:
+    import pandas
+    from sklearn.base import BaseEstimator
+
 FEWEST, FOLDS, MOST_CLASSES = 20, 5, 20
 BARELY = 0.02  # by how much of what there is to gain a model must beat guessing before it is said to have learned
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedTable:
     """A model, the columns that it reads, and what a reader must know of both."""
 
-    model: Any
-    rows: Any  # a data frame
+    model: object
+    rows: pandas.DataFrame
     about: tuple[str, ...]
 
 
-def fit(frame: Any, target: str, file: str) -> Fitted:
+def fit(frame: pandas.DataFrame, target: str, file: str) -> FittedTable:
     """Gradient-boosted trees that foretell `target` from the other columns; judged on folds that they did not see."""
     if target not in frame.columns:
-        raise InvalidInput(f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}")
+        raise InvalidInput(
+            f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}", argument="target", code="unknown"
+        )
     known = frame[frame[target].notna()].reset_index(drop=True)
     if len(known) < FEWEST:
         known_rows = counted(len(known), "row")
-        raise InvalidInput(f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from")
+        raise InvalidInput(
+            f"{file} has {known_rows} with a value of {target!r}; a model needs at least {FEWEST} to learn from", code="range"
+        )
     rows, left_out, empty = _readable(known.drop(columns=target))
     regression = predicts_number(known[target])
     answers = known[target].to_numpy(np.float64) if regression else _classes(known[target], target)
@@ -49,10 +58,10 @@ def fit(frame: Any, target: str, file: str) -> Fitted:
         about.append(f"Left out of what it reads, because nearly every row has a word of its own: {', '.join(left_out)}.")
     if empty:
         about.append(f"Left out of what it reads, because no row has a value there: {', '.join(empty)}.")
-    return Fitted(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
+    return FittedTable(_trees(regression, len(rows)).fit(rows, answers), rows, tuple(about))
 
 
-def _trees(regression: bool, rows: int) -> Any:
+def _trees(regression: bool, rows: int) -> BaseEstimator:
     with needs("data", "fitting a model on the spot"):
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
@@ -62,7 +71,7 @@ def _trees(regression: bool, rows: int) -> Any:
     )
 
 
-def _readable(frame: Any) -> tuple[Any, list[str], list[str]]:
+def _readable(frame: pandas.DataFrame) -> tuple[pandas.DataFrame, list[str], list[str]]:
     """Numbers as they are, words as categories; left out are columns of words of which nearly every row has its own, and
     columns without any value."""
     empty = [str(name) for name in frame.columns if not frame[name].notna().any()]
@@ -77,22 +86,23 @@ def _readable(frame: Any) -> tuple[Any, list[str], list[str]]:
     if not len(rows.columns):
         raise InvalidInput(
             "no column is left to learn from: a model of rows reads numbers and categories, not texts, and not columns "
-            "without any value"
+            "without any value",
+            code="empty",
         )
     return rows, left_out, empty
 
 
-def _classes(column: Any, target: str) -> Any:
+def _classes(column: pandas.Series, target: str) -> npt.NDArray[np.generic]:
     whole = column.dtype.kind == "f" and (column % 1 == 0).all()
-    words = (column.astype(np.int64) if whole else column).astype(str).to_numpy()
+    words: npt.NDArray[np.generic] = (column.astype(np.int64) if whole else column).astype(str).to_numpy()
     kinds = len(set(words.tolist()))
     if not 2 <= kinds <= MOST_CLASSES:
         has = "one value only" if kinds == 1 else f"{kinds:,} different values"
-        raise InvalidInput(f"the column {target!r} has {has}; a column of classes has from 2 to {MOST_CLASSES}")
+        raise InvalidInput(f"the column {target!r} has {has}; a column of classes has from 2 to {MOST_CLASSES}", code="range")
     return words
 
 
-def _judge(rows: Any, answers: Any, regression: bool) -> str:
+def _judge(rows: pandas.DataFrame, answers: npt.NDArray[Any], regression: bool) -> str:
     """How good the model is on rows that it has not seen, beside guessing without looking."""
     from sklearn.model_selection import KFold, cross_val_predict
 

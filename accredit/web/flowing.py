@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accredit.errors import InvalidInput
 from accredit.explanation.flows import REPORTED, beside_uniform, columns, picture
@@ -11,19 +11,23 @@ from accredit.explanation.graph import graph_of, uniform_of
 from accredit.explanation.subject import tokens_of
 from accredit.views.flow_view import flow_body, flow_page
 
+if TYPE_CHECKING:
+    from accredit.models import TextModel
+    from accredit.web.tasks import Models
+
 ORDERS = 60  # random orders of the Shapley rule of flows
 
 Event = dict[str, Any]
 
 
-def heads_of(model: Any) -> int:
+def heads_of(model: TextModel) -> int:
     """Heads of each layer, as far as the model says."""
     config = getattr(getattr(model, "model", None), "config", None)
     count = getattr(config, "num_attention_heads", 0)
     return count if isinstance(count, int) else 0
 
 
-def flow(models: Any, task: Event) -> Iterator[Event]:
+def flow(models: Models, task: Event) -> Iterator[Event]:
     """The flow of one text: first the drawing and the credit, then how far the credit is determined.
 
     What depends on fewer settings than were asked for is kept: another layer costs no solve of the flow.
@@ -39,7 +43,7 @@ def flow(models: Any, task: Event) -> Iterator[Event]:
     settings: dict[str, Any] = {"outputs": graph.outputs, "residual": task["residual"]}
     network = LayeredNetwork.from_attention(graph.attention, **settings)
     if layer > network.layers:
-        raise InvalidInput(f"layer {layer} is not there: these layers are 0 (input) to {network.layers} (output)")
+        raise InvalidInput(f"layer {layer} is not there: these layers are 0 (input) to {network.layers} (output)", code="range")
     drawn = "l2" if rule == "l2" else "barrier"
     solved = keep((*asked, drawn), lambda: unique_flow(network, drawn))
     if rule == "shapley":

@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TypedDict
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -25,7 +26,7 @@ class Crowded(Exception):
     """Every place is taken."""
 
 
-class Job:
+class PageJob:
     """One request: its events as they come, and whether anybody still wants them."""
 
     def __init__(self, task: Event) -> None:
@@ -34,27 +35,34 @@ class Job:
         self.stop = asyncio.Event()
 
 
+class Limits(TypedDict, total=False):
+    """How many may wait, and how long one may take."""
+
+    places: int
+    seconds: float
+
+
 class Jobs:
     """First come, first served, by one worker."""
 
     def __init__(self, worker: Worker, places: int = PLACES, seconds: float = SECONDS) -> None:
         self.worker, self.places, self.seconds = worker, places, seconds
-        self.waiting: deque[Job] = deque()
-        self.running: Job | None = None
+        self.waiting: deque[PageJob] = deque()
+        self.running: PageJob | None = None
         self._arrived = asyncio.Event()
         self._reviving: asyncio.Future[None] | None = None
 
-    def submit(self, task: Event) -> Job:
+    def submit(self, task: Event) -> PageJob:
         """A place in the line, or `Crowded`."""
         if len(self.waiting) + (self.running is not None) >= self.places:
             raise Crowded
-        job = Job(task)
+        job = PageJob(task)
         self.waiting.append(job)
         self._report_places()
         self._arrived.set()
         return job
 
-    def leave(self, job: Job) -> None:
+    def leave(self, job: PageJob) -> None:
         """Nobody waits for this job any more."""
         job.stop.set()
         if job in self.waiting:
@@ -74,7 +82,7 @@ class Jobs:
                     self._reviving = asyncio.ensure_future(self._revive())
             await self._arrived.wait()
 
-    async def _serve(self, job: Job) -> None:
+    async def _serve(self, job: PageJob) -> None:
         try:
             await self.worker.run(job.task, job.events.put_nowait, job.stop, self.seconds)
         except AccreditError as error:
@@ -100,7 +108,7 @@ class Stream(Response):
 
     media_type = "application/x-ndjson"
 
-    def __init__(self, job: Job, leave: Callable[[Job], None]) -> None:
+    def __init__(self, job: PageJob, leave: Callable[[PageJob], None]) -> None:
         super().__init__()
         self.job, self.leave = job, leave
         del self.headers["content-length"]

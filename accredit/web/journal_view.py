@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from accredit.checks.files import LIMIT, read_bytes, read_json_object
 from accredit.checks.json_data import cell
@@ -41,7 +40,7 @@ def state_of(path: str) -> str:
     return sha256(read_bytes(path)).hexdigest() if is_trace(path) else data.state_of(path)
 
 
-def shown(path: str, run: Mapping[str, Any] | None) -> dict[str, Any]:
+def shown(path: str, run: Mapping[str, object] | None) -> dict[str, object]:
     """The view and the same as one file; how many payoffs there are, None where nothing was paid for."""
     if is_trace(path):
         found = _trace(path)
@@ -67,7 +66,7 @@ def values_csv(path: str) -> str:
 def payoffs_csv(path: str) -> str:
     """Every payoff of a journal."""
     if is_trace(path):
-        raise InvalidInput("a trace has no payoffs; export its values")
+        raise InvalidInput("a trace has no payoffs; export its values", code="unsupported")
     return data.as_csv(path)
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.explanation.loading import subject_of
 from accredit.models.encoded import sentence_spans, word_spans
 
+if TYPE_CHECKING:
+    from accredit.models import TextModel
+
 MARGIN = 2  # tokens that a piece may have more when it is read without its neighbours
 Span = tuple[int, int]
 
 
-def tokens_in(model: Any, *texts: str) -> int:
+def tokens_in(model: TextModel, *texts: str) -> int:
     """How many tokens the model would read, its own among them."""
     return len(model.tokenizer(*texts, truncation=False, verbose=False)["input_ids"])
 
 
-def parts(model: Any, text: str, most: int) -> list[Span]:
+def parts(model: TextModel, text: str, most: int) -> list[Span]:
     """Spans of characters that cover the text, each of at most `most` tokens: whole sentences, of a long one whole words.
 
     >>> from accredit.explanation.loading import builtin_model
@@ -43,7 +46,7 @@ def parts(model: Any, text: str, most: int) -> list[Span]:
     return found
 
 
-def _pieces(text: str, room: int, count: Any) -> Iterator[Span]:
+def _pieces(text: str, room: int, count: Callable[[int, int], int]) -> Iterator[Span]:
     """Sentences; the words of those that are too long."""
     for a, b in sentence_spans(text):
         yield from _words(text, a, b) if count(a, b) > room else [(a, b)]
@@ -55,6 +58,6 @@ def _words(text: str, start: int, end: int) -> Iterable[Span]:
     return zip([start, *ends[:-1]], [*ends[:-1], end], strict=True)
 
 
-def predict(model: Any, texts: Iterable[str]) -> list[tuple[str, float]]:
+def predict(model: TextModel, texts: Iterable[str]) -> list[tuple[str, float]]:
     """For each part the likeliest label and its share."""
     return [subject_of(model, text, cut=True).prediction[0][0] for text in texts]

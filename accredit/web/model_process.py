@@ -8,19 +8,22 @@ import queue
 import re
 import sys
 import threading
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from accredit.errors import AccreditError
+
+if TYPE_CHECKING:
+    from accredit.web.tasks import Event
 
 
 def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints goes to the terminal, not into the conversation
-    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[Event] = queue.SimpleQueue()
     cancelled: set[int] = set()  # numbers of tasks: one may be cancelled before it was begun
     threading.Thread(target=_listen, args=(sys.stdin, tasks, cancelled), daemon=True).start()
 
-    def emit(event: dict[str, Any]) -> None:
+    def emit(event: Event) -> None:
         out.write(json.dumps(event) + "\n")
         out.flush()
 
@@ -64,7 +67,7 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {message}"[:500]
 
 
-def _listen(lines: TextIO, tasks: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
+def _listen(lines: TextIO, tasks: queue.SimpleQueue[Event], cancelled: set[int]) -> None:
     """Tasks go to the line; a cancellation is noticed at once; the end of the server is the end of this process."""
     for line in lines:
         message = json.loads(line)

@@ -14,8 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import AnswerRequest as AnswerSettings
-from accredit.explanation.requests import PictureRequest, TextRequest
-from accredit.explanation.requests import Request as Settings
+from accredit.explanation.requests import PictureRequest, Request, TextRequest
 from accredit.methods import Place, every_method, find
 
 CHARACTERS = 20_000
@@ -34,7 +33,8 @@ def _usual(name: str, place: Place) -> str:
         chosen = find(name, place)
         if chosen.method.kind == "learned" and {"/", "\\"} & set(name):
             raise InvalidInput(
-                f"method {name!r} names a folder, and the page takes none; run accredit serve --explainer FOLDER with it"
+                f"method {name!r} names a folder, and the page takes none; run accredit serve --explainer FOLDER with it",
+                code="misplaced",
             )
         return chosen.name
     except InvalidInput as error:
@@ -49,15 +49,18 @@ AnswerMethod = Annotated[str, Spelled, AfterValidator(lambda name: _usual(name, 
 Positions = Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=512)]
 
 
-class Request(BaseModel):
+Fields = Mapping[str, Any]  # the annotation of each field, as pydantic takes it
+
+
+class PageRequest(BaseModel):
     """Unknown fields and numbers that are not finite are refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 def ask_with(
-    name: str, doc: str, requests: Sequence[type[Settings]], settings: Mapping[str, Any], **own: tuple[Any, Any]
-) -> type[Request]:
+    name: str, doc: str, requests: Sequence[type[Request]], settings: Fields, **own: tuple[Any, Any]
+) -> type[PageRequest]:
     """What the page asks with some settings of these requests: each as narrow as a browser may be, its default theirs.
 
     A name that none of the requests has is an error when the page starts; `own` fields are the page's, with their defaults.
@@ -67,16 +70,16 @@ def ask_with(
         setting: (bounded | None if defaults[setting] is None else bounded, defaults[setting])
         for setting, bounded in settings.items()
     }
-    made: type[Request] = create_model(name, __base__=Request, __doc__=doc, **own, **taken)  # type: ignore[call-overload]
+    made: type[PageRequest] = create_model(name, __base__=PageRequest, __doc__=doc, **own, **taken)  # type: ignore[call-overload]
     return made
 
 
 Methods = Field(min_length=1, max_length=2 * len(every_method()))
-SHARED: Mapping[str, Any] = {
+SHARED: Fields = {
     "budget": Annotated[int, Field(ge=16, le=20_000)],
     "seed": Annotated[int, Field(ge=0, le=2**31)],
 }
-OF_INPUTS: Mapping[str, Any] = {
+OF_INPUTS: Fields = {
     "target": Name,
     "payoff": Literal["log-odds", "logit", "probability", "margin"],
     **SHARED,
@@ -128,7 +131,7 @@ AnswerRequest = ask_with(
 )
 
 
-class FlowRequest(Request):
+class FlowRequest(PageRequest):
     """A text, and how its attention is made into a network."""
 
     text: Text
@@ -139,7 +142,7 @@ class FlowRequest(Request):
     layers: Annotated[list[Annotated[int, Field(ge=0, le=200)]], Field(min_length=1, max_length=200)] | None = None
 
 
-class TableRequest(Request):
+class TableRequest(PageRequest):
     """Rows as the text of a file, none for the built-in table; the column to predict, or that the model does not read; the
     output to show; one row, or all of them."""
 
@@ -150,7 +153,7 @@ class TableRequest(Request):
     row: Annotated[int, Field(ge=0, le=10**6)] | None = None
 
 
-class RunRequest(Request):
+class RunRequest(PageRequest):
     """Training rows as the text of a file, and how they are to be valued."""
 
     table: Annotated[str, Field(max_length=TABLE_CHARACTERS)]
@@ -163,14 +166,14 @@ class RunRequest(Request):
     budget: Annotated[int, Field(ge=1, le=20_000)] | None = None  # as many trainings as the command takes by itself
 
 
-class GameFileRequest(Request):
+class GameFileRequest(PageRequest):
     """A game as the text of a file, as `accredit game` reads it."""
 
     table: Annotated[str, Field(max_length=200_000)]
     name: Annotated[str, Field(max_length=200)]
 
 
-class GameRequest(Request):
+class GameRequest(PageRequest):
     """Players and all 2ⁿ payoffs, where bit i of the index says whether player i plays; groups as in `accredit game`."""
 
     players: Annotated[list[Name], Field(min_length=1, max_length=GAME_PLAYERS)]

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Any
 
 from accredit.errors import InvalidInput
 from accredit.web.requests import RunRequest
@@ -62,7 +61,7 @@ class Runs:
         """Where the run writes; None before anything was started."""
         return None if self._folder is None else str(Path(self._folder.name) / "run.db")
 
-    def state(self) -> dict[str, Any] | None:
+    def state(self) -> dict[str, object] | None:
         """What became of the run, for the page."""
         if self._process is None:
             return None
@@ -80,7 +79,7 @@ class Runs:
         """Write the table down and start the command on it."""
         kind = kind_of(asked.name)
         if not asked.table.strip():
-            raise InvalidInput(f"{PurePath(asked.name).name} is empty; its first line must name the columns")
+            raise InvalidInput(f"{PurePath(asked.name).name} is empty; its first line must name the columns", code="empty")
         await self.close()
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)

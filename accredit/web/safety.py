@@ -45,7 +45,7 @@ HEADERS = {
 }
 
 
-class Refused(Exception):
+class Rejection(Exception):
     """A request that goes no further: its status, and why."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -77,7 +77,7 @@ class Gate:
         guarded = _with_headers(send)
         try:
             answer: Response | None = await asyncio.wait_for(self._admit(scope, receive), BODY_SECONDS)
-        except Refused as refusal:
+        except Rejection as refusal:
             answer = JSONResponse({"problem": str(refusal)}, refusal.status)
         except TimeoutError:
             answer = JSONResponse({"problem": "the request did not arrive in time; try again"}, 408)
@@ -100,18 +100,18 @@ class Gate:
             if door := scope.get("state", {}).get("door"):
                 door.known = True
         elif scope["path"].startswith("/api/") or scope["method"] not in ("GET", "HEAD"):
-            raise Refused(403, NO_KEY)
+            raise Rejection(403, NO_KEY)
         scope["body"] = await self._body(headers, receive, self.body_limit)
         return None
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         if headers.get("host") not in self.hosts:
-            raise Refused(403, "this server answers only to 127.0.0.1 and localhost")
+            raise Rejection(403, "this server answers only to 127.0.0.1 and localhost")
         origin, inside = headers.get("origin"), scope["path"].startswith("/api/")
         if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
-            raise Refused(403, "requests from other pages are refused")
+            raise Rejection(403, "requests from other pages are refused")
         if inside and headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            raise Refused(403, "requests from other pages are refused")
+            raise Rejection(403, "requests from other pages are refused")
 
     def _redirect(self, given: str) -> Response:
         """To an address without ticket or key. A browser that has the halves already needs neither; others are asked."""
@@ -128,7 +128,7 @@ class Gate:
         except (ValueError, TypeError, KeyError):
             given = ""
         if not isinstance(given, str) or not _same(given.strip(), self.secret):
-            raise Refused(403, "that is not the key of this server; accredit serve printed it below the address")
+            raise Rejection(403, "that is not the key of this server; accredit serve printed it below the address")
         return JSONResponse({"page": self.page_half}, headers={"set-cookie": self._set_cookie()})
 
     def _has_key(self, headers: Headers) -> bool:
@@ -163,7 +163,7 @@ class Gate:
 
     async def _body(self, headers: Headers, receive: Receive, limit: int) -> bytes:
         """The whole body, refused by its announced length before a byte is read, and by its true length after."""
-        too_long = Refused(413, f"the request is longer than {limit:,} bytes")
+        too_long = Rejection(413, f"the request is longer than {limit:,} bytes")
         announced = headers.get("content-length", "0")
         if not announced.isdecimal() or int(announced) > limit:
             raise too_long
@@ -175,7 +175,7 @@ class Gate:
             if len(body) > limit:
                 raise too_long
         if STRING.sub(b"", body).count(b",") >= PARTS:
-            raise Refused(413, f"the request has more than {PARTS:,} names and values")
+            raise Rejection(413, f"the request has more than {PARTS:,} names and values")
         return bytes(body)
 
 

@@ -7,12 +7,12 @@ import secrets
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from accredit.checks import needs
 
 if TYPE_CHECKING:
-    from accredit.web.jobs import Jobs
+    from accredit.web.jobs import Jobs, Limits
 
 HOST = "127.0.0.1"
 CONNECTIONS = 1024
@@ -26,14 +26,14 @@ async def serve(
     store: str | None,
     port: int,
     announce: Callable[[str, str], None],
-    **limits: Any,
+    **limits: Unpack[Limits],
 ) -> None:
     """Serve the page until interrupted. Once it answers, `announce` is given an address that opens it once, and the key."""
     with needs("serve", "accredit serve"):
         import fastapi  # noqa: F401
         import uvicorn
     from accredit.web.app import application, guard
-    from accredit.web.connections import Door
+    from accredit.web.connections import Connection
     from accredit.web.worker import Worker
 
     with listening(port) as bound:
@@ -45,7 +45,7 @@ async def serve(
             app = application(worker, store, **limits)
             config = uvicorn.Config(
                 guard(app, secret, chosen, ticket),
-                http=Door,
+                http=Connection,
                 log_level="error",
                 access_log=False,
                 server_header=False,

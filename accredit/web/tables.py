@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from accredit.views.table_page import QUESTION, row_body, table_body
 from accredit.web.fitting import fit
 from accredit.web.uploads import drop, kind_of
 
+if TYPE_CHECKING:
+    import pandas
+
+    from accredit.web.tasks import Models
+
 CELLS = 1_000_000  # of a table, counted before it is read
 ROWS, FEW_ROWS = 1_000, 40  # that are explained, of trees, and of models that are asked coalition by coalition
 BACKGROUND, FEW_BACKGROUND = 300, 40  # rows that each is compared with
@@ -29,7 +34,7 @@ BUILT_IN = (
 Event = dict[str, Any]
 
 
-def explain_table(models: Any, task: Event) -> Iterator[Event]:
+def explain_table(models: Models, task: Event) -> Iterator[Event]:
     """The whole table, or, once that is known, one row of it from base value to output."""
     yield {"event": "progress", "method": "reading the table", "done": 0, "of": 2}
     explained, about = models.recent.get(_key(task), lambda: _explain(models, task))
@@ -37,7 +42,7 @@ def explain_table(models: Any, task: Event) -> Iterator[Event]:
         explained = explained.of(task["shown"])
     if task["row"] is not None:
         if task["row"] >= len(explained):
-            raise InvalidInput(f"row {task['row']} is not among the {len(explained):,} rows that were explained")
+            raise InvalidInput(f"row {task['row']} is not among the {len(explained):,} rows that were explained", code="range")
         yield {"event": "result", "done": 2, "of": 2, "row": row_body(explained, task["row"])}
         yield {"event": "done"}
         return
@@ -58,7 +63,7 @@ def _key(task: Event) -> Hashable:
     return "table", sha256(task["table"].encode()).hexdigest(), task["name"], task["target"]
 
 
-def _explain(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, ...]]:
+def _explain(models: Models, task: Event) -> tuple[TableExplanation, tuple[str, ...]]:
     from accredit.explanation.explainer import explain_rows
 
     if not task["table"]:
@@ -70,7 +75,9 @@ def _explain(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, ...
     frame, served = _frame(task["table"], file), models.by_kind.get("table")
     if served is None:
         if not task["target"]:
-            raise InvalidInput("no model was named at the start; choose the column that one fitted here is to predict")
+            raise InvalidInput(
+                "no model was named at the start; choose the column that one fitted here is to predict", code="missing"
+            )
         made = fit(frame, task["target"], file)
         model, rows, about = made.model, made.rows, made.about
     else:
@@ -83,7 +90,7 @@ def _explain(models: Any, task: Event) -> tuple[TableExplanation, tuple[str, ...
     return explain_rows(kept, model, background, most_background=None if background is None else most), (*about, *said)
 
 
-def _thin(rows: Any, most: int) -> tuple[Any, tuple[str, ...]]:
+def _thin(rows: pandas.DataFrame, most: int) -> tuple[pandas.DataFrame, tuple[str, ...]]:
     """At most so many rows, spread evenly over the table; what is left out is said."""
     if len(rows) <= most:
         return rows, ()
@@ -91,7 +98,7 @@ def _thin(rows: Any, most: int) -> tuple[Any, tuple[str, ...]]:
     return rows.iloc[places], (f"{len(places):,} of {len(rows):,} rows are explained here, spread evenly over the table.",)
 
 
-def _frame(text: str, file: str) -> Any:
+def _frame(text: str, file: str) -> pandas.DataFrame:
     """A table that was dropped; how large it is is estimated before it is read."""
     from accredit.store.frames import read_frame
 
@@ -101,7 +108,8 @@ def _frame(text: str, file: str) -> Any:
     if cells > CELLS:
         raise InvalidInput(
             f"{file} holds about {cells:,} cells, and this page reads up to {CELLS:,}; keep the rows or columns that matter, "
-            "or use accredit explain"
+            "or use accredit explain",
+            code="too-many",
         )
     with drop(text, file) as path:
         return read_frame(path)

@@ -71,7 +71,7 @@ class Models:
         from accredit.models.row_files import is_row_model_file, load_row_model
 
         self.by_kind: dict[str, Any] = {}
-        model: Any
+        model: object
         self.folders: dict[str, str] = {}
         for name in names:
             if is_row_model_file(name):
@@ -81,7 +81,7 @@ class Models:
                 kind = "text" if isinstance(model, TextModel) else "image"
                 model.name = plain_name(name)
             if kind in self.by_kind:
-                raise InvalidInput(f"--model {name!r} is a second model for {kind}; serve one at a time")
+                raise InvalidInput(f"--model {name!r} is a second model for {kind}; serve one at a time", code="duplicate")
             self.by_kind[kind], self.folders[kind] = model, name
         self.builtin = not self.by_kind.keys() & {"text", "image"}
         if self.builtin:
@@ -94,7 +94,9 @@ class Models:
         if kind == "image" and self.builtin and "image" not in self.by_kind:
             self.by_kind["image"] = builtin_model("image")
         if kind not in self.by_kind:
-            raise InvalidInput(f"no model for {kind} was named at the start; run accredit serve --model FOLDER with one")
+            raise InvalidInput(
+                f"no model for {kind} was named at the start; run accredit serve --model FOLDER with one", code="missing"
+            )
         return self.by_kind[kind]
 
     def warm_up(self) -> Iterator[str]:
@@ -133,7 +135,7 @@ class Models:
             return len(graph_of(self.attention_of(WARM_UP["text"])).attention)
         return None
 
-    def attention_of(self, text: str, **settings: Any) -> Subject:
+    def attention_of(self, text: str, **settings: object) -> Subject:
         """A text as the model reads it; `settings` are heads and layers."""
 
         def read() -> Subject:
@@ -141,7 +143,8 @@ class Models:
             if (count := tokens_in(model, text)) > (most := min(int(model.longest()), TOKENS)):
                 raise InvalidInput(
                     f"the text has {count:,} tokens, and this view draws up to {most:,}; shorten it, or let Explain read it "
-                    "part by part"
+                    "part by part",
+                    code="too-many",
                 )
             return replace(subject_of(model, text, players="token"), settings=settings)
 

@@ -16,7 +16,7 @@ def offer(folders: Sequence[str]) -> dict[str, str]:
     for folder in folders:
         name = f"{_method(folder)}:{Path(folder).resolve().name}"
         if name in found:
-            raise InvalidInput(f"--explainer {folder!r} is a second {name}; rename one of the two folders")
+            raise InvalidInput(f"--explainer {folder!r} is a second {name}; rename one of the two folders", code="duplicate")
         found[name] = folder
     return found
 
@@ -28,7 +28,9 @@ def _method(folder: str) -> str:
     methods = {fast.KIND: "fast-shapley", trainer.KIND: "selector", cxplain.KIND: "selector"}
     kind = describe(folder).get("kind")
     if kind not in methods:
-        raise InvalidInput(f"--explainer {folder!r} holds a {kind}, which is not a method; give what accredit learn fit wrote")
+        raise InvalidInput(
+            f"--explainer {folder!r} holds a {kind}, which is not a method; give what accredit learn fit wrote", code="type"
+        )
     return methods[kind]
 
 
@@ -37,7 +39,8 @@ def place(asked: Sequence[Chosen], there: Mapping[str, str]) -> list[Chosen]:
     for chosen in asked:
         if chosen.method.kind == "learned" and chosen.name not in there:
             raise InvalidInput(
-                f"{chosen.name} was not named at the start; run accredit serve --explainer FOLDER with its folder"
+                f"{chosen.name} was not named at the start; run accredit serve --explainer FOLDER with its folder",
+                code="unknown",
             )
     return [replace(each, given=(("folder", there[each.name]),)) if each.name in there else each for each in asked]
 

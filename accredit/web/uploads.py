@@ -21,7 +21,9 @@ def kind_of(name: str, endings: tuple[str, ...] = TABLES) -> str:
     """
     kind = ending(name)
     if kind not in endings or name.lower().endswith(".gz"):
-        raise InvalidInput(f"{PurePath(name).name!r} is not a file that this page reads; drop {', '.join(endings)}")
+        raise InvalidInput(
+            f"{PurePath(name).name!r} is not a file that this page reads; drop {', '.join(endings)}", code="format"
+        )
     return kind
 
 
@@ -35,4 +37,6 @@ def drop(text: str, name: str, endings: tuple[str, ...] = TABLES) -> Iterator[Pa
         try:
             yield path
         except InvalidInput as error:
-            raise InvalidInput(str(error).replace(str(path), PurePath(name).name)) from None
+            raise InvalidInput(
+                str(error).replace(str(path), PurePath(name).name), argument=error.argument, code=error.code
+            ) from None

@@ -27,6 +27,8 @@ Event = dict[str, Any]
 class WorkerFailed(AccreditError):
     """The model's process died, was too slow, or could not be started."""
 
+    usual = "failed"
+
 
 class Worker:
     """A process that runs one task at a time."""

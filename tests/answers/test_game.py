@@ -10,7 +10,7 @@ from accredit.answers import answer_game, as_answering_model, asked_game
 from accredit.core.coalitions import from_index
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.models.builtin import load_answers
-from accredit.models.builtin.facts import KINDS, MOST, RELATIONS, facts
+from accredit.models.builtin.facts import KINDS, PASSAGES_AT_MOST, RELATIONS, facts
 from accredit.values import leave_one_out, shapley
 from tests.models.answering_models import FIXED, TEXT, answering
 
@@ -46,7 +46,7 @@ def test_the_passage_that_holds_the_fact_earns_the_answer(builtin, removal):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_model_is_right_in_the_longest_contexts(builtin, kind):
     for seed in range(4):
-        made = facts(kind, MOST, seed)
+        made = facts(kind, PASSAGES_AT_MOST, seed)
         assert len(made.context) == 16 and context_game(builtin, made).answer.text == made.answer
 
 

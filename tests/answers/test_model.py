@@ -105,7 +105,7 @@ def test_nothing_is_lost_when_everybody_stays(players):
     text = "  A gripping film. It never\n lands!\n\n A film! It is good \n"
     prompt = prompt_of(text)
     parts = prompt.parts(players)
-    assert parts.left(np.ones(len(parts.players), dtype=bool)).contents == (text,)
+    assert parts.without(np.ones(len(parts.players), dtype=bool)).contents == (text,)
 
 
 def test_an_answer_is_what_follows_the_prompt():

@@ -8,7 +8,7 @@ import pytest
 from accredit.audit.finding import find_checks, interval_of, interval_of_pairs, judge_finding
 from accredit.audit.value_swaps import others
 from accredit.core import Known
-from accredit.errors import InvalidInput
+from tests.wording import refused
 
 READINGS = {"flagged": "bad", "passes": "good", "unclear": "more rows would tell"}
 
@@ -47,7 +47,7 @@ def test_one_row_stands_for_itself():
 
 
 def test_no_name_is_no_test():
-    with pytest.raises(InvalidInput, match="no test is named"):
+    with refused("empty"):
         find_checks([], ["probe"])
 
 

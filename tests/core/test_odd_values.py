@@ -22,6 +22,7 @@ from accredit.models.encoded import LONGEST_WORD, check_words
 from accredit.rows.frames import rows_of
 from accredit.valuation import split
 from accredit.values import shapley
+from tests.wording import refused
 
 TABLE = np.array([0.0, 5.0, 3.0, 10.0])
 BACKWARDS = np.array([10.0, 3.0, 5.0, 0.0])[::-1]
@@ -226,7 +227,7 @@ def test_labels_and_numbers_to_predict_are_looked_at():
 
 def test_columns_of_test_rows_stand_in_the_order_of_the_training_rows():
     train = pandas.DataFrame(X, columns=["a", "b"])
-    with pytest.raises(InvalidInput, match=r"write test_x\[list\(x\.columns\)\]"):
+    with refused("conflict", "test_x"):
         split(train, ["u", "v", "u"], train[["b", "a"]], ["u", "v", "u"])
     assert len(split(train, ["u", "v", "u"], train, ["u", "v", "u"])) == 3
 
@@ -251,7 +252,7 @@ def test_another_encoding_is_named(encoding):
 
 
 def test_a_name_that_ends_like_a_folder_is_not_a_file(tmp_path):
-    with pytest.raises(InvalidInput, match="is the name of a folder; name a file in it"):
+    with refused("unwritable", "path"):
         check_writable(f"{tmp_path}/new/")
     assert not (tmp_path / "new").exists()
 

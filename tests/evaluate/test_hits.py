@@ -12,6 +12,7 @@ from accredit.errors import InvalidInput
 from accredit.evaluate import DropAt, HitAt, LinearDatamodelingScore, NotApplicable, measure, oracle
 from accredit.games import FunctionGame, TableGame
 from accredit.values import leave_one_out, shapley
+from tests.wording import refused
 
 EITHER = TableGame(("a", "b", "c"), [0, 1, 1, 1, 0, 1, 1, 1])  # a or b is enough
 BOTH = TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 0, 0, 1])  # a and b are needed
@@ -77,7 +78,7 @@ def test_rounding_breaks_no_tie_in_the_rank_correlation():
 
 def test_what_cannot_be_measured_says_why():
     flat = FunctionGame("ab", lambda c: np.ones(len(c)))
-    with pytest.raises(NotApplicable, match="all coalitions earn the same"):
+    with refused("unsupported", kind=NotApplicable):
         measure(LinearDatamodelingScore(), flat, scores(1.0, 0.0))
     with pytest.raises(NotApplicable, match="who earned"):
         measure(HitAt(1), EITHER, shapley(EITHER))

@@ -17,12 +17,13 @@ from accredit.core.coalitions import from_index
 from accredit.errors import BadPayoff
 from accredit.explanation import Explanation, explain_answer
 from accredit.explanation.answers import ESTIMATED_TARGETS, answer_subject
-from accredit.explanation.stream import Progress, events
+from accredit.explanation.stream import MethodProgress, events
 from accredit.methods import find_all, methods_for
 from accredit.models.builtin import load_answers
 from accredit.store.fingerprint import fingerprint_of
 from accredit.values import shapley
 from tests.models.answering_models import CHAT, TEXT, answering, many_sided
+from tests.wording import refused
 
 FACTS = ["Anna has the job of Boris .", "Clara owns a dog .", "Boris works as a baker ."]
 QUERY = "What does Anna do ?"
@@ -207,9 +208,9 @@ def test_a_function_of_prompts_is_asked():
     e = explain(None, hosted, context=["Anna lives in Rome.", "It rains."], query="Where?", answer="In Rome")
     assert e["shapley"].as_dict() == pytest.approx({"Anna lives in Rome.": 2.9, "It rains.": 0.0})
     assert e.outputs == ("answer", "token 1", "token 2") and Explanation.from_json(e.to_json()) == e
-    with pytest.raises(InvalidInput, match="only reads what is left"):
+    with refused("misplaced", "removal"):
         explain("It rains.", hosted, answer="In Rome", removal="attention")
-    with pytest.raises(InvalidInput, match="memory is for models that run here"):
+    with refused("misplaced", "memory"):
         explain("It rains.", hosted, answer="In Rome", memory=1e9)
     with pytest.raises(InvalidInput, match="needs a model's attention"):
         explain("It rains.", hosted, answer="In Rome", methods="flow")
@@ -241,7 +242,7 @@ def test_json_gives_back_the_same_and_pandas_is_the_matrix(explained):
 def test_progress_shows_while_the_model_reads(builtin):
     subject = answer_subject(builtin, None, context=FACTS, query=QUERY, batch=1)
     seen = list(events(subject, find_all("shapley", "explain"), progress=True, pace=0.0))
-    assert len([event for event in seen if isinstance(event, Progress)]) > 4
+    assert len([event for event in seen if isinstance(event, MethodProgress)]) > 4
 
 
 def test_a_stopped_run_goes_on_from_its_file(builtin, tmp_path):
@@ -376,9 +377,9 @@ def test_an_answer_is_not_shortened_where_the_prompt_ends_in_an_unknown_characte
 def test_ids_of_an_answer_and_a_model_without_its_tokenizer():
     model = answering("gpt2")
     assert explain("It is good.", model, answer=[5, 6], methods="loo").said.source.name == "given as token ids"
-    with pytest.raises(InvalidInput, match="answer is an array of bool"):
+    with refused("shape", "answer"):
         explain("It is good.", model, answer=True)
-    with pytest.raises(InvalidInput, match=r"explain\(prompt, model, tokenizer, answer=…\)"):
+    with refused("missing", "tokenizer"):
         explain("It is good.", model.model, answer="It is")
 
 
@@ -392,7 +393,7 @@ def test_nothing_to_explain_is_said():
 def test_an_answer_is_nothing_for_a_classifier():
     from accredit.models.builtin import load_text
 
-    with pytest.raises(InvalidInput, match=r"does not write.*function of \(prompts, answer\)"):
+    with refused("type"):
         explain("A good film.", *load_text(), answer="It is")
 
 

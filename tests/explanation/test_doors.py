@@ -111,6 +111,13 @@ def test_a_misspelt_setting_is_answered_with_the_nearest():
             explain("A film.", **{wrong: 1})
 
 
+def test_a_misspelt_setting_of_an_explainer_is_looked_for_in_every_kind_of_question():
+    with pytest.raises(InvalidInput, match=r"background\?$"):
+        Explainer(sum, backgrund=[[1.0]])
+    with pytest.raises(InvalidInput, match=r"separator\?$"):
+        Explainer(separater="-")
+
+
 def test_the_kind_is_decided_by_what_is_given():
     pandas = pytest.importorskip("pandas")
     linear = LinearRegression().fit(X, X[:, 0])

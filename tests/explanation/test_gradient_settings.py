@@ -20,6 +20,7 @@ from accredit.gradients.point import point
 from accredit.methods import METHODS
 from tests.models.answering_models import answering
 from tests.models.small_models import text_model
+from tests.wording import refused
 
 TEXT = "a bad film"
 ALONG = ("integrated-gradients", "gradient-shap", "sequential-integrated-gradients", "discretised-integrated-gradients")
@@ -108,7 +109,7 @@ def test_the_command_takes_them(tmp_path):
     run = CliRunner().invoke(command, [*words, "--most-steps", "32"], catch_exceptions=False)
     found = json.loads(run.stdout)["attributions"]["integrated-gradients"]
     assert found["provenance"]["layer"] == "1" and found["certificate"]["tolerance"] == 0.1
-    with pytest.raises(InvalidInput, match=r"^--most-steps belongs to a text and a picture"):
+    with refused("misplaced", "most_steps"):
         CliRunner().invoke(command, ["--table", "--most-steps", "3"], catch_exceptions=False)
     words = ["A film.", "--methods", "gradient-shap,dig", "--samples", "6", "--noise", "0.5", "--points", "4", "--json"]
     drawn = json.loads(CliRunner().invoke(command, words, catch_exceptions=False).stdout)["attributions"]
@@ -160,7 +161,7 @@ def test_slopes_of_each_token_of_an_answer_by_hand(family):
     model = answering(family, torch.float64)
     found = asked(model, "input-x-gradient,leave-one-out")
     prompt, said = model.prompt(PROMPT), model.answer(ANSWER, model.prompt(PROMPT)).ids.tolist()
-    ids = model.tokenized([model.rendered(prompt)], False)[0]
+    ids = model.tokenize([model.render(prompt)], False)[0]
     vectors = model.model.get_input_embeddings()(torch.from_numpy(ids))[None].detach().requires_grad_(True)
     worth = log_probabilities(model, vectors, said)
     assert_allclose(worth.detach(), found.said.likely, atol=1e-6)

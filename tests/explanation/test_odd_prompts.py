@@ -13,6 +13,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import TEXT, answering
+from tests.wording import refused
 
 PADDED = [{"role": "user", "content": "  It is good. It is bad.  \n"}]
 
@@ -60,7 +61,7 @@ def test_refusals_name_the_argument_and_the_remedy(prompt, asked, said):
 
 
 def test_answers_that_are_not_text_or_too_long_are_refused_by_encoder_decoders_too():
-    with pytest.raises(InvalidInput, match="decode it as UTF-8"):
+    with refused("unreadable"):
         answer_subject(answering("t5"), TEXT, answer="good \ud83d")
     with pytest.raises(InvalidInput, match=r"answer has \d+ tokens and .* reads 128"):
         answer_subject(answering("bart"), "A film.", answer=" good" * 40).worth  # noqa: B018

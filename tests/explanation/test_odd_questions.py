@@ -11,6 +11,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import CHAT, TEXT, answering
+from tests.wording import refused
 
 TURNS = [
     {"role": "user", "content": "Is it a film?"},
@@ -59,7 +60,7 @@ def test_words_of_the_prefix_that_the_tokenizer_does_not_know_are_named():
 
 @pytest.mark.parametrize("prefix", [3, "  "])
 def test_a_prefix_without_words_is_refused_under_its_name(prefix):
-    with pytest.raises(InvalidInput, match=r"prefix is .*; (give some words|write a string)"):
+    with refused("type", "prefix"):
         answer_subject(answering("t5"), TEXT, answer="good", prefix=prefix)
 
 
@@ -104,7 +105,7 @@ def test_passages_have_an_order_and_no_names(context):
 
 def test_a_data_frame_is_not_a_list_of_passages():
     frame = pytest.importorskip("pandas").DataFrame({"text": ["It is good."], "source": ["wiki"]})
-    with pytest.raises(InvalidInput, match="give a list of passages"):
+    with refused("type", "context"):
         answer_subject(answering("gpt2"), None, context=frame, query="Is it?", answer=" good")
 
 

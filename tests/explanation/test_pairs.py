@@ -20,6 +20,7 @@ from accredit.views import explanation_page, text
 from accredit.views.segments import segments
 from tests.models.more_models import other_model
 from tests.models.small_models import text_model, wordpiece
+from tests.wording import refused
 
 FIRST, SECOND = "A film is good. It lands!", "The film is not bad."
 PAIR = (FIRST, SECOND)
@@ -220,10 +221,10 @@ def test_what_is_no_pair_is_refused(given, says):
 
 
 def test_models_of_one_text_say_so():
-    with pytest.raises(InvalidInput, match="built-in model reads one text"):
+    with refused("unsupported"):
         explain(PAIR)
     for family in ("gpt2", "t5"):
-        with pytest.raises(InvalidInput, match="put both into one text"):
+        with refused("unsupported"):
             explain(PAIR, text_model(family))
 
 

@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation import Explanation, explain
 from accredit.models import as_string_model
+from tests.wording import refused
 
 TEXTS = ["good film", "bad film", "very good", "not good", "awful", "a gem, really good"] * 3
 LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 3
@@ -68,7 +69,7 @@ def test_decisions_regressions_and_functions_have_their_own_numbers(counts):
         "logit",
     )  # decision values are not logits, so there are no chances
     assert dict(decided.prediction) == pytest.approx({"neg": -value, "pos": value})
-    with pytest.raises(InvalidInput, match="gives none; use payoff='logit'"):
+    with refused("unsupported", "payoff"):
         explain(TEXT, svm, payoff="probability")
     told = explain(TEXT, as_string_model(svm, law="softmax"), methods="shapley", target="pos")
     assert dict(told.prediction)["pos"] == pytest.approx(1 / (1 + np.exp(-value)))

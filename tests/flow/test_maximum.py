@@ -51,7 +51,7 @@ def test_tightening_leaves_every_max_flow_and_minimum_cut(seed):
     layers, tokens = int(rng.integers(1, 6)), int(rng.integers(1, 6))
     capacity = 10 ** rng.uniform(-20, 4, (layers, tokens, tokens)) * (rng.random((layers, tokens, tokens)) < 0.8)
     network = LayeredNetwork(capacity, rng.random(tokens), rng.random(tokens) * (rng.random(tokens) < 0.8))
-    tight, flow = network.tightened(), maximum_flow(network)
+    tight, flow = network.tighten(), maximum_flow(network)
     assert (tight.capacity <= network.capacity).all() and ((tight.capacity > 0) == (network.capacity > 0)).all()
     assert flow.error <= 1e-12 * flow.value
     assert over_capacity(network, flow.edges, flow.supply, flow.demand) <= 0

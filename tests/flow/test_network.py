@@ -40,7 +40,7 @@ def test_the_two_directions_are_transposes_with_the_same_max_flow():
     assert_allclose(backward[4 + 1 : 8 + 1, 1 : 4 + 1], network.capacity[0])
     assert_allclose(units / scale, backward, atol=1 / scale)
     assert (units[backward > 0] > 0).all()  # a scale below 1 would truncate every capacity to zero
-    assert maximum_flow(network.reversed()).value == pytest.approx(maximum_flow(network).value, abs=1e-12)
+    assert maximum_flow(network.reverse()).value == pytest.approx(maximum_flow(network).value, abs=1e-12)
 
 
 def test_integer_scale_is_bounded_by_the_total_not_by_the_smallest_weight():
@@ -53,7 +53,7 @@ def test_integer_scale_is_bounded_by_the_total_not_by_the_smallest_weight():
 
 def test_pruning_empties_only_what_lies_on_no_path():
     network = LayeredNetwork.from_attention(causal(soft(4, 6)), outputs=2)
-    pruned = network.pruned()
+    pruned = network.prune()
     assert pruned.edges < network.edges
     assert maximum_flow(pruned).value == pytest.approx(maximum_flow(network).value, abs=1e-12)
     alive = pruned.alive()
@@ -66,9 +66,9 @@ def test_pruning_empties_only_what_lies_on_no_path():
 
 def test_reversing_twice_and_renumbering_back_give_the_network_back():
     network = LayeredNetwork.from_attention(soft(3, 5), outputs=1)
-    twice = network.reversed().reversed()
+    twice = network.reverse().reverse()
     order = np.random.default_rng(0).permutation(5)
-    back = network.renumbered(order).renumbered(np.argsort(order))
+    back = network.renumber(order).renumber(np.argsort(order))
     for other in (twice, back):
         assert_array_equal(other.capacity, network.capacity)
         assert_array_equal(other.supply, network.supply)

@@ -147,7 +147,7 @@ def end_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("small", [0, 100], ids=["flows are asked for", "flows come with the value"])
 def test_a_process_that_was_killed_is_replaced_and_told_again(monkeypatch, small):
-    monkeypatch.setattr(solver, "SMALL", small)
+    monkeypatch.setattr(solver, "SMALL_GRAPH_ARCS", small)
     found, arcs = path_of_two()
     assert solve(found, 0, 2) == 3
     end_it()

@@ -20,6 +20,7 @@ from accredit.flow import (
     unique_flow,
 )
 from tests.flow.attention_samples import causal, soft
+from tests.wording import refused
 
 UNITS = 10**6  # of scipy's integer capacities, for one
 
@@ -118,7 +119,7 @@ def test_some_layers():
     for bad in (4, -5, [0, 0], [0, 4], [], 1.5, "last", [[0]]):
         with pytest.raises(InvalidInput, match="layers is"):
             some_layers(stack, bad)
-    with pytest.raises(InvalidInput, match="need one of its layers"):
+    with refused("conflict", "outputs"):
         joint_flow(some_layers(stack, [0, 1]), outputs=6)
 
 
@@ -140,6 +141,6 @@ def test_shapes_that_do_not_fit_are_refused():
 
 
 def test_a_flow_that_will_not_fit_into_memory_is_refused_before_it_is_solved(monkeypatch):
-    monkeypatch.setattr("accredit.flow.unique.MEMORY", 10_000)
+    monkeypatch.setattr("accredit.flow.unique.SOLVE_BYTES", 10_000)
     with pytest.raises(InvalidInput, match=r"follow fewer layers"):
         unique_flow(LayeredNetwork.from_attention(soft(3, 20)))

@@ -64,7 +64,7 @@ def test_words_are_kept_masked_or_replaced():
     text = "A superb film, and the acting is superb."
     game = WordChoices(model, text, {"superb": "awful", "film": "book"}, target="POSITIVE")
     assert game.players == ("superb", "film", "superb (2)")
-    assert game.written(np.array([0, 1, 2])) == "A [MASK] book, and the acting is superb."
+    assert game.write(np.array([0, 1, 2])) == "A [MASK] book, and the acting is superb."
     found = bolger(game)
     assert found["kept"]["superb"] > 0 > found["replaced"]["superb"]
     everything = float(model.predict(model.encode(text)) @ [-1, 1])

@@ -5,6 +5,7 @@ import pytest
 from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.games import TableGame, read_game
 from accredit.values import shapley, value_given
+from tests.wording import refused
 
 PRICING = "coalition,payoff\n,0\nA,50\nB,20\nC,25\nA+B,75\nA+C,80\nB+C,90\nA+B+C,100\n"
 
@@ -125,7 +126,7 @@ def test_numbered_players_are_called_by_their_number():
     assert found["1"] == 6 and value_given(game, 1, [2]) == 7
     with pytest.raises(InvalidInput, match="twice"):
         TableGame([1, "1"], [0, 1, 2, 3])
-    with pytest.raises(InvalidInput, match="must be strings, got True"):
+    with refused("type", "players"):
         TableGame([True, 2], [0, 1, 2, 3])
 
 

@@ -26,6 +26,7 @@ from accredit.rows import tabular_game
 from accredit.values import leave_one_out
 from tests.games.hand_made import bag
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model
+from tests.wording import refused
 
 PICTURE = np.random.default_rng(3).normal(size=(1, 12, 12)).astype(np.float32)
 
@@ -200,7 +201,7 @@ def test_a_linear_model_shares_the_same_along_any_path():
 
 
 def test_a_path_through_words_needs_words():
-    with pytest.raises(InvalidInput, match="word embeddings of a text"):
+    with refused("unsupported"):
         discretised_integrated_gradients(Cubes(), [1.0, 2.0], payoff="logit")
     with pytest.raises(InvalidInput, match="strategy"):
         discretised_integrated_gradients(text_model("bert"), TEXT, strategy="wander", players="token", payoff="logit")
@@ -254,7 +255,7 @@ def test_blocks_that_are_not_there_are_refused():
             saliency(model, TEXT, layer=layer, payoff="logit")
     with pytest.raises(InvalidInput, match="entered 0 times"):
         saliency(model, TEXT, layer="bert.encoder.layer", payoff="logit")
-    with pytest.raises(InvalidInput, match="blocks of a text model"):
+    with refused("misplaced", "layer"):
         saliency(Cubes(), [1.0, 2.0], layer=1, payoff="logit")
 
 

@@ -18,6 +18,7 @@ from accredit.influence.losses import Classification, NextTokens, RegressionLoss
 from accredit.influence.network import network, weights_of
 from accredit.influence.projection import projection
 from accredit.influence.tracin import tracin
+from tests.wording import refused
 
 torch = pytest.importorskip("torch")
 
@@ -157,7 +158,7 @@ def test_tracin_is_the_sum_of_gradient_products_and_puts_the_weights_back() -> N
         flat = [np.hstack([g.flatten(1).numpy() for g in _autograd(model, net.loss, d, names)]) for d in (train, queries)]
         wanted += rate * flat[0] @ flat[1].T
     assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-    with pytest.raises(InvalidInput, match="one rate for each"):
+    with refused("shape", "rates"):
         tracin(net, states, train, queries, rates=[1.0])
 
 

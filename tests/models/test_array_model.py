@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.models import as_array_model
 from accredit.models.payoffs import PAYOFFS, check_payoff, payoff_of
+from tests.wording import refused
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 3)), RNG.integers(0, 3, 60)
@@ -124,7 +125,7 @@ def test_bad_functions(function, error):
 
 
 def test_what_is_no_model():
-    with pytest.raises(InvalidInput, match="model is a int"):
+    with refused("type", "model"):
         as_array_model(3)
     with pytest.raises(InvalidInput, match="not fitted"):
         as_array_model(LinearRegression()).outputs(X)

@@ -19,7 +19,7 @@ from tests.models.small_models import TEXT, text_model
 
 def mixing(model, text=TEXT):
     seen = model.encode(text)
-    with model.held():
+    with model.hold():
         return context_mixing(model.model, lambda: model.outputs(model.batch(seen)))["self"]
 
 
@@ -92,8 +92,8 @@ def test_an_answer_is_read_from_the_places_that_predict_it():
     model = answering("llama", torch.float64)
     found = explain("A gripping film.", model, answer=" It is good.", methods="value-zeroing", players="word")
     said = model.answer(" It is good.", model.prompt("A gripping film.")).ids
-    ids = torch.from_numpy(np.concatenate([model.tokenized(["A gripping film."], False)[0], said[:-1]]))
-    with model.held():
+    ids = torch.from_numpy(np.concatenate([model.tokenize(["A gripping film."], False)[0], said[:-1]]))
+    with model.hold():
         product = rollout(context_mixing(model.model, lambda: model.model(ids[None]).logits)["self"], residual=0.0)
     places = len(found.said.pieces)
     assert_allclose(found["value-zeroing"].credit.sum(), 1, atol=1e-9)
@@ -110,7 +110,7 @@ def test_a_decoder_block_reads_its_own_values_and_the_encoders(family):
         "input_ids": torch.from_numpy(model.encode(TEXT).ids)[None],
         "decoder_input_ids": torch.tensor([[0, 5, 6]]),
     }
-    with model.held():
+    with model.hold():
         parts = context_mixing(model.model, lambda: model.model(**given).logits)
     block = decoder_blocks_of(model.model)[-1]
     own, crossed = (
@@ -134,7 +134,7 @@ def _moved(model, block, projection, given, count):
         block.register_forward_hook(lambda m, i, out: seen.append(out[0] if isinstance(out, tuple) else out)),
         projection.register_forward_hook(lambda m, i, out: out * (torch.arange(out.shape[1]) != zero[-1])[None, :, None]),
     ]
-    with model.held(), torch.no_grad():
+    with model.hold(), torch.no_grad():
         for j in range(-1, count):
             zero.append(j)
             model.model(**given)

@@ -8,6 +8,7 @@ import pytest
 
 from accredit.errors import InvalidInput
 from accredit.rows.frames import align, join, rows_of
+from tests.wording import refused
 
 BACKGROUND = pd.DataFrame(
     {
@@ -80,9 +81,9 @@ def test_integers_that_a_float_cannot_hold_are_refused():
 
 def test_missing_doubled_and_reordered_columns():
     background = rows_of(BACKGROUND[["whole", "word"]])
-    with pytest.raises(InvalidInput, match="lacks the column 'word'"):
+    with refused("conflict", "rows"):
         align({"whole": 1}, background)
-    with pytest.raises(InvalidInput, match="several columns called 'a'"):
+    with refused("duplicate", "rows"):
         rows_of(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     turned = align(pd.DataFrame({"word": ["q"], "whole": [7]}), background)
     assert turned.columns == ("whole", "word") and turned.table.iloc[0].tolist() == [7, "q"]

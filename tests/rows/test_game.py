@@ -19,6 +19,7 @@ from accredit.rows.game import DEPENDENCE, columns_as_players, row_game
 from accredit.rows.sage import sage_game
 from accredit.values import shapley
 from accredit.values.semivalues import shapley_from_table
+from tests.wording import refused
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(60, 3))
@@ -56,7 +57,7 @@ def test_units_are_those_in_which_a_model_adds_up():
     assert as_row_model(LinearRegression().fit(X, Y)).unit(None) == "value"
     outliers = IsolationForest(n_estimators=10, random_state=0).fit(X)
     assert_allclose(as_row_model(outliers).outputs(X[:4], "value")[:, 0], outliers.decision_function(X[:4]))
-    with pytest.raises(InvalidInput, match=r"payoff is 'margin'.*logit, log-odds, probability"):
+    with refused("unknown", "payoff"):
         as_row_model(LogisticRegression().fit(X, Y)).unit("margin")
     sure = as_row_model(RandomForestClassifier(n_estimators=3, random_state=0).fit(X, Y))
     with pytest.raises(BadPayoff, match="probability"):

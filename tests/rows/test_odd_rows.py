@@ -22,6 +22,7 @@ import accredit
 from accredit.errors import InvalidInput
 from accredit.models import as_array_model
 from accredit.models.rows import as_row_model
+from tests.wording import refused
 
 RNG = np.random.default_rng(0)
 DATA = pd.DataFrame(
@@ -229,9 +230,9 @@ def test_the_function_offered_for_a_vote_without_chances_tells_classes_apart():
     kinds = (rows[:, 0] > 0).astype(int)
     members = [("line", LogisticRegression()), ("bayes", GaussianNB())]
     model = VotingClassifier(members, voting="hard").fit(rows, kinds)
-    with pytest.raises(InvalidInput, match="neither decision values nor probabilities") as refused:
+    with refused("unsupported", "model") as error:
         accredit.explain(rows[:2], model, background=rows[10:20])
-    found = accredit.explain(rows[:2], eval(offered(refused), {"model": model}), background=rows[10:20])
+    found = accredit.explain(rows[:2], eval(offered(error), {"model": model}), background=rows[10:20])
     assert np.abs(found.credit).sum() > 0
 
 

@@ -19,6 +19,7 @@ from accredit.games import TableGame
 from accredit.models.rows import as_row_model
 from accredit.rows.game import mix
 from accredit.rows.result import TableExplanation
+from tests.wording import refused
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -122,7 +123,7 @@ def explained_product(row, rows):
 
 
 def test_what_cannot_be_had_is_said():
-    with pytest.raises(InvalidInput, match="only shapley and banzhaf"):
+    with refused("conflict", "interactions"):
         explain_rows(X[:1], SVC().fit(X, Y), X[30:45], methods="leave-one-out", interactions=True)
     with pytest.raises(InvalidInput, match="two players"):
         explain_rows(X[:1, :1], lambda x: x[:, 0] ** 2, X[30:45, :1], interactions=True)

@@ -16,6 +16,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation import RowRequest
 from accredit.explanation.explainer import row_run
 from accredit.rows import run as runs
+from tests.wording import refused
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.normal(size=60), "b": RNG.integers(0, 5, 60), "c": RNG.choice(["x", "y"], 60)})
@@ -101,7 +102,7 @@ def test_another_question_is_not_written_into_the_same_file(tmp_path, changed):
     out = tmp_path / "rows.jsonl"
     asked = {"given": NUMBERS[:16], "model": BAYES, "background": NUMBERS[54:], "seed": 0}
     accredit.explain(**asked, out=out)
-    with pytest.raises(InvalidInput, match="other rows, another model, background or setting"):
+    with refused("conflict", "out"):
         accredit.explain(**asked | changed, out=out)
 
 
@@ -178,7 +179,7 @@ def test_lines_of_one_payoff_are_not_taken_for_those_of_another(tmp_path, small_
         return 2 * (p[:, 0] - p[:, 1])
 
     other.__name__ = "gap"
-    with pytest.raises(InvalidInput, match="another model, background or setting"):
+    with refused("conflict", "out"):
         accredit.explain(NUMBERS[:9], model, payoff=other, **asked)
 
 

@@ -249,7 +249,7 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
         def start(self, game: Any) -> None: ...
 
         def submit(self, coalitions: Any) -> Future[Any]:
-            from accredit.store.executors import Evaluated
+            from accredit.store.executors import BatchResult
 
             sizes.append(len(coalitions))
             under_way["now"] += 1
@@ -258,7 +258,7 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
 
             def finish() -> None:
                 under_way["now"] -= 1
-                future.set_result(Evaluated(np.zeros(len(coalitions)), None, 0.01 * len(coalitions), {}))
+                future.set_result(BatchResult(np.zeros(len(coalitions)), None, 0.01 * len(coalitions), {}))
 
             threading.Timer(0.002, finish).start()
             return future

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from accredit.errors import InvalidInput
 from accredit.store import Entry, Journal, JournalError, fingerprint
 from accredit.store.journal import existing
+from tests.wording import refused
 
 PLAYERS = ("a", "b")
 NAME = fingerprint(data=[1, 2], model="logistic", metric="accuracy")
@@ -51,7 +51,7 @@ def test_a_payoff_is_never_replaced_but_a_failure_is_and_attempts_add_up() -> No
 
 def test_a_journal_of_another_game_is_refused_and_says_what_differs(tmp_path: Path) -> None:
     Journal(tmp_path / "run.db").enter(NAME, PLAYERS)
-    with pytest.raises(JournalError, match=r"another game, which differs in metric.*several=True"):
+    with refused("conflict", kind=JournalError):
         Journal(tmp_path / "run.db").enter(fingerprint(data=[1, 2], model="logistic", metric="log loss"), PLAYERS)
 
 
@@ -68,7 +68,7 @@ def test_a_newer_format_another_database_and_no_database_are_refused_untouched(t
         with pytest.raises(JournalError, match=why):
             Journal(file)
     assert text.read_bytes() == before
-    with pytest.raises(InvalidInput, match="there is no folder"):
+    with refused("missing", "journal"):
         Journal(tmp_path / "missing folder" / "run.db")
 
 

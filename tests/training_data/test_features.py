@@ -100,7 +100,7 @@ def test_bad_features_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("name", ["tfidf", "encoder:builtin", "glove:a.txt"])
 def test_features_of_texts_need_texts(name: str) -> None:
-    with pytest.raises(InvalidInput, match="--text COLUMN"):
+    with pytest.raises(InvalidInput, match="text=COLUMN"):
         features(name, None, 5, np.arange(4))
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.core.coalitions import pack
-from accredit.errors import InvalidInput, NotConverged
+from accredit.errors import NotConverged
 from accredit.games import FunctionGame, TableGame
 from accredit.values.control_variate import Control, Scores, judge, score_bounds
 from accredit.values.differences import Differences, DifferencesHint
@@ -15,6 +15,7 @@ from accredit.values.pairs import Pairs, Sample, SizeLaw
 from accredit.values.sampling import Ledger
 from accredit.values.semivalues import semivalue_from_table, shapley_from_table
 from tests.values.sampling_games import KINDS, members, names, unanimity
+from tests.wording import refused
 
 
 def all_pairs(game):
@@ -185,7 +186,7 @@ def test_hint_intervals_cover_at_least_their_level(kind):
 
 
 def test_the_hint_refuses_what_it_cannot_do():
-    with pytest.raises(InvalidInput, match="certify=True is not offered"):
+    with refused("unsupported", "certify"):
         DifferencesHint(budget=100, certify=True, payoff_range=(0, 1))
     with pytest.raises(NotConverged, match="larger budget"):
         for seed in range(50):

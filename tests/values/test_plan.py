@@ -54,7 +54,7 @@ def test_is_sufficient_in_runs():
         ({"epsilon": float("nan")}, "epsilon is nan; it must be a finite number"),
         ({"delta": 1}, "delta must lie"),
         ({"delta": None}, "delta must be real numbers, got None"),
-        ({"norm": "l1"}, "norm must be"),
+        ({"norm": "l1"}, "norm is 'l1'; write 'l2' or 'max'"),
     ],
 )
 def test_bad_plans_are_refused(change, message):

@@ -23,6 +23,7 @@ from accredit.values.regression import KernelShap, Leverage
 from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
 from tests.values.sampling_games import members, names, runway, runway_shapley, voting
+from tests.wording import refused
 
 
 def lopsided_weights(n):
@@ -306,7 +307,7 @@ def test_simultaneous_intervals_are_wider_and_say_so(name):
 
 @pytest.mark.parametrize("name", WITH_INTERVAL)
 def test_a_payoff_outside_the_declared_range_is_refused(name):
-    with pytest.raises(BadPayoff, match="outside the declared payoff_range"):
+    with refused("range", kind=BadPayoff):
         estimator(name, 7, budget=400, payoff_range=(0, 0.5)).solve(voting(7, 3))
 
 

@@ -15,7 +15,7 @@ from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.clock import FITTED, best_split, fit_seconds
 from accredit.values.surrogate.design import empty_design, grow
-from accredit.values.surrogate.estimate import Asked, _sample, estimate
+from accredit.values.surrogate.estimate import PairedPayoffs, _sample, estimate
 from accredit.values.surrogate.estimator import ask_pairs
 from accredit.values.surrogate.fitting import more_rows, stages
 from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
@@ -145,7 +145,7 @@ def test_a_linear_surrogate_without_penalty_is_leverage_regression():
     design = grow(empty_design(9), 60, rng)
     game = gloves(9)
     ends = game.payoff(np.array([[False] * 9, [True] * 9]))
-    asked = Asked(float(ends[0]), float(ends[1]), design, game.payoff(design.pairs), game.payoff(~design.pairs))
+    asked = PairedPayoffs(float(ends[0]), float(ends[1]), design, game.payoff(design.pairs), game.payoff(~design.pairs))
     linear = posterior(Mixture((Walsh(1),), (1e7,)), _sample(design, asked.uneven))
     assert_allclose(linear.credit(), Regression(design).apply(asked.uneven), atol=1e-5)
 

@@ -7,7 +7,7 @@ from accredit.values.semivalues import shapley_from_table
 from accredit.values.surrogate import size_local
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.product import Product
-from accredit.values.surrogate.rows import Meeting, Rows
+from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.size_local import SizeLocal
 from accredit.values.surrogate.walsh import Walsh, krawtchouk
 
@@ -22,7 +22,7 @@ KERNELS = [
     Product(RELEVANCE),
     Mixture((Walsh(3), SizeLocal(1.0, 1.0), Product(RELEVANCE)), (2.0, 0.5, 7.0)),
 ]
-EVERY = Rows.of(from_index(np.arange(64), 6))
+EVERY = CoalitionRows.of(from_index(np.arange(64), 6))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -84,7 +84,7 @@ def test_quadrature_of_the_product_kernel_is_exact_at_forty_players():
     relevance = np.zeros(40) + 1e-12
     relevance[[3, 17, 29]] = (0.6, 0.4, 0.8)  # a game among three players, the others as good as null
     row = rng.random((1, 40)) < 0.5
-    credit = Product(tuple(relevance)).credit(Rows.of(row), np.ones(1))
-    few = Product((0.6, 0.4, 0.8)).credit(Rows.of(row[:, [3, 17, 29]]), np.ones(1))
+    credit = Product(tuple(relevance)).credit(CoalitionRows.of(row), np.ones(1))
+    few = Product((0.6, 0.4, 0.8)).credit(CoalitionRows.of(row[:, [3, 17, 29]]), np.ones(1))
     assert_allclose(credit[[3, 17, 29]], few, rtol=1e-9)
     assert_allclose(np.delete(credit, [3, 17, 29]), 0, atol=1e-11)

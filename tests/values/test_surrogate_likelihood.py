@@ -15,17 +15,17 @@ from accredit.values.surrogate.fitting import (
     screened_objective,
     stages,
 )
-from accredit.values.surrogate.likelihood import Mixture, Sample, inverse_of_lower, solve
+from accredit.values.surrogate.likelihood import Mixture, Observations, inverse_of_lower, solve
 from accredit.values.surrogate.posterior import posterior
-from accredit.values.surrogate.rows import Meeting, Rows
+from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.walsh import Walsh
 
 
 def sample(players=7, rows=25, seed=0):
     rng = np.random.default_rng(seed)
     index = np.append(rng.choice(np.arange(1, (1 << players) - 1), rows, replace=False), (1 << players) - 1)
-    return Sample(
-        Rows.of(from_index(index, players)),
+    return Observations(
+        CoalitionRows.of(from_index(index, players)),
         np.append(rng.normal(size=rows), 0.0),
         np.append(rng.uniform(0.5, 2, rows), 1e-2),
     )
@@ -140,7 +140,7 @@ def test_left_out_residuals_are_those_of_refits_without_the_pair():
     whole = posterior(mixture, data)
     for row in (0, 7, 24):
         kept = np.delete(np.arange(len(data)), row)
-        refit = posterior(mixture, Sample(data.rows.at(kept), data.target[kept], data.noise[kept]))
+        refit = posterior(mixture, Observations(data.rows.at(kept), data.target[kept], data.noise[kept]))
         predicted = refit.predict(data.rows.at(np.array([row])))
         assert_allclose(whole.left_out[row], data.target[row] - predicted[0], rtol=1e-8)
         here = whole.predict(data.rows.at(np.array([row])))

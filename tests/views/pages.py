@@ -28,7 +28,7 @@ from accredit.views.flow_view import flow_body, flow_page
 from accredit.views.table_page import row_body, table_body
 from accredit.views.trace_view import trace_page
 from accredit.views.valuation import report_page
-from accredit.web.data import Watched
+from accredit.web.data import WatchedRun
 from tests.views.samples import flow_picture
 
 Names = Sequence[str]
@@ -171,7 +171,7 @@ def rows_of_a_table(names: Names) -> str:
 def data(names: Names) -> str:
     known = RowFacts({n: n for n in names}, {n: n for n in names}, None, True, names[8])
     harmful = tuple(Harmful(name, -1.0, Sureness.SURE) for name in names)
-    seen = Watched(
+    seen = WatchedRun(
         9,
         9,
         0,

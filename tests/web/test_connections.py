@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from accredit.web.app import application, guard
-from accredit.web.connections import STRANGERS, Door
+from accredit.web.connections import STRANGERS, Connection
 from accredit.web.server import listening
 from accredit.web.worker import Worker
 
@@ -20,12 +20,12 @@ KEY = "the-key-of-this-test"
 ASK = "GET /api/about HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {key}\r\n\r\n"
 
 
-class Hasty(Door):
+class Hasty(Connection):
     header_seconds = 0.2
 
 
 @asynccontextmanager
-async def served(door: type[Door]) -> AsyncIterator[int]:
+async def served(door: type[Connection]) -> AsyncIterator[int]:
     """The real routes behind the real gate and doors; no model is needed to be told about it."""
     with listening(0) as bound:
         port = bound.getsockname()[1]
@@ -94,7 +94,7 @@ def test_sockets_without_a_key_make_room_for_whoever_has_one():
     """More than there are places for strangers: the oldest go, those that have shown the key stay."""
 
     async def crowded() -> tuple[bytes, bytes, int]:
-        async with served(Door) as port:
+        async with served(Connection) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(ASK.format(port=port, key=KEY).encode())
             await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
@@ -124,7 +124,7 @@ def test_sockets_without_a_key_make_room_for_whoever_has_one():
 @pytest.mark.server
 def test_a_stranger_who_asks_for_the_page_is_answered():
     async def answers() -> bytes:
-        async with served(Door) as port:
+        async with served(Connection) as port:
             return await asked(port, "wrong")
 
     assert asyncio.run(answers()).startswith(b"HTTP/1.1 403")

@@ -12,6 +12,7 @@ from accredit.errors import InvalidInput
 from accredit.web.flowing import flow, heads_of
 from accredit.web.tasks import Models
 from tests.models.small_models import TEXT, text_model
+from tests.wording import refused
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +58,7 @@ def test_heads_and_layers_change_the_flow_and_are_named():
 
 
 def test_a_text_that_is_too_long_to_draw_is_refused_in_the_words_of_the_page():
-    with pytest.raises(InvalidInput, match=r"draws up to .*; shorten it, or let Explain read it part by part"):
+    with refused("too-many"):
         drawn(models("bert"), text="good film " * 900)
 
 

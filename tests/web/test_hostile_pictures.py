@@ -14,6 +14,7 @@ import pytest
 
 from accredit.errors import InvalidInput
 from accredit.web.explaining import FORMATS, PIXELS, _picture
+from tests.wording import refused
 
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install 'accredit[text]'")
 UNCLEAN = re.compile(r"0x[0-9a-f]{4}|object at|Traceback|BytesIO|DecompressionBomb|[A-Z][a-z]+Error|/[a-z]+/|\.py\b")
@@ -108,5 +109,5 @@ def test_a_picture_that_is_too_large_is_measured_and_not_decoded():
 
 @pytest.mark.parametrize("encoded", ["!!!", "abc", "é" * 4, "=" * 8, "A" * 5])
 def test_what_is_not_base64_did_not_arrive_whole(encoded):
-    with pytest.raises(InvalidInput, match=r"did not arrive whole|cannot be opened|is empty"):
+    with refused("unreadable"):
         _picture(encoded)

@@ -10,6 +10,7 @@ from accredit.web.explaining import explain
 from accredit.web.requests import ExplainRequest
 from accredit.web.tasks import Models
 from accredit.web.trained import offer
+from tests.wording import refused
 
 WORDS = ("good", "dull", "film", "story", "never", "a", "and", "quite")
 
@@ -42,7 +43,7 @@ def test_an_explainer_named_at_the_start_is_a_method_like_others_and_its_folder_
     assert events[-1]["event"] == "done"
     assert "Fast shapley (films)" in events[-1]["page"] and str(folder.parent) not in str(events)
     assert '"fast-shapley:films"' in events[-1]["json"]
-    with pytest.raises(InvalidInput, match="selector:films was not named at the start; run accredit serve --explainer"):
+    with refused("unknown"):
         next(explain(models, asked("selector:films")))
 
 
@@ -76,8 +77,8 @@ def test_folders_that_hold_no_explainer_or_share_a_name_are_refused_at_the_start
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "explainer.json").write_text('{"kind": "fast shapley"}')
     assert offer([str(tmp_path / "a/films")]) == {"fast-shapley:films": str(tmp_path / "a/films")}
-    with pytest.raises(InvalidInput, match="is a second fast-shapley:films; rename one"):
+    with refused("duplicate"):
         offer([str(tmp_path / "a/films"), str(tmp_path / "b/films")])
     (tmp_path / "a/films/explainer.json").write_text('{"kind": "judge"}')
-    with pytest.raises(InvalidInput, match="holds a judge, which is not a method"):
+    with refused("type"):
         offer([str(tmp_path / "a/films")])

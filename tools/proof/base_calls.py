@@ -124,7 +124,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "flow.MaximumFlow": "a record",
     "flow.LayeredNetwork.balance": "a kernel",
     "flow.LayeredNetwork.cut_parts": "a kernel",
-    "flow.LayeredNetwork.renumbered": "a kernel",
+    "flow.LayeredNetwork.renumber": "a kernel",
     "flow.MaximumFlows.*": "asked by maximum_flow",
     "attention.FlowReport": "a record",
     "attention.Relabelling": "a record",
@@ -265,7 +265,7 @@ def _base(name: str, thing: Any, folder: Path) -> Base:
             continue
         note = str(parameter.annotation)
         expects[parameter.name] = examples.expectation(name, parameter.name, note)
-        if "None" in note or note == "Any" or parameter.default is None:
+        if "None" in note or note in ("Any", "object") or parameter.default is None:
             optional.add(parameter.name)
         good = examples.example(name, parameter.name, expects[parameter.name], folder)
         if good is not examples.NOTHING:

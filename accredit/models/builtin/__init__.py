@@ -8,9 +8,14 @@ in training, so removing tokens or patches asks them nothing new. The weights of
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.checks import needs
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from transformers import BaseImageProcessor, PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = ["answers_folder", "load_answers", "load_text", "load_vision", "text_folder", "vision_folder"]
 
@@ -42,7 +47,7 @@ def answers_folder() -> Path:
     return Path(__file__).parent / "answers"
 
 
-def load_text() -> tuple[Any, Any]:
+def load_text() -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The sentiment model (`BertForSequenceClassification`, float32, eval mode) and its tokenizer.
 
     >>> model, tokenizer = load_text()
@@ -55,7 +60,7 @@ def load_text() -> tuple[Any, Any]:
     return model.float().eval(), transformers.AutoTokenizer.from_pretrained(text_folder(), local_files_only=True)
 
 
-def load_answers() -> tuple[Any, Any]:
+def load_answers() -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The answering model (`LlamaForCausalLM`, float32, eval mode) and its tokenizer: questions about facts in the context.
 
     >>> model, tokenizer = load_answers()
@@ -68,7 +73,7 @@ def load_answers() -> tuple[Any, Any]:
     return model.float().eval(), transformers.AutoTokenizer.from_pretrained(answers_folder(), local_files_only=True)
 
 
-def load_vision() -> tuple[Any, Any]:
+def load_vision() -> tuple[PreTrainedModel, BaseImageProcessor]:
     """The Fashion-MNIST model (`ViTForImageClassification`, float32, eval mode) and its image processor.
 
     The processor takes single-channel images, as `image.convert("L")` gives them, and returns `pixel_values` of shape
@@ -88,8 +93,9 @@ def load_vision() -> tuple[Any, Any]:
 _OFFLINE = {"local_files_only": True, "use_safetensors": True}
 
 
-def _transformers(purpose: str) -> Any:
+def _transformers(purpose: str) -> ModuleType:
     with needs("text", purpose):
         import torch  # noqa: F401  transformers imports without it, and then has no models
         import transformers
-    return transformers
+    loaded: ModuleType = transformers
+    return loaded

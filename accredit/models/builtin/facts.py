@@ -63,7 +63,7 @@ RELATIONS = (
     ),
 )  # fmt: skip
 KINDS = ("plain", "redundant", "joint", "contradicting")
-MOST = 16  # passages of one context
+PASSAGES_AT_MOST = 16  # passages of one context
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def facts(kind: str = "plain", passages: int = 6, seed: int = 0) -> Facts:
     if kind not in KINDS:
         raise InvalidInput(f"kind is {kind!r}; write one of {', '.join(KINDS)}", argument="kind", code="unknown")
     least = 1 if kind == "plain" else 2
-    whole_number(passages, "passages", least, MOST)
+    whole_number(passages, "passages", least, PASSAGES_AT_MOST)
     rng = np.random.default_rng(check_seed(seed))
     r = int(rng.integers(len(RELATIONS)))
     who, other = (NAMES[i] for i in rng.choice(len(NAMES), 2, replace=False))

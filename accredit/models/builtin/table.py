@@ -6,9 +6,13 @@ The rows are those that scikit-learn ships (Efron, Hastie, Johnstone and Tibshir
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from accredit.checks import needs
+
+if TYPE_CHECKING:
+    import pandas
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
 NAMES = {
     "bmi": "body mass index",
@@ -23,7 +27,7 @@ NAMES = {
 
 
 @cache
-def builtin_table() -> tuple[Any, Any, Any]:
+def builtin_table() -> tuple[HistGradientBoostingRegressor, pandas.DataFrame, pandas.DataFrame]:
     """A model of disease progression after a year, rows that it was not fitted on, and its training rows as background."""
     with needs("data", "the built-in table"):
         from sklearn.datasets import load_diabetes

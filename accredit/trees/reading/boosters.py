@@ -200,7 +200,8 @@ def _code(column: pandas.Series, categories: Category, source: str) -> FloatArra
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
         except (TypeError, ValueError):
             raise InvalidInput(
-                f"column {column.name!r} holds {column.dtype}; {source} reads numbers and categories: use astype('category')"
+                f"column {column.name!r} holds {column.dtype}; {source} reads numbers and categories: use astype('category')",
+                code="type",
             ) from None
     if categories is None:
         codes = column.cat.codes.to_numpy().astype(np.float64)
@@ -209,7 +210,9 @@ def _code(column: pandas.Series, categories: Category, source: str) -> FloatArra
     present = column.dropna().unique()
     unseen = [value for value in present if value not in place]
     if unseen:
-        raise InvalidInput(f"column {column.name!r} holds the category {unseen[0]!r}, which {source} never saw in training")
+        raise InvalidInput(
+            f"column {column.name!r} holds the category {unseen[0]!r}, which {source} never saw in training", code="unknown"
+        )
     return np.array([place.get(value, np.nan) for value in column.astype(object)], dtype=np.float64)
 
 

@@ -36,6 +36,8 @@ class NotTrees(InvalidInput):
     accredit.trees.reading.ensemble.NotTrees: LinearRegression is not a tree ensemble that can be read
     """
 
+    usual = "unsupported"
+
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
@@ -142,7 +144,7 @@ def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> T
         try:
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{source} reads numbers; the rows hold something else: {error}") from None
+            raise InvalidInput(f"{source} reads numbers; the rows hold something else: {error}", code="type") from None
 
     return encode
 
@@ -155,7 +157,9 @@ def check_columns(frame: pandas.DataFrame, columns: tuple[str, ...], source: str
     missing = [c for c in columns if c not in given]
     extra = [c for c in given if c not in columns]
     what = f"lacks {missing[:4]}" if missing else f"has {extra[:4]} more" if extra else "has them in another order"
-    raise InvalidInput(f"{source} was fitted on the columns {list(columns[:8])}; the frame {what}: pass frame[columns]")
+    raise InvalidInput(
+        f"{source} was fitted on the columns {list(columns[:8])}; the frame {what}: pass frame[columns]", code="conflict"
+    )
 
 
 def column_names(model: sklearn.base.BaseEstimator, features: int) -> tuple[str, ...] | None:
@@ -176,4 +180,4 @@ def trust(call: Callable[[], Said], source: str) -> Said:
     except AccreditError:
         raise
     except Exception as error:  # a library may raise anything about rows it cannot read
-        raise InvalidInput(f"{source} refused the rows: {type(error).__name__}: {error}") from error
+        raise InvalidInput(f"{source} refused the rows: {type(error).__name__}: {error}", code="failed") from error

@@ -111,4 +111,6 @@ def load_ensemble(path: str | Path, trusted: Iterable[str] = ()) -> Ensemble:
         raise
     except Exception as error:  # each library has errors of its own for a file that is not whole
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InvalidInput(f"{str(path)!r} is not a whole model: {lines[0]:.200}; save the model again") from error
+        raise InvalidInput(
+            f"{str(path)!r} is not a whole model: {lines[0]:.200}; save the model again", code="unreadable"
+        ) from error

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from accredit.values.surrogate.estimate import MOST_PAIRS
 
 FITTED = (250, 500, 1000, MOST_PAIRS)  # pairs that a fit may take
-CELLS = 1 << 23  # pairs times players: the regression on all pairs holds a few matrices of so many numbers
+REGRESSION_CELLS = 1 << 23  # pairs times players: the regression on all pairs holds a few matrices of so many numbers
 
 
 @dataclass(frozen=True)
-class Split:
+class PairCounts:
     """Pairs to ask in all, and how many of them to fit."""
 
     asked: int
@@ -28,22 +28,22 @@ def fit_seconds(fitted: int, beyond: int = 0) -> float:
     return 0.03 + 1.5 * float((fitted / 2000) ** 1.5) + beyond * (6e-6 + 7e-8 * fitted)
 
 
-def best_split(have: int, most: int, rate: float, left: float, slowness: float) -> Split:
+def best_split(have: int, most: int, rate: float, left: float, slowness: float) -> PairCounts:
     """The split of least expected error within `left` seconds.
 
     `have` pairs are there and `most` may be asked, `rate` of them per second. An estimate takes `slowness` times what
     `fit_seconds` says. Where no fit ends in time, the smallest does.
 
     >>> best_split(have=64, most=10**5, rate=1e5, left=1.0, slowness=1.0)  # cheap payoffs: ask many, fit few
-    Split(asked=27040, fitted=250)
+    PairCounts(asked=27040, fitted=250)
     >>> best_split(have=64, most=10**5, rate=100, left=10.0, slowness=1.0)  # a payoff takes 5 ms: fit nearly all
-    Split(asked=1000, fitted=1000)
+    PairCounts(asked=1000, fitted=1000)
     """
-    best, worth = Split(have, FITTED[0]), 0.0
+    best, worth = PairCounts(have, FITTED[0]), 0.0
     for fitted in FITTED:
         spare = left - slowness * fit_seconds(fitted, max(have - fitted, 0))
         each = 1 / rate + slowness * (fit_seconds(fitted, 1) - fit_seconds(fitted))
         asked = min(most, have + int(spare / each))
         if spare >= 0 and asked * min(fitted, asked) ** 0.3 > worth:
-            best, worth = Split(asked, fitted), asked * min(fitted, asked) ** 0.3
+            best, worth = PairCounts(asked, fitted), asked * min(fitted, asked) ** 0.3
     return best

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,9 @@ from accredit.values.intervals import blur_between
 from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, more_rows, stages
 from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
-from accredit.values.surrogate.likelihood import Mixture, Sample
+from accredit.values.surrogate.likelihood import Mixture, Observations
 from accredit.values.surrogate.posterior import Posterior, posterior, steady
-from accredit.values.surrogate.rows import Rows
+from accredit.values.surrogate.rows import CoalitionRows
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
 from accredit.values.surrogate.walsh import Walsh
 
@@ -32,7 +31,7 @@ ASYMPTOTIC = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class PairedPayoffs:
     """What a game answered: the end payoffs and one payoff for each half of each pair."""
 
     nobody: float  # v(∅)
@@ -82,14 +81,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Finding:
+class SurrogateEstimate:
     """Shapley values, their standard errors, and what they rest on."""
 
     credit: FloatArray  # (n,)
     stderr: FloatArray | None  # None: no honest one, see `because`
     multiple: float  # half-width = multiple · stderr
     because: str
-    certificate: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def half_width(self) -> FloatArray | None:
@@ -99,17 +98,17 @@ class Finding:
         return self.multiple * self.stderr
 
 
-def exact(asked: Asked) -> FloatArray:
+def exact(asked: PairedPayoffs) -> FloatArray:
     """Shapley values from every pair, by the all-pairs identity: (n,)."""
     return _share(asked, centred_sum(asked.design, 2 * asked.design.mass * asked.odd))
 
 
-def _share(asked: Asked, uneven: FloatArray) -> FloatArray:
+def _share(asked: PairedPayoffs, uneven: FloatArray) -> FloatArray:
     """Equal shares plus what the players get unevenly, made to sum to D."""
     return np.asarray(asked.total / asked.design.players + (uneven - uneven.mean()))
 
 
-def estimate(asked: Asked, error: float, debiased: bool, fitted: int, rng: np.random.Generator) -> Finding:
+def estimate(asked: PairedPayoffs, error: float, debiased: bool, fitted: int, rng: np.random.Generator) -> SurrogateEstimate:
     """Shapley values from the pairs asked; an interval misses with chance `error`, player by player.
 
     At most `fitted` pairs are fitted; the others correct the fit.
@@ -133,10 +132,10 @@ def estimate(asked: Asked, error: float, debiased: bool, fitted: int, rng: np.ra
         stderr = np.maximum(scale * error_of, FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     multiple = t_multiple(linear, design, stack.cautious, error)
-    return Finding(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
+    return SurrogateEstimate(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
 
 
-def _rare_event(asked: Asked) -> float:
+def _rare_event(asked: PairedPayoffs) -> float:
     """The largest departure from an additive game, where few pairs show any: what a handful shows, others not asked may too,
     however well a surrogate explains that handful. 0 where many show one, from which a surrogate can learn.
 
@@ -151,7 +150,7 @@ def _rare_event(asked: Asked) -> float:
     return largest if float(squares.sum() ** 2 / (squares @ squares)) < HANDFUL else 0.0
 
 
-def _too_few(asked: Asked) -> str:
+def _too_few(asked: PairedPayoffs) -> str:
     """Why the pairs are too few for an honest interval; empty when they are not."""
     m, n = len(asked.design), asked.design.players
     if m >= FEW_PAIRS:
@@ -166,12 +165,12 @@ def _too_few(asked: Asked) -> str:
     return ""
 
 
-def _without_surrogate(asked: Asked) -> Finding | None:
+def _without_surrogate(asked: PairedPayoffs) -> SurrogateEstimate | None:
     """Games that show nothing but equal shares, or nothing but additive shares, at the pairs asked."""
     m, n = len(asked.design), asked.design.players
     seen = "which is what was seen, not what is certain"
     if m == 0:
-        return Finding(_share(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
+        return SurrogateEstimate(_share(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
     alike = np.abs(asked.uneven).max() <= asked.blur
     because = f"the {m} pairs asked show no difference between players, {seen}"
     if m >= n + 10:
@@ -179,8 +178,8 @@ def _without_surrogate(asked: Asked) -> Finding | None:
         z = asked.design.pairs - (asked.design.sizes / n)[:, None]
         if np.abs(asked.uneven - z @ additive).max() <= asked.blur:
             explained = f"an additive game explains the {m} pairs asked to rounding, {seen}"
-            return Finding(_share(asked, additive), None, 0.0, because if alike else explained)
-    return Finding(_share(asked, np.zeros(n)), None, 0.0, because) if alike else None
+            return SurrogateEstimate(_share(asked, additive), None, 0.0, because if alike else explained)
+    return SurrogateEstimate(_share(asked, np.zeros(n)), None, 0.0, because) if alike else None
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ class _Stack:
     models: tuple[Posterior, ...]
 
 
-def _stack(asked: Asked, scale: float, most: int, rng: np.random.Generator) -> _Stack:
+def _stack(asked: PairedPayoffs, scale: float, most: int, rng: np.random.Generator) -> _Stack:
     """Fit on at most `most` pairs, stack, and predict the pairs left over."""
     m, n = len(asked.design), asked.design.players
     fitted = np.arange(m) if m <= most else np.sort(rng.choice(m, most, replace=False))
@@ -208,7 +207,7 @@ def _stack(asked: Asked, scale: float, most: int, rng: np.random.Generator) -> _
     weights = (1 - second, second)[: len(models)]
     residual, left_out, cautious = np.zeros(m), np.zeros(m), np.zeros(m)
     others = np.setdiff1d(np.arange(m), fitted)
-    rows = Rows.of(asked.design.pairs[others])
+    rows = CoalitionRows.of(asked.design.pairs[others])
     for weight, factor, model in zip(weights, flatter, models, strict=True):
         e, r = _all_residuals(asked.uneven / scale, fitted, others, rows, model)
         residual += weight * r
@@ -219,7 +218,7 @@ def _stack(asked: Asked, scale: float, most: int, rng: np.random.Generator) -> _
 
 
 def _all_residuals(
-    target: FloatArray, fitted: IntArray, others: IntArray, rows: Rows, model: Posterior
+    target: FloatArray, fitted: IntArray, others: IntArray, rows: CoalitionRows, model: Posterior
 ) -> tuple[FloatArray, FloatArray]:
     """Left-out and plain residuals at every pair; at pairs that were not fitted both are the prediction residual."""
     e, r = np.zeros(len(target)), np.zeros(len(target))
@@ -229,14 +228,14 @@ def _all_residuals(
     return e, r
 
 
-def _sample(design: Design, target: FloatArray) -> Sample:
+def _sample(design: Design, target: FloatArray) -> Observations:
     """Pairs with noise 1/w, w kept within [1e-3, 1e3], and the end pair, whose centred odd part is 0."""
-    rows = Rows.of(np.concatenate([design.pairs, np.ones((1, design.players), dtype=bool)]))
+    rows = CoalitionRows.of(np.concatenate([design.pairs, np.ones((1, design.players), dtype=bool)]))
     noise = 1 / np.clip(design.weights, 1e-3, 1e3)
-    return Sample(rows, np.append(target, 0.0), np.append(noise, END_NOISE))
+    return Observations(rows, np.append(target, 0.0), np.append(noise, END_NOISE))
 
 
-def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
+def _models(sample: Observations, rng: np.random.Generator) -> tuple[Posterior, ...]:
     """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
     samples = stages(sample, rng)
     isotropic = steady(fit_isotropic(samples), sample)
@@ -250,11 +249,11 @@ def _models(sample: Sample, rng: np.random.Generator) -> tuple[Posterior, ...]:
     return (isotropic,) if screened is None else (isotropic, screened)
 
 
-def _certificate(asked: Asked, stack: _Stack, scale: float) -> dict[str, Any]:
+def _certificate(asked: PairedPayoffs, stack: _Stack, scale: float) -> dict[str, object]:
     """What a reader needs to judge the fit; the credit of both models when pairs are few."""
     names = ("isotropic", "screened")
     noise = 1 / np.clip(asked.design.weights, 1e-3, 1e3)
-    certificate: dict[str, Any] = {
+    certificate: dict[str, object] = {
         "pairs": len(asked.design),
         "pairs fitted": len(stack.models[0].left_out),
         "pairs enumerated": int(np.sum(asked.design.log_inclusion == 0)),

@@ -19,9 +19,9 @@ from accredit.values.exact import SHAPLEY_CLAIMS, Exact
 from accredit.values.intervals import look_error
 from accredit.values.sampling import Sampled, check
 from accredit.values.solver import progress
-from accredit.values.surrogate.clock import CELLS, best_split, fit_seconds
+from accredit.values.surrogate.clock import REGRESSION_CELLS, best_split, fit_seconds
 from accredit.values.surrogate.design import empty_design, grow, strata
-from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, Asked, Finding, estimate, exact
+from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, PairedPayoffs, SurrogateEstimate, estimate, exact
 
 LARGEST_BUDGET = 1 << 20  # payoffs asked at most when only seconds or a half-width is given
 LOOKS_WITHOUT_INTERVAL = 4  # a game without visible variation is not asked for ever
@@ -74,10 +74,6 @@ class Surrogate:
                 argument="budget",
                 code="range",
             )
-        if self.centre not in ("stacked", "debiased"):
-            raise InvalidInput(
-                f"centre must be 'stacked' or 'debiased', got {self.centre!r}; write centre='stacked'", argument="centre"
-            )
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
@@ -97,9 +93,11 @@ class Surrogate:
             found, stopped = self._estimate(asked, 1 - self.level, rng), f"the budget of {self.budget} payoffs"
         return self._attribution(game, asked, found, stopped)
 
-    def _estimate(self, asked: Asked, error: float, rng: np.random.Generator, fitted: int = MOST_PAIRS) -> Finding:
+    def _estimate(
+        self, asked: PairedPayoffs, error: float, rng: np.random.Generator, fitted: int = MOST_PAIRS
+    ) -> SurrogateEstimate:
         if asked.design.complete:
-            return Finding(exact(asked), None, 0.0, "every coalition was asked")
+            return SurrogateEstimate(exact(asked), None, 0.0, "every coalition was asked")
         with one_blas_thread():
             return estimate(asked, error, self.centre == "debiased", fitted, rng)
 
@@ -107,7 +105,7 @@ class Surrogate:
     def _most_pairs(self) -> int:
         return ((self.budget or LARGEST_BUDGET) - 2) // 2
 
-    def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[Asked, int, str]:
+    def _until_late(self, game: Game, rng: np.random.Generator) -> tuple[PairedPayoffs, int, str]:
         """Ask in growing batches while time remains for payoffs and arithmetic; all payoffs if time allows, which need none.
 
         The clock decides, not the payoffs, so one estimate at the end will do. Also says how many pairs it is to fit.
@@ -115,7 +113,7 @@ class Surrogate:
         assert self.seconds is not None
         n, ends, slowness = len(game.players), time.monotonic() + self.seconds, 0.0
         pairs = strata(n).pairs
-        most = int(pairs if pairs <= self._most_pairs else min(self._most_pairs, max(CELLS // n, MOST_PAIRS)))
+        most = int(pairs if pairs <= self._most_pairs else min(self._most_pairs, max(REGRESSION_CELLS // n, MOST_PAIRS)))
         asked, asking, wanted = None, 0.0, min(FIRST_BATCH, most)
         with progress("asking payoffs", self.seconds) as bar:
             while True:
@@ -137,19 +135,19 @@ class Surrogate:
                 else:
                     wanted = min(2 * m, split.asked)
 
-    def _short_of_time(self, asked: Asked, fitted: int) -> str:
+    def _short_of_time(self, asked: PairedPayoffs, fitted: int) -> str:
         """Said where the clock has left fewer pairs to fit than a run without it would fit."""
         if asked.design.complete or fitted >= min(len(asked.design), MOST_PAIRS):
             return ""
         return f", {fitted} pairs of them fitted for want of time in {self.seconds:g} seconds"
 
-    def _slowness(self, asked: Asked) -> float:
+    def _slowness(self, asked: PairedPayoffs) -> float:
         """How many times longer an estimate takes here and now than `fit_seconds` says; at least 1."""
         began = time.monotonic()
         self._estimate(asked, 1 - self.level, np.random.default_rng(0))
         return max(1.0, (time.monotonic() - began) / fit_seconds(len(asked.design)))
 
-    def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[Asked, Finding, str]:
+    def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[PairedPayoffs, SurrogateEstimate, str]:
         """Look at 64, 128, 256, … pairs until every interval is narrow enough."""
         assert self.half_width is not None
         began, look, asked = time.monotonic(), 0, None
@@ -171,13 +169,13 @@ class Surrogate:
                 if self.seconds is not None and now - began + 2 * (now - before) > self.seconds:
                     return asked, found, f"{self.seconds:g} seconds, before the half-width was reached"
 
-    def _all_asked(self, asked: Asked) -> str:
+    def _all_asked(self, asked: PairedPayoffs) -> str:
         if asked.design.complete:
             return "every coalition was asked"
         reached = "" if self.half_width is None else ", before the half-width was reached"
         return f"the budget of {self.budget or LARGEST_BUDGET} payoffs{reached}"
 
-    def _attribution(self, game: Game, asked: Asked, found: Finding, stopped: str) -> Attribution:
+    def _attribution(self, game: Game, asked: PairedPayoffs, found: SurrogateEstimate, stopped: str) -> Attribution:
         width = found.half_width
         return Attribution(
             game.players,
@@ -197,13 +195,13 @@ class Surrogate:
         )
 
 
-def _precision(asked: Asked, found: Finding) -> Precision:
+def _precision(asked: PairedPayoffs, found: SurrogateEstimate) -> Precision:
     if asked.design.complete:
         return Precision.exact(found.because)
     return Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
 
 
-def ask_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Generator) -> Asked:
+def ask_pairs(game: Game, asked: PairedPayoffs | None, pairs: int, rng: np.random.Generator) -> PairedPayoffs:
     """Ask, in one batch, the pairs that a design of `pairs` lacks (at first also v(∅) and v(N))."""
     n = len(game.players)
     design = grow(empty_design(n) if asked is None else asked.design, pairs, rng)
@@ -212,7 +210,7 @@ def ask_pairs(game: Game, asked: Asked | None, pairs: int, rng: np.random.Genera
         ends = np.array([[False] * n, [True] * n])
         earned = payoffs(game, np.concatenate([ends, new, ~new]))
         nobody, everybody, halves = float(earned[0]), float(earned[1]), earned[2:].reshape(2, -1)
-        return Asked(nobody, everybody, design, halves[0], halves[1], blur_of(game))
+        return PairedPayoffs(nobody, everybody, design, halves[0], halves[1], blur_of(game))
     halves = payoffs(game, np.concatenate([new, ~new])).reshape(2, -1)
     chosen, rest = np.append(asked.chosen, halves[0]), np.append(asked.rest, halves[1])
-    return Asked(asked.nobody, asked.everybody, design, chosen, rest, blur_of(game))
+    return PairedPayoffs(asked.nobody, asked.everybody, design, chosen, rest, blur_of(game))

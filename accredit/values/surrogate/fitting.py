@@ -13,28 +13,28 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from accredit.checks.numbers import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, Solved, solve
+from accredit.values.surrogate.likelihood import Mixture, Observations, Solved, solve
 from accredit.values.surrogate.product import Product, even_and_odd
 from accredit.values.surrogate.rows import Exchangeable
 from accredit.values.surrogate.size_local import SizeLocal
 from accredit.values.surrogate.walsh import Walsh
 
 COARSE, FINE = (128, 12), (400, 5)  # rows of a sample and evaluations of the likelihood on them, at most
-FINEST = (1001, 2)  # the same where one number per player is fitted: one more step on more rows
-ENOUGH = 0.02  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
+FINEST_STAGE = (1001, 2)  # the same where one number per player is fitted: one more step on more rows
+LEAST_GAIN = 0.02  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
 LIFT = 0.2  # curvature added in every direction: flat ones, along which an idle kernel drifts, would shorten all the others
-LONGEST = 3.0  # no coordinate moves further in one step: the curvature is local
+LONGEST_STEP = 3.0  # no coordinate moves further in one step: the curvature is local
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class PenalisedLikelihood:
     """A penalised likelihood at one place. Its derivatives cost twice its value, and a place that is left needs none."""
 
     value: float
     derivatives: Callable[[], tuple[FloatArray, FloatArray]]  # gradient (p,), positive semidefinite curvature (p, p)
 
 
-Objective = Callable[[FloatArray], Evaluated | None]  # None: the covariance has no Cholesky factor
+Objective = Callable[[FloatArray], PenalisedLikelihood | None]  # None: the covariance has no Cholesky factor
 
 
 def _walsh(players: int, highest: int) -> tuple[Exchangeable, ...]:
@@ -51,11 +51,11 @@ def screened_kernels(players: int) -> tuple[Exchangeable, ...]:
     return (*_walsh(players, 5), SizeLocal(1.0, 1.0))
 
 
-def isotropic_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Objective:
+def isotropic_objective(sample: Observations, kernels: tuple[Exchangeable, ...]) -> Objective:
     """Penalised likelihood of model I, as a function of the log amplitudes."""
     grams = np.stack([sample.meeting.gram(kernel) for kernel in kernels])  # (J, M, M)
 
-    def objective(log_amplitude: FloatArray) -> Evaluated | None:
+    def objective(log_amplitude: FloatArray) -> PenalisedLikelihood | None:
         amplitude = np.exp(log_amplitude)
         found = solve(_noisy(amplitude, grams, sample), sample)
         if found is None:
@@ -66,19 +66,19 @@ def isotropic_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Ob
             gradient = found.slope(amplitude * found.trace(grams), moved) + 2e-3 * log_amplitude
             return gradient, found.curvature(moved) + 2e-3 * np.eye(len(amplitude))
 
-        return Evaluated(found.unlikelihood + 1e-3 * float(log_amplitude @ log_amplitude), derivatives)
+        return PenalisedLikelihood(found.unlikelihood + 1e-3 * float(log_amplitude @ log_amplitude), derivatives)
 
     return objective
 
 
-def _noisy(amplitude: FloatArray, grams: FloatArray, sample: Sample) -> FloatArray:
+def _noisy(amplitude: FloatArray, grams: FloatArray, sample: Observations) -> FloatArray:
     """Σ_j a_j K_j + diag ν: (M, M)."""
     covariance = (amplitude @ grams.reshape(len(grams), -1)).reshape(grams.shape[1:])
     covariance[np.diag_indices_from(covariance)] += sample.noise
     return np.asarray(covariance)
 
 
-def stages(sample: Sample, rng: np.random.Generator) -> list[tuple[Sample, int]]:
+def stages(sample: Observations, rng: np.random.Generator) -> list[tuple[Observations, int]]:
     """Samples to fit hyper-parameters on, one after the other, with the evaluations spent on each.
 
     The search begins on few rows, and few evaluations on more rows end it: O(M³) is paid five times, not fifteen.
@@ -86,21 +86,23 @@ def stages(sample: Sample, rng: np.random.Generator) -> list[tuple[Sample, int]]
     (few, first), (most, last) = COARSE, FINE
     if len(sample) <= 1.4 * few:
         return [(sample, first)]
-    fine = sample.thinned(most, rng)
-    return [(fine.thinned(few, rng), first), (fine, last)]
+    fine = sample.thin(most, rng)
+    return [(fine.thin(few, rng), first), (fine, last)]
 
 
-def more_rows(samples: list[tuple[Sample, int]], whole: Sample, rng: np.random.Generator) -> list[tuple[Sample, int]]:
+def more_rows(
+    samples: list[tuple[Observations, int]], whole: Observations, rng: np.random.Generator
+) -> list[tuple[Observations, int]]:
     """`samples`, and for the last step as many rows as may be: relevances, one per player, want more of them than amplitudes.
 
     One step on 1,000 rows took 5 to 20 % off the squared error of games of 32 to 64 tokens.
     """
-    most, evaluations = FINEST
+    most, evaluations = FINEST_STAGE
     rows = len(samples[-1][0])
-    return samples if min(len(whole), most) <= rows else [*samples, (whole.thinned(most, rng), evaluations)]
+    return samples if min(len(whole), most) <= rows else [*samples, (whole.thin(most, rng), evaluations)]
 
 
-def fit_isotropic(samples: list[tuple[Sample, int]]) -> Mixture:
+def fit_isotropic(samples: list[tuple[Observations, int]]) -> Mixture:
     """Model I with the amplitudes of highest restricted likelihood."""
     kernels = isotropic_kernels(samples[0][0].rows.players)
     # From a start at 0 the linear amplitude does not reach its optimum on games that are nearly noiseless.
@@ -118,7 +120,7 @@ def _likely_logit(players: int) -> float:
     return float(np.log(r / (1 - r)))
 
 
-def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Objective:
+def screened_objective(sample: Observations, kernels: tuple[Exchangeable, ...]) -> Objective:
     """Penalised likelihood of model II, by (logit relevances, log amplitude of A_r, other log amplitudes).
 
     The penalty on logit relevances is heavy tailed: it lets null players leave, and otherwise draws all to one value.
@@ -126,7 +128,7 @@ def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Obj
     grams = np.stack([sample.meeting.gram(kernel) for kernel in kernels])
     n, prior = sample.rows.players, _likely_logit(sample.rows.players)
 
-    def objective(place: FloatArray) -> Evaluated | None:
+    def objective(place: FloatArray) -> PenalisedLikelihood | None:
         logit, amplitude, others = place[:n], float(np.exp(place[n])), np.exp(place[n + 1 :])
         relevance = 1 / (1 + np.exp(-logit))
         even, odd = even_and_odd(sample.meeting, relevance)
@@ -147,7 +149,7 @@ def screened_objective(sample: Sample, kernels: tuple[Exchangeable, ...]) -> Obj
             curvature[:n, :n] += bend
             return gradient, curvature
 
-        return Evaluated(found.unlikelihood + penalty, derivatives)
+        return PenalisedLikelihood(found.unlikelihood + penalty, derivatives)
 
     return objective
 
@@ -177,7 +179,7 @@ def _relevance_penalty(logit: FloatArray, prior: float) -> tuple[float, FloatArr
     return float(penalty), pull - pull.mean() + 0.04 * (mean - prior) / n, bend
 
 
-def fit_screened(samples: list[tuple[Sample, int]]) -> Mixture:
+def fit_screened(samples: list[tuple[Observations, int]]) -> Mixture:
     """Model II with the relevances and amplitudes of highest penalised likelihood."""
     n = samples[0][0].rows.players
     kernels = screened_kernels(n)
@@ -204,7 +206,7 @@ def minimise(objective: Objective, start: FloatArray, box: FloatArray, evaluatio
             continue
         gain = now.value - then.value
         here, now, damping = there, then, damping / 4
-        if gain < ENOUGH or left == 0:
+        if gain < LEAST_GAIN or left == 0:
             break
         gradient, curvature = now.derivatives()
     return here
@@ -219,4 +221,4 @@ def _step(here: FloatArray, gradient: FloatArray, curvature: FloatArray, box: Fl
     step = np.zeros(len(here))
     step[free] = found if info == 0 else -gradient[free] / (scale + 1)
     longest = float(np.abs(step).max(initial=0.0))
-    return step * min(1.0, LONGEST / longest) if longest > 0 else step
+    return step * min(1.0, LONGEST_STEP / longest) if longest > 0 else step

@@ -15,9 +15,9 @@ from scipy.linalg.blas import dsymm, dsyr, dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from accredit.checks.numbers import FloatArray
-from accredit.values.surrogate.rows import Exchangeable, Kernel, Meeting, Rows
+from accredit.values.surrogate.rows import CoalitionRows, Exchangeable, Kernel, Meeting
 
-SMALL = 64  # rows of a triangle that is inverted as it is
+SMALL_TRIANGLE_ROWS = 64  # rows of a triangle that is inverted as it is
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class Mixture:
                 whole += amplitude * kernel.between(meeting)
         return whole
 
-    def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
+    def credit(self, rows: CoalitionRows, load: FloatArray) -> FloatArray:
         """Shapley values of the game Σ_T load_T K(·, T): (n,)."""
         parts = [a * kernel.credit(rows, load) for kernel, a in zip(self.kernels, self.amplitudes, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
 
 @dataclass(frozen=True)
-class Sample:
+class Observations:
     """What a model is fitted to. The last row is the end pair (S = N)."""
 
-    rows: Rows  # M coalitions
+    rows: CoalitionRows  # M coalitions
     target: FloatArray  # (M,): ỹ
     noise: FloatArray  # (M,): ν
 
@@ -64,12 +64,12 @@ class Sample:
         """s̄(S) = 1 - 2|S|/n: (M,)."""
         return 1 - 2 * self.rows.sizes / self.rows.players
 
-    def thinned(self, most: int, rng: np.random.Generator) -> Sample:
+    def thin(self, most: int, rng: np.random.Generator) -> Observations:
         """At most `most` rows, drawn uniformly; the end pair stays."""
         if len(self) <= most:
             return self
         kept = np.append(np.sort(rng.choice(len(self) - 1, most - 1, replace=False)), len(self) - 1)
-        return Sample(self.rows.at(kept), self.target[kept], self.noise[kept])
+        return Observations(self.rows.at(kept), self.target[kept], self.noise[kept])
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Solved:
         return np.asarray(0.5 * self.rate * (moved @ bent - np.outer(along, along / self.misfit)))
 
 
-def solve(covariance: FloatArray, sample: Sample) -> Solved | None:
+def solve(covariance: FloatArray, sample: Observations) -> Solved | None:
     """A sample's covariance, solved; None when it is not positive definite. Cost M³/3."""
     factor, info = dpotrf(covariance.T, lower=1, clean=1)
     if info != 0:
@@ -147,7 +147,7 @@ def solve(covariance: FloatArray, sample: Sample) -> Solved | None:
 def inverse_of_lower(factor: FloatArray) -> FloatArray:
     """L⁻¹ of a lower triangular matrix by halves: (M, M). Twice as fast as LAPACK's routine at hundreds of rows."""
     rows = len(factor)
-    if rows <= SMALL:
+    if rows <= SMALL_TRIANGLE_ROWS:
         return np.asarray(dtrtri(factor, lower=1)[0])
     half = rows // 2
     inverse = np.zeros((rows, rows), order="F")

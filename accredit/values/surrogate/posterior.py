@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.checks.numbers import FloatArray
-from accredit.values.surrogate.likelihood import Mixture, Sample, solve
-from accredit.values.surrogate.rows import Meeting, Rows
+from accredit.values.surrogate.likelihood import Mixture, Observations, solve
+from accredit.values.surrogate.rows import CoalitionRows, Meeting
 
-PREDICT_ROWS = 1000  # rows of a cross-kernel held at once
+CROSS_KERNEL_ROWS = 1000  # rows of a cross-kernel held at once
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Posterior:
     """The mean b·s̄ + Σ_T α_T K(·, T) of a surrogate given its sample."""
 
     mixture: Mixture
-    rows: Rows  # (M rows), the end pair last
+    rows: CoalitionRows  # (M rows), the end pair last
     load: FloatArray  # (M,): α
     slope: float  # b
     left_out: FloatArray  # (m,): residual of each real pair, had it been left out
@@ -29,16 +29,16 @@ class Posterior:
         credit = self.mixture.credit(self.rows, self.load)
         return np.asarray(credit - credit.mean())
 
-    def predict(self, rows: Rows) -> FloatArray:
+    def predict(self, rows: CoalitionRows) -> FloatArray:
         """The mean at other coalitions: (rows,)."""
         parts = [
-            self.mixture.between(Meeting(rows.at(slice(at, at + PREDICT_ROWS)), self.rows)) @ self.load
-            for at in range(0, len(rows), PREDICT_ROWS)
+            self.mixture.between(Meeting(rows.at(slice(at, at + CROSS_KERNEL_ROWS)), self.rows)) @ self.load
+            for at in range(0, len(rows), CROSS_KERNEL_ROWS)
         ]
         return np.concatenate(parts) + self.slope * (1 - 2 * rows.sizes / rows.players)
 
 
-def posterior(mixture: Mixture, sample: Sample) -> Posterior | None:
+def posterior(mixture: Mixture, sample: Observations) -> Posterior | None:
     """Condition on a sample, or None when the covariance has no Cholesky factor. Cost O(M³), memory a few M² matrices.
 
     Leave-one-out residuals are α_T/P_TT. The slope is recomputed from what α leaves: the normal equations cancel.
@@ -57,12 +57,12 @@ def posterior(mixture: Mixture, sample: Sample) -> Posterior | None:
     return Posterior(mixture, sample.rows, load, slope, (load / diagonal)[real], (sample.noise * load)[real])
 
 
-def steady(mixture: Mixture, sample: Sample) -> Posterior | None:
+def steady(mixture: Mixture, sample: Observations) -> Posterior | None:
     """`posterior`, with noise added in steps of 100 when the covariance is numerically singular; None if that fails too."""
     found = posterior(mixture, sample)
     scale = sum(mixture.amplitudes) + float(sample.noise.mean())
     for jitter in (1e-10, 1e-8, 1e-6):
         if found is not None:
             break
-        found = posterior(mixture, Sample(sample.rows, sample.target, sample.noise + jitter * scale))
+        found = posterior(mixture, Observations(sample.rows, sample.target, sample.noise + jitter * scale))
     return found

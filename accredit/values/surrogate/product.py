@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from accredit.checks.numbers import FloatArray
-from accredit.values.surrogate.rows import Meeting, Rows
+from accredit.values.surrogate.rows import CoalitionRows, Meeting
 
 MOST_NODES = 24  # Gauss–Legendre nodes: exact up to 48 players
 
@@ -49,7 +49,7 @@ class Product:
         """A_r(S, T): (M, M')."""
         return even_and_odd(meeting, np.array(self.relevance))[1]
 
-    def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
+    def credit(self, rows: CoalitionRows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T A_r(·, T): (n,).
 
         $-2 r_i s_i(T) \int_0^1 \prod_{j \ne i} (1 + r_j s_j(T)(1-2x))\,dx / \prod_j (1 + r_j)$: the average over a

@@ -13,13 +13,13 @@ from accredit.checks.numbers import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Rows:
+class CoalitionRows:
     """A batch of coalitions, ready for matrix products."""
 
     members: FloatArray  # (M, n): 1 where the player is in
 
     @classmethod
-    def of(cls, coalitions: BoolArray) -> Rows:
+    def of(cls, coalitions: BoolArray) -> CoalitionRows:
         """Rows from boolean coalitions."""
         return cls(coalitions.astype(np.float64))
 
@@ -41,9 +41,9 @@ class Rows:
         """s_i(S) = -1 if i ∈ S else +1: (M, n)."""
         return 1 - 2 * self.members
 
-    def at(self, index: IntArray | slice) -> Rows:
+    def at(self, index: IntArray | slice) -> CoalitionRows:
         """Some of the rows."""
-        return Rows(self.members[index])
+        return CoalitionRows(self.members[index])
 
 
 Law = Callable[[int, IntArray, IntArray, FloatArray], FloatArray]  # (n, |S|, |T|, |S ∩ T|), arrays that broadcast
@@ -53,8 +53,8 @@ Law = Callable[[int, IntArray, IntArray, FloatArray], FloatArray]  # (n, |S|, |T
 class Meeting:
     """Two batches of coalitions that meet in a kernel matrix."""
 
-    left: Rows  # M coalitions S
-    right: Rows  # M' coalitions T
+    left: CoalitionRows  # M coalitions S
+    right: CoalitionRows  # M' coalitions T
 
     @cached_property
     def common(self) -> FloatArray:
@@ -101,7 +101,7 @@ class Kernel(Protocol):
         """K(S, T): (M, M')."""
         ...
 
-    def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
+    def credit(self, rows: CoalitionRows, load: FloatArray) -> FloatArray:
         """Shapley values of the game Σ_T load_T K(·, T): (n,)."""
         ...
 
@@ -115,6 +115,6 @@ class Exchangeable(Kernel, Protocol):
         ...
 
 
-def two_valued_credit(rows: Rows, inside: FloatArray, outside: FloatArray) -> FloatArray:
+def two_valued_credit(rows: CoalitionRows, inside: FloatArray, outside: FloatArray) -> FloatArray:
     """Σ_T inside_T 1[i ∈ T] + outside_T 1[i ∉ T], for read-outs that know a player only by membership: (n,)."""
     return np.asarray(rows.members.T @ (inside - outside) + outside.sum())

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from accredit.checks.numbers import FloatArray, IntArray
-from accredit.values.surrogate.rows import Meeting, Rows
+from accredit.values.surrogate.rows import CoalitionRows, Meeting
 
 EXACT_SUPPORT = 100  # above this many common players the law of |S ∩ T| is summed by its first cumulants
 
@@ -48,7 +48,7 @@ class SizeLocal:
         x_k, x_t = _log_odds(n, k), _log_odds(n, t)
         return np.exp(-np.abs(x_k - x_t) / self.length), np.exp(-np.abs(x_k + x_t) / self.length)
 
-    def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
+    def credit(self, rows: CoalitionRows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T L(·, T): (n,).
 
         For any kernel of (k, t, |S ∩ T|) the function K(·, T) gives equal shares plus $z_i(T)\,n/(t(n-t))\,g_t$, see
@@ -62,7 +62,7 @@ class SizeLocal:
         pull[inner] = load[inner] * gains[which] * n / (sizes * (n - sizes))[which]
         return rows.members.T @ pull - (pull @ t) / n + self._total(rows, load) / n
 
-    def _total(self, rows: Rows, load: FloatArray) -> float:
+    def _total(self, rows: CoalitionRows, load: FloatArray) -> float:
         """Σ_T load_T (L(N, T) - L(∅, T)): what the game divides."""
         n = rows.players
         near, far = self._closeness(n, np.array(n), rows.sizes)

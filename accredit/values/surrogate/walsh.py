@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from accredit.checks.numbers import FloatArray, IntArray
-from accredit.values.surrogate.rows import Meeting, Rows, two_valued_credit
+from accredit.values.surrogate.rows import CoalitionRows, Meeting, two_valued_credit
 
 
 @lru_cache(maxsize=256)
@@ -50,7 +50,7 @@ class Walsh:
         distance = (k + t - 2 * common).astype(np.int64)
         return krawtchouk(self.order, n).take(distance, mode="clip")
 
-    def credit(self, rows: Rows, load: FloatArray) -> FloatArray:
+    def credit(self, rows: CoalitionRows, load: FloatArray) -> FloatArray:
         r"""Shapley values of Σ_T load_T W_o(·, T): (n,).
 
         χ_A gives -2/|A| to each member, so W_o(·, T) gives $-\frac2n s_i(T) Kr_{o-1}(d_i; n-1)/\binom{n-1}{o-1}$, d_i
