@@ -80,6 +80,8 @@ def contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None
     library = library_of(model)
     columns = rows.shape[1]
     if library == "xgboost":
+        if getattr(model, "multi_strategy", None) == "multi_output_tree":
+            return None
         return _split(_xgboost_contributions(model, rows), columns)
     if library == "lightgbm":
         if model.get_params().get("linear_tree"):
