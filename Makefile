@@ -17,7 +17,7 @@ export HF_HUB_OFFLINE ?= 1
 # Else every worker, and every process that a test starts, would compile the house again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick check bench soak soak-page soak-trees matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
+.PHONY: demo test quick check bench soak soak-page soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -79,6 +79,9 @@ soak-page: $(VENV)/test.done  ## ten minutes of requests to the page beside 1,10
 
 soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py
+
+zoo: $(VENV)/test.done  ## several hundred ordinary models of four libraries, each explained and held to what others say
+	$(BIN)/python -m tools.zoo
 
 matrix: $(VENV)/test.done  ## every public call and every command with every kind of bad value
 	$(BIN)/python -m tools.matrix --show $(RELIABILITY)

@@ -217,6 +217,15 @@ class Interactions(Drawn):
         data["precision"] = self._known.as_plain()
         return {"kind": "interactions", "format": FORMAT, **plain(data, "interactions")}
 
+    @property
+    def are_sizes(self) -> bool:
+        """Are these sizes rather than gains: nothing is shared, and none of them is below zero?
+
+        >>> Interactions("ab", "mean |sii| over 3 rows", "by hand", {("a", "b"): 1.0}).are_sizes
+        True
+        """
+        return self.total is None and min(self.values.values()) >= 0
+
     def to_json(self) -> str:
         """Everything, as JSON; `from_json` gives back equal interactions to the last bit."""
         return json.dumps(self._as_plain(), ensure_ascii=False)

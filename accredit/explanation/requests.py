@@ -213,13 +213,14 @@ class RowRequest(Request):
     `background` holds the rows that a row is compared with, each counted by `weights`. All of them are used, unless
     `most_background` says how many, chosen `background_by` "draw" or "medoids" (real rows in the middle of clusters,
     counted by the rows of each); the result says so. Without a background, 20 rows or more are compared with one
-    another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared: the raw score ("logit"),
-    "log-odds", "probability", a regression's number ("value"); where there are class probabilities also "margin",
-    "loss", "correctness", "confidence" or "entropy"; or a function of the probabilities (else of the outputs), (batch,
-    classes) -> (batch,). `dependence` says what stands in for absent columns: interventional (the default), empirical,
-    gaussian, or cover (trees). `players` groups columns. `interactions` adds those of every two columns. Many rows are
-    spread over workers by `executor` ("processes:2", "dask"), and written to `out` line by line, where a run that was
-    stopped goes on.
+    another, and a tree ensemble is read by its cover ratios. `payoff` is what is shared: the raw score ("logit"; "log"
+    where a regression predicts its exponential), "log-odds", "probability", a regression's number ("value"); where
+    there are class probabilities also "margin", "loss", "correctness", "confidence" or "entropy"; or a function of the
+    probabilities (else of the outputs), (batch, classes) -> (batch,). `dependence` says what stands in for absent
+    columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
+    `interactions` adds those of every two columns. Many rows are spread over workers by `executor` ("processes:2",
+    "dask"), and written to `out` line by line, where a run that was stopped goes on; a name that ends in .csv, .tsv or
+    .parquet gives such a table.
 
     >>> RowRequest(dependence="empirical", methods="banzhaf").readings
     {}

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     import torch
     import xgboost
 
-UNITS = ("logit", "log-odds", "probability", "value")
+UNITS = ("logit", "log", "log-odds", "probability", "value")
+LOG_LINK = frozenset(  # objectives of boosters and losses of scikit-learn: the prediction is the exponential of the raw score
+    {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft", "poisson", "gamma", "tweedie"}
+)
 BUILT_IN = frozenset({"xgboost", "lightgbm", "catboost", "sklearn", "torch", "builtins", "numpy", "accredit"})  # read here
 FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
@@ -43,7 +46,8 @@ class RowModel:
     """A model of rows that can be asked in several units; each gives one number per row and output.
 
     `units` maps a unit to its function of rows, the natural one first: "logit" is the raw score (what boosted trees and
-    linear models add up), "value" the number that a regression predicts.
+    linear models add up), "log" the same where the model predicts its exponential, "value" the number that a regression
+    predicts.
     """
 
     def __init__(self, units: Mapping[str, RowFunction], labels: tuple[str, ...] | None, name: str, model: object) -> None:
@@ -243,7 +247,10 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         )
     if classes is None and not hasattr(model, "predict_proba"):
         score = getattr(model, "decision_function", None) or model.predict
-        return RowModel({"value": score}, None, name, model)
+        logs: dict[str, RowFunction] = {}
+        if scikit_has_log_link(_last(model)):
+            logs["log"] = lambda rows: np.log(model.predict(rows))
+        return RowModel({"value": score, **logs}, None, name, model)
     units: dict[str, RowFunction] = {}
     if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
         units["logit"] = two_sided(class_decisions(model))
@@ -264,6 +271,21 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
 _AVERAGED = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier")
 
 
+def scikit_has_log_link(model: sklearn.base.BaseEstimator) -> bool:
+    """Is the prediction of this scikit-learn model the exponential of what it adds up?
+
+    >>> from sklearn.linear_model import PoissonRegressor, TweedieRegressor
+    >>> scikit_has_log_link(PoissonRegressor()), scikit_has_log_link(TweedieRegressor(power=0))
+    (True, False)
+    """
+    name = type(model).__name__
+    if name == "TweedieRegressor":
+        return bool(model.link == "log" or (model.link == "auto" and model.power > 0))
+    return name in ("PoissonRegressor", "GammaRegressor") or (
+        name == "HistGradientBoostingRegressor" and str(model.loss) in LOG_LINK
+    )
+
+
 def _last(model: sklearn.base.BaseEstimator) -> sklearn.base.BaseEstimator:
     """The estimator at the end of a pipeline."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
@@ -275,7 +297,7 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
         classes = getattr(model, "classes_", None)
         raw = lambda rows: model.predict(rows, output_margin=True)  # noqa: E731
         if classes is None:
-            return RowModel({"value": model.predict, "logit": raw}, None, name, model)
+            return RowModel({"value": model.predict, _raw_unit(str(model.objective)): raw}, None, name, model)
         return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
     import xgboost
 
@@ -296,7 +318,12 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
             chances = lambda rows: _softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
         units = {"logit": two_sided(margin)} if chances is None else _score(margin, chances)
         return RowModel(units, labels, f"xgboost {objective}", model)
-    return RowModel({"value": number, "logit": margin}, None, f"xgboost {objective}", model)
+    return RowModel({"value": number, _raw_unit(objective): margin}, None, f"xgboost {objective}", model)
+
+
+def _raw_unit(objective: str) -> str:
+    """What the raw score of a regression is called."""
+    return "log" if objective in LOG_LINK else "logit"
 
 
 def _of_lightgbm(model: lightgbm.LGBMModel | lightgbm.Booster) -> RowModel:
@@ -307,13 +334,18 @@ def _of_lightgbm(model: lightgbm.LGBMModel | lightgbm.Booster) -> RowModel:
     classes = getattr(model, "classes_", None)
     if classes is not None:
         return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
-    objective = str(booster.dump_model(num_iteration=1).get("objective", "")).split(" ")[0]
+    objective = lightgbm_objective(booster)
     if objective in ("binary", "multiclass", "multiclassova") and booster is model:
         labels = tuple(map(str, range(max(2, booster.num_model_per_iteration()))))
         one_by_one = objective == "multiclassova"  # chances of each class against the rest, which do not sum to 1
         units = {"logit": two_sided(raw)} if one_by_one else _score(raw, _both_chances(model.predict))
         return RowModel(units, labels, f"lightgbm {objective}", model)
-    return RowModel({"value": model.predict, "logit": raw}, None, name, model)
+    return RowModel({"value": model.predict, _raw_unit(objective): raw}, None, name, model)
+
+
+def lightgbm_objective(booster: lightgbm.Booster) -> str:
+    """The name of what a lightgbm Booster was trained for, without its settings."""
+    return str(booster.dump_model(num_iteration=1).get("objective", "")).split(" ")[0]
 
 
 def lightgbm_summed(booster: lightgbm.Booster) -> int:
@@ -327,13 +359,19 @@ def _of_catboost(model: catboost.CatBoost) -> RowModel:
     name, raw = type(model).__name__, partial(catboost_score, model)
     classes = getattr(model, "classes_", None)
     if classes is None or len(classes) == 0:
-        return RowModel({"value": model.predict, "logit": raw}, None, name, model)
+        return RowModel({"value": model.predict, "log" if catboost_has_log_link(model) else "logit": raw}, None, name, model)
     return RowModel(
         _score(raw, lambda rows: model.predict(rows, prediction_type="Probability")),
         tuple(map(str, classes)),
         name,
         model,
     )
+
+
+def catboost_has_log_link(model: catboost.CatBoost) -> bool:
+    """Does this catboost model predict the exponential of its raw score? A regressor does, by its loss."""
+    loss = str(model.get_params().get("loss_function"))
+    return type(model).__name__ == "CatBoostRegressor" and loss.startswith(("Poisson", "Tweedie"))
 
 
 def catboost_score(model: catboost.CatBoost, rows: Sized, **settings: int) -> FloatArray:

@@ -15,7 +15,7 @@ from accredit.games import cached
 from accredit.methods import Chosen
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
-from accredit.models.rows import RowModel
+from accredit.models.rows import RowModel, reads_rows
 from accredit.rows.backgrounds import Compared
 from accredit.rows.frames import Rows, stack
 from accredit.rows.game import row_game
@@ -30,7 +30,7 @@ IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's ow
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
 SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 # What a closed form shares -> our word for it
-UNIT = {"margin": "logit", "probability": "probability", "value": "value"}
+UNIT = {"margin": "logit", "probability": "probability", "value": "value", "log of the value": "log"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +94,9 @@ class RowAnswer:
     claims: tuple[Claim, ...]
     interval: FloatArray | None = None
     pairs: RowPairs | None = None
+    left: str = ""  # why a closed form was tried and left; empty: none was tried, or there is one
+    instead: str = ""  # what to write to have one
+    payoffs: int | None = None  # coalitions asked of the first row's game; None: there is none
 
 
 def answer_rows(asked: RowQuestion) -> RowAnswer:
@@ -103,11 +106,11 @@ def answer_rows(asked: RowQuestion) -> RowAnswer:
 
 def answers(asked: RowQuestion) -> Iterator[RowAnswer]:
     """The credit of all rows at once, in closed form, or else of each row as its game is solved, in their order."""
-    closed = _close(asked)
-    if closed is not None:
-        yield closed
+    found = _close(asked)
+    if isinstance(found, RowAnswer):
+        yield found
     else:
-        yield from _games(asked)
+        yield from (replace(answer, left=found.note, instead=found.instead) for answer in _games(asked))
 
 
 def are_trees(model: RowModel) -> bool:
@@ -121,35 +124,33 @@ def are_trees(model: RowModel) -> bool:
     return True
 
 
-def _close(asked: RowQuestion) -> RowAnswer | None:
-    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; None where there is no
+def _close(asked: RowQuestion) -> RowAnswer | NoClosedForm:
+    """Exact credit of trees, linear models and pipelines of either, in the unit that they add up in; else why there is no
     closed form. Cover ratios have no other way, so there it is an error."""
     try:
         return _in_closed_form(asked)
     except NoClosedForm as why:
         if asked.dependence == "cover":
-            said = str(why).rstrip("; ,")
+            cures = ", or ".join(filter(None, [why.instead, "give background=… instead"]))
             raise InvalidInput(
-                f"dependence='cover' cannot be had here: {said}, or give background=… instead",
-                argument="dependence",
-                code="unsupported",
+                f"dependence='cover' cannot be had here: {why}; {cures}", argument="dependence", code="unsupported"
             ) from None
-        return None
+        return why
 
 
 def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     rule = asked.ground.sharing.value
     if rule is None:
-        raise NoClosedForm(f"{asked.method.name} has no closed form")
+        raise NoClosedForm(f"{asked.method.name} has no closed form", tried=False)
     if asked.dependence not in ("interventional", "cover"):
-        raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form")
+        raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form", tried=False)
     form = asked.ground.form()
     unit = UNIT.get(form.payoff)
     known = unit == asked.unit
     if not known and (unit, asked.unit) != ("logit", "value"):
         raise _other_unit(asked, form.payoff)
     got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
-    if not known and not np.allclose(got.margin, asked.prediction, rtol=SINGLE_PRECISION, atol=SINGLE_PRECISION):
+    if not known and not _predicts(asked, got.margin):
         raise _other_unit(asked, got.payoff)  # a regression with a link
     credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
     pairs = None
@@ -165,10 +166,19 @@ def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     )
 
 
+def _predicts(asked: RowQuestion, margin: FloatArray) -> bool:
+    """Is the raw score of a regression, as its trees add it up, what it predicts? Where sums of many leaves in single
+    precision leave a doubt, the model's own raw score tells."""
+    if np.allclose(margin, asked.prediction, rtol=SINGLE_PRECISION, atol=SINGLE_PRECISION):
+        return True
+    return "logit" in asked.model.units and bool((asked.model.outputs(asked.table, "logit") == asked.prediction).all())
+
+
 def _other_unit(asked: RowQuestion, payoff: str) -> NoClosedForm:
     unit = UNIT.get(payoff)
-    instead = f"write payoff={unit!r}, " if unit in asked.model.units else ""
-    return NoClosedForm(f"the model adds up to its {payoff}, not to its {asked.unit}; {instead}")
+    instead = f"write payoff={unit!r}" if unit in asked.model.units else ""
+    why = f"the closed form of {asked.model.name} shares its {unit or payoff}, not its {asked.unit}"
+    return NoClosedForm(why, instead=instead, of_unit=True)
 
 
 def _raw(asked: RowQuestion, outputs: int) -> FloatArray:
@@ -189,17 +199,13 @@ def two_classes(found: FloatArray, outputs: int) -> FloatArray:
     return np.concatenate([-found, found], axis=-1) if found.shape[-1] == 1 and outputs == 2 else found
 
 
-def avoid(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
-    """What to say where a model has a closed form and the payoff that was asked has not."""
-    natural = asked.model.unit(None)
-    could = asked.ground.sharing.value is not None and asked.dependence == "interventional"
-    if asked.unit == natural or not could or answer.method.closed_form:
+def way_left(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
+    """What to say where a closed form was tried and left: why, and what was done instead at which cost."""
+    if not answer.left or not reads_rows(asked.model.model):
         return ()
-    try:
-        asked.ground.form()
-    except NoClosedForm:
-        return ()
-    return (f"The closed form of {asked.model.name} shares its {natural}, not its {asked.unit}: one game per row was solved.",)
+    cost = "" if answer.payoffs is None else f", {answer.payoffs:,} coalitions × {asked.start:,} background rows for each"
+    cure = f" For the closed form, {answer.instead}." if answer.instead else ""
+    return (f"{answer.left}: one game per row was solved{cost}.{cure}",)
 
 
 def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
@@ -249,6 +255,7 @@ def _of_row(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
         least_known(one.precision for one in every),
         every[0].claims,
         None if (ends := join_known([one.interval for one in every], np.stack, 1)) is None else ends[None],
+        payoffs=every[0].payoffs,
     )
 
 
@@ -264,4 +271,7 @@ def join(found: Sequence[RowAnswer]) -> RowAnswer:
         first.claims,
         join_known([one.interval for one in found]),
         pairs,
+        first.left,
+        first.instead,
+        first.payoffs,
     )

@@ -22,7 +22,7 @@ from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
 from accredit.rows.changes import Fit
-from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, avoid, read_prediction
+from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, read_prediction, way_left
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.rows.ground import Ground, Sharing, semivalue
@@ -53,7 +53,9 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         answer.precision,
         answer.interval,
         answer.claims,
-        check_notes((*asked.compared.notes, *asked.said, *avoid(asked, answer), *_draws(asked), *chosen, *_correlate(asked))),
+        check_notes(
+            (*asked.compared.notes, *asked.said, *way_left(asked, answer), *_draws(asked), *chosen, *_correlate(asked))
+        ),
         {
             **asked.compared.facts,
             "dependence": asked.dependence,

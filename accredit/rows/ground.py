@@ -35,6 +35,19 @@ CHANCE_ERRORS = 4.5  # standard errors (Fisher's z) that no pair among hundreds 
 class NoClosedForm(Exception):
     """Why a question has no closed form."""
 
+    def __init__(self, why: str, instead: str = "", *, tried: bool = True, of_unit: bool = False) -> None:
+        super().__init__(why.rstrip("; ,"))
+        self.instead = instead  # what to write to have one
+        self._tried, self._of_unit = tried, of_unit
+
+    @property
+    def note(self) -> str:
+        """What a result says where one was tried and left; empty where none was tried."""
+        if not self._tried:
+            return ""
+        said = str(self)
+        return f"{said[0].upper()}{said[1:]}" if self._of_unit else f"No closed form could be used: {said}"
+
 
 @dataclass(frozen=True, eq=False)
 class Sharing:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from accredit.models.row_types import Table
 
+LINE_SUFFIXES = (".jsonl", ".ndjson", "")  # of files that hold one JSON object per line
+TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")  # of files that hold one table, made of such lines at the end
 ROWS_PER_PART = 250  # rows explained at once, and lost at most when a run is killed
 ROWS_PER_QUICK_PART = 5000  # the same for models with a closed form, whose tables are made once for a part
 PARTS_AHEAD = 64  # parts that may wait for a worker, or to be written
@@ -204,20 +206,20 @@ def explain_parts(
     write_lines(run, journal, executor, watch)
     read = _read(journal, run.whole, run.answer(part(run.whole.rows.table, 0, 1)))
     if journal != final:
-        _to_parquet(journal, final)
+        _to_table(journal, final)
         journal.unlink()
     return explanation_of(run.whole, read, target)
 
 
 def explain_table_file(run: TableRun, out: str | Path, executor: str = "serial", watch: Watch | None = None) -> tuple[int, int]:
-    """Explain rows into JSON lines or, if `out` ends in .parquet, into one parquet table, without holding them.
+    """Explain rows into JSON lines or, if `out` ends in .parquet, .csv or .tsv, into one such table.
 
     Returns how many rows there are, and how many of them had been done before.
     """
     final, journal = _files(out)
     done = write_lines(run, journal, executor, watch)
     if journal != final:
-        _to_parquet(journal, final)
+        _to_table(journal, final)
         journal.unlink()
     return len(run.whole.rows), done
 
@@ -225,7 +227,17 @@ def explain_table_file(run: TableRun, out: str | Path, executor: str = "serial",
 def _files(out: str | Path) -> tuple[Path, Path]:
     """The file that was asked for, and the one that lines are written to."""
     final = check_writable(out, "out")
-    return final, final.with_suffix(".parquet.jsonl") if final.suffix == ".parquet" else final
+    kind = final.suffix.lower()
+    if kind in TABLE_SUFFIXES:
+        return final, final.with_suffix(f"{kind}.jsonl")
+    if kind not in LINE_SUFFIXES:
+        raise InvalidInput(
+            f"out is {str(out)!r}, and {kind} is not written; write a name that ends in .jsonl (a line per row; a stopped "
+            f"run goes on in it), {' or '.join(TABLE_SUFFIXES)}",
+            argument="out",
+            code="unsupported",
+        )
+    return final, final
 
 
 def write_lines(run: TableRun, journal: Path, executor: str, watch: Watch | None) -> int:
@@ -335,17 +347,13 @@ def _answer_of(data: dict[str, Any], asked: RowQuestion, one: RowAnswer) -> RowA
         ends = square[None, ..., 1:] if numbers.shape[2] == 3 else None
         precision = Precision.from_plain(data["interactions"]["precision"])
         pairs = RowPairs(data["interactions"]["index"], square[None, ..., 0], precision, ends)
-    return RowAnswer(credit, one.base, one.method, Precision.from_plain(data["precision"]), one.claims, interval, pairs)
+    known = Precision.from_plain(data["precision"])
+    return RowAnswer(credit, one.base, one.method, known, one.claims, interval, pairs, one.left, one.instead, one.payoffs)
 
 
-def _to_parquet(journal: Path, final: Path) -> None:
-    """One line per row and output, one column per player."""
-    import io
-
-    with needs("trees", "writing .parquet"):
-        import pyarrow
-        import pyarrow.parquet
-    table = []
+def _to_table(journal: Path, final: Path) -> None:
+    """One line per row and output, one column per player: as a parquet file, or with commas or tabs."""
+    table: list[dict[str, object]] = []
     with journal.open(encoding="utf-8") as lines:
         for line in lines:
             data = json.loads(line)
@@ -360,6 +368,26 @@ def _to_parquet(journal: Path, final: Path) -> None:
                         **{f"interaction: {p} + {q}": x for p, q, x, *_ in said.get("interactions", ())},
                     }
                 )
+    put(final, _as_parquet(table) if final.suffix.lower() == ".parquet" else _as_text(table, final.suffix.lower()))
+
+
+def _as_parquet(table: list[dict[str, object]]) -> bytes:
+    import io
+
+    with needs("trees", "writing .parquet"):
+        import pyarrow
+        import pyarrow.parquet
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(table), buffer)
-    put(final, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def _as_text(table: list[dict[str, object]], kind: str) -> bytes:
+    import csv
+    import io
+
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(table[0]), delimiter="\t" if kind == ".tsv" else ",", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return text.getvalue().encode("utf-8")

@@ -9,6 +9,7 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
+from accredit.models.rows import scikit_has_log_link
 
 if TYPE_CHECKING:
     import sklearn.base
@@ -74,17 +75,13 @@ def linear_of(model: object) -> Linear:
     classes = getattr(model, "classes_", None)
     if classes is None:
         labels = ("value",) if len(weights) == 1 else tuple(map(str, range(len(weights))))
-        return Linear(weights, start, labels, "log of the value" if _log_link(model) else "value", model)
+        return Linear(weights, start, labels, "log of the value" if scikit_has_log_link(model) else "value", model)
     labels = tuple(map(str, classes if len(weights) > 1 else classes[1:]))
     return Linear(weights, start, labels, "margin", model)
-
-
-def _log_link(model: sklearn.base.BaseEstimator) -> bool:
-    return type(model).__name__ in ("PoissonRegressor", "GammaRegressor") or getattr(model, "link", None) == "log"
 
 
 def _own(model: sklearn.base.BaseEstimator, rows: Table) -> FloatArray:
     """The model's own raw output: (rows, outputs)."""
     decide = model.decision_function if hasattr(model, "decision_function") else model.predict
     said = np.asarray(decide(rows), dtype=np.float64).reshape(len(rows), -1)
-    return np.log(said) if _log_link(model) else said
+    return np.log(said) if scikit_has_log_link(model) else said

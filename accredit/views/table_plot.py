@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 INK, MISSING = "#1b1d22", "#9aa0ab"
 OTHERS = "{} other columns"
 COLOURS = "blue: worth more together, orange: worth less"
+SIZES = "the thicker the line, the larger the interaction, whatever its sign"
 LONGEST = 28  # characters of a name
 POINTS = 4000  # rows drawn as points; more would be one blot
 LINES = 400  # rows drawn as lines
@@ -237,7 +238,8 @@ def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
 
 
 def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30) -> Axes:
-    """Players on a circle, the strongest pairs as lines: blue together worth more, orange worth less."""
+    """Players on a circle, the strongest pairs as lines: blue together worth more, orange worth less. Sizes, such as means over
+    rows, have no sign and one colour."""
     ax = _axes(ax)
     if 2 not in interactions.sizes:
         raise InvalidInput(
@@ -252,7 +254,8 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     for (a, b), x in pairs:
         xs, ys = np.cos([angle[a], angle[b]]), np.sin([angle[a], angle[b]])
         share = abs(x) / largest
-        ax.plot(xs, ys, color=css(POSITIVE if x >= 0 else NEGATIVE), linewidth=0.5 + 5 * share, alpha=0.25 + 0.6 * share)
+        colour = UNSIGNED if interactions.are_sizes else POSITIVE if x >= 0 else NEGATIVE
+        ax.plot(xs, ys, color=css(colour), linewidth=0.5 + 5 * share, alpha=0.25 + 0.6 * share)
     for name in names:
         x, y = np.cos(angle[name]), np.sin(angle[name])
         ax.scatter([x], [y], s=40, color=css(UNSIGNED), zorder=3)
@@ -260,7 +263,8 @@ def network(interactions: Interactions, ax: Axes | None = None, *, top: int = 30
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.margins(0.25)
-    return _title(ax, f"the {len(pairs)} strongest pairs, {round_off(largest)} at most", COLOURS)
+    reading = SIZES if interactions.are_sizes else COLOURS
+    return _title(ax, f"the {len(pairs)} strongest pairs, {round_off(largest)} at most", reading)
 
 
 def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int = 20) -> Axes:

@@ -213,10 +213,10 @@ def test_a_link_is_not_hidden():
     number = accredit.explain(X[:3], model, background=X[30:])
     assert_allclose(number.prediction[:, 0], model.predict(X[:3]), rtol=1e-6)
     assert number.payoff == "value" and str(number.method) == "shapley/Exact()"
-    raw = accredit.explain(X[:3], model, background=X[30:], payoff="logit")
-    assert raw.method.closed_form
+    raw = accredit.explain(X[:3], model, background=X[30:], payoff="log")
+    assert raw.method.closed_form and any("payoff='log'" in note.text for note in number.notes)
     assert_allclose(np.exp(raw.prediction), number.prediction, rtol=1e-5)
-    with pytest.raises(InvalidInput, match="write payoff='logit'"):
+    with pytest.raises(InvalidInput, match="write payoff='log'"):
         accredit.explain(X[:3], model, dependence="cover")
 
 

@@ -188,3 +188,18 @@ def test_a_line_of_losses_names_the_predicted_class(tmp_path):
     accredit.explain(NUMBERS[:5], BAYES, payoff="loss", background=NUMBERS[54:], out=out)
     said = [json.loads(line)["predicted"] for line in out.read_text().splitlines()]
     assert said == BAYES.predict(NUMBERS[:5]).tolist()
+
+
+@pytest.mark.parametrize(("suffix", "mark"), [("csv", ","), ("tsv", "\t"), ("CSV", ",")])
+def test_a_table_is_written_as_its_suffix_says(tmp_path, suffix, mark):
+    file = tmp_path / f"rows.{suffix}"
+    found = accredit.explain(NUMBERS[:3], BAYES, background=NUMBERS[20:30], out=file)
+    read = pd.read_csv(file, sep=mark)
+    assert len(read) == 6 and [p.name for p in tmp_path.iterdir()] == [file.name]
+    assert np.array_equal(read["credit: a"].to_numpy().reshape(3, 2), found.credit[:, 0])
+
+
+def test_a_suffix_that_is_not_written_is_refused_by_name(tmp_path):
+    with pytest.raises(InvalidInput, match=r"\.xlsx is not written.*\.jsonl") as refused:
+        accredit.explain(NUMBERS[:3], BAYES, background=NUMBERS[20:30], out=tmp_path / "rows.xlsx")
+    assert refused.value.argument == "out" and not list(tmp_path.iterdir())

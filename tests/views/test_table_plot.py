@@ -121,3 +121,16 @@ def test_pairs_as_a_heat_map_and_a_network_of_pairs_alone():
     with pytest.raises(InvalidInput, match="no pairs"):
         table_plot.pair_heatmap(shapley_interactions(game, 3))
     assert len(table_plot.network(interactions(game, "k-sii"), top=2).lines) == 2  # single players do not push pairs out
+
+
+def test_a_network_of_mean_sizes_claims_no_sign():
+    from accredit.core import Interactions
+
+    sizes = Interactions("abc", "mean |sii| over 3 rows", "by hand", {("a", "b"): 1.0, ("a", "c"): 2.0, ("b", "c"): 0.0})
+    drawn = table_plot.network(sizes)
+    said = " ".join(
+        [*(drawn.get_title(loc=side) for side in ("left", "right", "center")), *(t.get_text() for t in drawn.texts)]
+    )
+    assert "whatever its sign" in said and "blue" not in said and len({line.get_color() for line in drawn.lines}) == 1
+    gains = Interactions("abc", "sii", "by hand", {("a", "b"): 1.0, ("a", "c"): -2.0, ("b", "c"): 0.0})
+    assert len({line.get_color() for line in table_plot.network(gains).lines}) == 2

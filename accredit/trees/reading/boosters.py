@@ -13,9 +13,9 @@ import numpy.typing as npt
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.categories import Category, xgboost_categories
-from accredit.models.rows import lightgbm_summed
+from accredit.models.rows import LOG_LINK, lightgbm_objective, lightgbm_summed
 from accredit.trees.forest import Forest, Tree
-from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, trust
+from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, probes, trust
 
 if TYPE_CHECKING:
     import lightgbm
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from accredit.models.row_types import Table, TableFunction
 
-XGBOOST_TOLERANCE = 1e-6  # xgboost sums its leaves in single precision
+LAST_BIT = 2.0**-24  # half a unit in the last place of single precision, in which xgboost sums its leaves
+LOGIT_LINK = ("binary:logistic", "reg:logistic")
 ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
 
 
@@ -32,6 +33,7 @@ class XgboostLearner(TypedDict):
     """What is read of the learner in the JSON of xgboost, beside its trees."""
 
     learner_model_param: dict[str, str]
+    objective: dict[str, str]
 
 
 class XgboostTree(TypedDict):
@@ -86,25 +88,48 @@ def read_xgboost(
     width = probe(np.zeros((1, features))).shape[1]
     encode = _encoder(columns, codes, source)
     labels = _labels(classes, width)
-    for base in _xgboost_bases(learner, width):
-        names = columns or number(features)
-        read = Ensemble(replace(forest, base=base), names, labels, "margin", encode, raw, probe, tolerance=XGBOOST_TOLERANCE)
-        try:
-            return read.check()
-        except NotTrees as error:
-            failed = error
-    raise failed
+    read = Ensemble(
+        forest,
+        columns or number(features),
+        labels,
+        "log of the value" if learner["objective"]["name"] in LOG_LINK else "margin",
+        encode,
+        raw,
+        probe,
+        tolerance=_single_precision(forest, width),
+    )
+    possible = [replace(read, forest=replace(forest, base=base)) for base in _xgboost_bases(learner, width)]
+    return (possible[0] if len(possible) == 1 else min(possible, key=_gap)).check()
+
+
+def _single_precision(forest: Forest, outputs: int) -> FloatArray:
+    """How far a sum of n numbers in single precision may be from the true one, relative to the sum of their sizes: for every
+    output (Higham, 2002, eq. 4.4). Beside the trees' leaves there are the base score, its link, and the weight of a leaf."""
+    terms = np.bincount(forest.output, minlength=outputs) + 4
+    return np.asarray(terms * LAST_BIT / (1 - terms * LAST_BIT))
+
+
+def _gap(read: Ensemble) -> float:
+    """The largest difference to the model's own output, on rows made from the thresholds."""
+    assert read.probe is not None
+    matrix = probes(read.forest, read.takes_missing)
+    return float(np.abs(read.forest.margin(matrix) - read.probe(matrix)).max())
 
 
 def _xgboost_bases(learner: XgboostLearner, outputs: int) -> list[FloatArray]:
-    """The base score under each link that xgboost knows; the check tells which one the objective uses."""
-    text = learner["learner_model_param"]["base_score"]
-    stored = np.ravel(np.asarray(json.loads(text), dtype=np.float64))
-    score = np.broadcast_to(stored, outputs) if stored.size in (1, outputs) else np.zeros(outputs)
-    bases = [np.array(score)]
+    """The base score as xgboost adds it: under the link of the objective, or, of an unknown one, under each link that there
+    is. Computed in single precision, as there: a chance close to 1 has lost most of its digits."""
+    text, objective = learner["learner_model_param"]["base_score"], str(learner["objective"]["name"])
+    stored = np.ravel(np.asarray(json.loads(text), dtype=np.float32))
+    score = np.broadcast_to(stored, outputs) if stored.size in (1, outputs) else np.zeros(outputs, dtype=np.float32)
+    one = np.float32(1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        bases += [np.log(score / (1 - score)), np.log(score)]
-    return [b for b in bases if np.isfinite(b).all()]
+        linked = {"logit": -np.log(one / score - one), "log": np.log(score), "none": score}
+    known = "logit" if objective in LOGIT_LINK else "log" if objective in LOG_LINK else None
+    if known is None and objective.startswith(("reg:", "multi:", "rank:")):
+        known = "none"
+    bases = [np.asarray(b, dtype=np.float64) for link, b in linked.items() if known in (None, link)]
+    return [b for b in bases if np.isfinite(b).all()] or [np.asarray(score, dtype=np.float64)]
 
 
 def _xgboost_tree(tree: XgboostTree, output: int) -> Tree:
@@ -217,7 +242,8 @@ def read_lightgbm(booster: lightgbm.Booster, source: str = "lightgbm", classes: 
 
     labels = _labels(classes, outputs)
     encode = _lightgbm_encoder(booster, columns, source)
-    return Ensemble(forest, named or number(features), labels, "margin", encode, raw, raw).check()
+    payoff = "log of the value" if lightgbm_objective(booster) in LOG_LINK else "margin"
+    return Ensemble(forest, named or number(features), labels, payoff, encode, raw, raw).check()
 
 
 def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], source: str) -> TableFunction:
@@ -229,7 +255,8 @@ def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], sourc
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         import pandas
 
-        check_columns(rows, columns, source)
+        written = [str(name).replace(" ", "_") for name in rows.iloc[:0]]  # as lightgbm writes the names of columns
+        check_columns(pandas.DataFrame(columns=written), columns, source)
         known = iter(remembered)
         parts = []
         for i in range(rows.shape[1]):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray
-from accredit.models.rows import catboost_score
+from accredit.models.rows import catboost_has_log_link, catboost_score
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, trust
 
@@ -51,7 +51,9 @@ def read_catboost(model: catboost.CatBoost) -> Ensemble:
     labels = tuple(classes if len(classes) == width else classes[1:]) or ("value",)
     labels = labels if len(labels) == width else tuple(str(i) for i in range(width))
     probe = None if info.get("categorical_features") else raw
-    payoff = "margin" if classes else "value"
+    payoff = "margin" if classes else "log of the value" if catboost_has_log_link(model) else "value"
+    if type(model).__name__ == "CatBoostRegressor" and model.get_params().get("loss_function") == "RMSEWithUncertainty":
+        payoff = "margin"  # a mean and the logarithm of a deviation, of which the model predicts the variance
     return Ensemble(forest, columns, labels, payoff, encode, raw, probe, takes_missing=False).check()
 
 
@@ -86,17 +88,16 @@ def _missing_left(column: int, info: Written) -> bool:
 
 
 def _symmetric(tree: Written, info: Written) -> Tree:
-    """All nodes of one level share one split; the first split is the lowest bit of a leaf's number."""
-    splits = [_split(s, info) for s in tree["splits"]]
+    """All nodes of one level share one split. The first split is the lowest bit of a leaf's number, so with the last split at
+    the root the leaves stand in their own order. The order changes no output, but cover ratios: catboost's begin there."""
+    splits = [_split(s, info) for s in reversed(tree["splits"])]
     depth = len(splits)
     leaves, inner = 1 << depth, (1 << depth) - 1
     value = np.reshape(np.asarray(tree["leaf_values"], dtype=np.float64), (leaves, -1))
     weight = np.asarray(tree.get("leaf_weights") or np.zeros(leaves), dtype=np.float64)
     level = np.concatenate([np.full(1 << i, i) for i in range(depth)]) if depth else np.zeros(0, dtype=np.int64)
     at = np.arange(inner)
-    bits = np.arange(leaves)[:, None] >> np.arange(depth) & 1
-    order = bits @ (1 << np.arange(depth)[::-1])  # leaves from left to right, the first split at the root
-    cover = np.concatenate([np.zeros(inner), weight[order]])
+    cover = np.concatenate([np.zeros(inner), weight])
     for node in reversed(range(inner)):
         cover[node] = cover[2 * node + 1] + cover[2 * node + 2]
 
@@ -109,7 +110,7 @@ def _symmetric(tree: Written, info: Written) -> Tree:
         pad(thresholds, 0.0),
         pad(2 * at + 1, 0),
         pad(2 * at + 2, 0),
-        np.concatenate([np.zeros((inner, value.shape[1])), value[order]]),
+        np.concatenate([np.zeros((inner, value.shape[1])), value]),
         cover,
         pad(np.array([_missing_left(c, info) for c in columns], dtype=bool), False),
         sets={int(n): splits[i][2] for n, i in enumerate(level) if splits[i][2] is not None},

@@ -62,7 +62,9 @@ class Ensemble:
     raw: TableFunction  # the model's own output of such rows -> (rows, outputs)
     probe: Callable[[FloatArray], FloatArray] | None = None  # the same from encoded rows; None: there is no way in
     takes_missing: bool = True
-    tolerance: float = 1e-9  # how far the trees may be from the model, relative to the leaves that are summed
+    tolerance: float | FloatArray = (
+        1e-9  # of all outputs or of each: how far the trees may be from the model, relative to the leaves that are summed
+    )
     slow: bool = False  # the model takes much longer to answer than its trees, which may be asked instead once they are checked
 
     def matrix(self, rows: Table) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
+from accredit.models.rows import scikit_has_log_link
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, number, plain_rows, trust
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 SINGLE = ("DecisionTree", "ExtraTree")
 AVERAGED = ("RandomForest", "ExtraTrees")
-LOG_LINK = ("poisson", "gamma")
 
 
 def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
@@ -146,7 +146,7 @@ def _with_base(read: Ensemble) -> Ensemble:
 def _histogram(model: sklearn.base.BaseEstimator) -> Ensemble:
     """Histogram boosting: its own arrays, with missing directions and sets of category codes."""
     source, classes = type(model).__name__, getattr(model, "classes_", None)
-    loss = "log_loss" if classes is not None else str(model.loss)
+    logs = scikit_has_log_link(model)
     columns = column_names(model, model.n_features_in_)
     place = _places(model)
     trees = [_histogram_tree(predictor, place, output) for stage in model._predictors for output, predictor in enumerate(stage)]
@@ -163,9 +163,9 @@ def _histogram(model: sklearn.base.BaseEstimator) -> Ensemble:
     def own(rows: Table) -> FloatArray:
         if classes is not None:
             return np.asarray(model.decision_function(rows))
-        return np.log(model.predict(rows)) if loss in LOG_LINK else np.asarray(model.predict(rows))
+        return np.log(model.predict(rows)) if logs else np.asarray(model.predict(rows))
 
-    payoff = "margin" if classes is not None else "log of the value" if loss in LOG_LINK else "value"
+    payoff = "margin" if classes is not None else "log of the value" if logs else "value"
     read = _of(model, forest, _labels(model, len(base)), payoff, own, probed=model._preprocessor is None)
     return Ensemble(forest, read.columns, read.outputs, payoff, encode, read.raw, read.probe)
 

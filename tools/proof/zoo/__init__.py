@@ -1,0 +1,1 @@
+"""Ordinary models of tables, trained as people train them, and what an explanation of each is held to."""

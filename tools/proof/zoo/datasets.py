@@ -1,0 +1,168 @@
+"""A dozen tables that need no download: scikit-learn's own, and generated ones of the kinds that people have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+FEW = 500  # rows of a generated table
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows and what is to be predicted from them."""
+
+    name: str
+    x: Any  # a frame
+    y: Any  # (rows,) or (rows, targets)
+    groups: Any = None  # (rows,) which query a row belongs to, in order
+    upper: Any = None  # (rows,) where a survival time ends at the latest; infinite where it is censored
+
+    @property
+    def weight(self) -> Any:
+        """Sample weights as people set them: some rows count three times."""
+        return np.where(np.arange(len(self.x)) % 5 == 0, 3.0, 1.0)
+
+
+def _numbers(rng: np.random.Generator, columns: int, rows: int = FEW) -> Any:
+    import pandas
+
+    return pandas.DataFrame(rng.normal(size=(rows, columns)), columns=[f"c{i}" for i in range(columns)])
+
+
+def _signal(x: Any) -> Any:
+    c = x.to_numpy(dtype=np.float64)
+    return np.sin(2 * c[:, 0]) + c[:, 1] * (c[:, 2] > 0) + 0.5 * c[:, 3]
+
+
+def _diabetes() -> Table:
+    from sklearn.datasets import load_diabetes
+
+    x, y = load_diabetes(return_X_y=True, as_frame=True)
+    return Table("diabetes", x, y.to_numpy())
+
+
+def _wine() -> Table:
+    from sklearn.datasets import load_wine
+
+    x, y = load_wine(return_X_y=True, as_frame=True)
+    return Table("wine", x.iloc[:, :8], y.to_numpy())
+
+
+def _cancer() -> Table:
+    from sklearn.datasets import load_breast_cancer
+
+    x, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return Table("cancer", x, y.to_numpy())
+
+
+def _iris() -> Table:
+    from sklearn.datasets import load_iris
+
+    x, y = load_iris(return_X_y=True, as_frame=True)
+    return Table("iris", x, y.to_numpy())
+
+
+def _prices() -> Table:
+    """Large numbers, as prices of houses are."""
+    rng = np.random.default_rng(1)
+    x = _numbers(rng, 7, 800)
+    x["c0"], x["c1"] = (x["c0"] * 40 + 120).round(), (x["c1"] * 12 + 1970).round()
+    y = 2000 * x["c0"] + 300 * (x["c1"] - 1900) + 9000 * np.abs(x["c2"]) + 20_000 * rng.normal(size=len(x))
+    return Table("prices", x, y.to_numpy())
+
+
+def _counts() -> Table:
+    rng = np.random.default_rng(2)
+    x = _numbers(rng, 6)
+    return Table("counts", x, rng.poisson(np.exp(0.5 * _signal(x) + 0.5)).astype(np.float64))
+
+
+def _amounts() -> Table:
+    rng = np.random.default_rng(3)
+    x = _numbers(rng, 6)
+    return Table("amounts", x, rng.gamma(2.0, np.exp(0.4 * _signal(x) + 4.0)) + 0.01)
+
+
+def _claims() -> Table:
+    """Amounts that are often zero, as insurance claims are."""
+    rng = np.random.default_rng(4)
+    x = _numbers(rng, 6)
+    paid = rng.random(len(x)) < 0.4
+    return Table("claims", x, np.where(paid, rng.gamma(2.0, np.exp(0.4 * _signal(x) + 1.0)), 0.0))
+
+
+def _rare() -> Table:
+    """One row in twenty-five is of the second class."""
+    rng = np.random.default_rng(5)
+    x = _numbers(rng, 8, 800)
+    score = _signal(x) + 0.5 * rng.normal(size=len(x))
+    return Table("rare", x, (score > np.quantile(score, 0.96)).astype(np.int64))
+
+
+def _gaps() -> Table:
+    """Numbers with missing values, and a yes or no."""
+    rng = np.random.default_rng(6)
+    x = _numbers(rng, 7)
+    y = (_signal(x) + 0.3 * rng.normal(size=len(x)) > 0).astype(np.int64)
+    return Table("gaps", x.mask(rng.random(x.shape) < 0.12), y)
+
+
+def _mixed() -> Table:
+    """Words, whole numbers, amounts and gaps in one frame."""
+    import pandas
+
+    rng = np.random.default_rng(7)
+    x = _numbers(rng, 4)
+    y = _signal(x)
+    x = x.mask(rng.random(x.shape) < 0.1)
+    town, plan = rng.choice(["Bern", "Oslo", "Lima", "Kyiv", "Rome"], FEW), rng.choice(["basic", "plus", "pro"], FEW)
+    x["town"], x["plan"] = pandas.Categorical(town), pandas.Categorical(plan)
+    x["years"] = rng.integers(0, 40, FEW)
+    y = y + np.isin(town, ["Oslo", "Rome"]) * 1.5 + (plan == "pro") * (x["years"] > 20)
+    return Table("mixed", x, np.asarray(y) + 0.2 * rng.normal(size=FEW))
+
+
+def _queries() -> Table:
+    """Results of forty searches, graded from 0 to 3."""
+    rng = np.random.default_rng(8)
+    x = _numbers(rng, 6, 480)
+    grade = np.digitize(_signal(x) + 0.5 * rng.normal(size=len(x)), [-0.5, 0.5, 1.5])
+    return Table("queries", x, grade, groups=np.repeat(np.arange(40), 12))
+
+
+def _survival() -> Table:
+    """Times until an event, a third of them censored."""
+    rng = np.random.default_rng(9)
+    x = _numbers(rng, 6)
+    time = rng.exponential(np.exp(0.5 * _signal(x) + 2)) + 0.01
+    return Table("survival", x, time, upper=np.where(rng.random(len(x)) < 0.33, np.inf, time))
+
+
+def _several() -> Table:
+    """Three numbers to predict at once."""
+    rng = np.random.default_rng(10)
+    x = _numbers(rng, 5)
+    s = _signal(x)
+    return Table("several", x, np.stack([s, np.abs(s), x["c4"] * s], axis=1) + 0.1 * rng.normal(size=(FEW, 3)))
+
+
+_MADE: tuple[Callable[[], Table], ...] = (
+    *(_diabetes, _wine, _cancer, _iris, _prices, _counts, _amounts, _claims),
+    *(_rare, _gaps, _mixed, _queries, _survival, _several),
+)
+NAMES = tuple(made.__name__[1:] for made in _MADE)
+
+
+@cache
+def table(name: str) -> Table:
+    """The table of this name, made once.
+
+    >>> table("counts").x.shape, float(table("counts").y.min())
+    ((500, 6), 0.0)
+    """
+    return _MADE[NAMES.index(name)]()

@@ -1,0 +1,161 @@
+"""What a model says by itself, asked through its own library and nothing of ours: outputs, contributions, coalitions."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from accredit.core import FloatArray
+
+MOST_COLUMNS = 10  # up to which all coalitions of columns are tried
+
+
+def library_of(model: Any) -> str:
+    """The package that a model's class comes from.
+
+    >>> library_of(np.float64(1.0))
+    'numpy'
+    """
+    return type(model).__module__.split(".")[0]
+
+
+def own_output(model: Any, rows: Any, payoff: str) -> FloatArray:
+    """The model's own output on a scale that is named: (rows, outputs); a score of two classes for both of them."""
+    if payoff == "log-odds":
+        chance = own_output(model, rows, "probability")
+        return np.asarray(np.log(chance) - np.log1p(-chance))
+    said = np.asarray(_asked(model, rows, payoff), dtype=np.float64)
+    said = said.reshape(len(rows), -1)
+    classes = getattr(model, "classes_", None)
+    two = classes is not None and len(classes) == 2
+    if library_of(model) == "xgboost" and type(model).__name__ == "Booster":
+        two = _objective(model).startswith("binary:")
+    if said.shape[1] == 1 and two:
+        return np.concatenate([1 - said, said] if payoff == "probability" else [-said, said], axis=1)
+    return said
+
+
+def _objective(booster: Any) -> str:
+    import json
+
+    return str(json.loads(booster.save_config())["learner"]["objective"]["name"])
+
+
+def _asked(model: Any, rows: Any, payoff: str) -> Any:
+    """What the library returns: `value` is the plain prediction, everything but probabilities is the raw score."""
+    match library_of(model), payoff:
+        case "xgboost", _ if type(model).__name__ == "Booster":
+            import xgboost
+
+            data = xgboost.DMatrix(rows, enable_categorical=True)
+            return model.predict(data, output_margin=payoff not in ("value", "probability"))
+        case _, "value":
+            return model.predict(rows) if not _scores_outliers(model) else model.decision_function(rows)
+        case _, "probability":
+            return model.predict_proba(rows)
+        case "xgboost", _:
+            return model.predict(rows, output_margin=True)
+        case "lightgbm", _:
+            rounds = model.n_estimators_ if model.get_params().get("boosting_type") == "rf" else 1
+            return model.predict(rows, raw_score=True) / rounds  # a random forest's raw score is the sum of what it averages
+        case "catboost", _:
+            import catboost
+
+            return catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal")
+        case _ if hasattr(model, "decision_function"):
+            return model.decision_function(rows)
+    return np.log(model.predict(rows))  # the raw score of a regression with a log link
+
+
+def _scores_outliers(model: Any) -> bool:
+    return hasattr(model, "decision_function") and not hasattr(model, "classes_") and not hasattr(model, "predict_proba")
+
+
+def contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None:
+    """Credit by cover ratios as the model's own library computes it, or shap for scikit-learn: (rows, columns, outputs) and
+    (rows, outputs) for the base; None where the library has none."""
+    library = library_of(model)
+    columns = rows.shape[1]
+    if library == "xgboost":
+        if getattr(model, "multi_strategy", None) == "multi_output_tree":
+            return None
+        return _split(_xgboost_contributions(model, rows), columns)
+    if library == "lightgbm":
+        if model.get_params().get("linear_tree"):
+            return None
+        rounds = model.n_estimators_ if model.get_params().get("boosting_type") == "rf" else 1
+        given = np.asarray(model.predict(rows, pred_contrib=True)) / rounds
+        return _split(given.reshape(len(rows), -1, columns + 1), columns)
+    if library == "catboost":
+        import catboost
+
+        if model.get_all_params().get("grow_policy") != "SymmetricTree" or model.get_all_params().get("monotone_constraints"):
+            return None  # there catboost's contributions do not start from the mean of its own training predictions
+        named = [str(c) for c in rows.columns if rows[c].dtype == "category"]
+        given = model.get_feature_importance(catboost.Pool(rows, cat_features=named), type="ShapValues")
+        return _split(np.asarray(given).reshape(len(rows), -1, columns + 1), columns)
+    return _shap_contributions(model, rows)
+
+
+def _split(given: FloatArray, columns: int) -> tuple[FloatArray, FloatArray]:
+    return np.moveaxis(given[..., :columns], 1, 2), given[..., columns]
+
+
+def _xgboost_contributions(model: Any, rows: Any) -> FloatArray:
+    import xgboost
+
+    booster = model if type(model).__name__ == "Booster" else model.get_booster()
+    stopped = getattr(model, "early_stopping_rounds", None) is not None
+    until = (0, model.best_iteration + 1) if stopped else (0, 0)
+    data = xgboost.DMatrix(rows, enable_categorical=True)
+    given = booster.predict(data, pred_contribs=True, iteration_range=until, strict_shape=True)
+    return np.asarray(given, dtype=np.float64)
+
+
+def _shap_contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None:
+    if type(model).__name__ == "IsolationForest":
+        return None  # shap explains the depth of its leaves, not its score
+    try:
+        import shap
+
+        explainer = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
+        given = np.asarray(explainer.shap_values(rows, check_additivity=False), dtype=np.float64)
+    except Exception:  # shap raises what it likes about models that it cannot read
+        return None
+    base = np.broadcast_to(np.ravel(explainer.expected_value), (len(rows), np.size(explainer.expected_value)))
+    return given.reshape(len(rows), rows.shape[1], -1), np.asarray(base)
+
+
+def brute_force(model: Any, rows: Any, background: Any, payoff: str) -> tuple[FloatArray, FloatArray] | None:
+    """Shapley values from the model's own output of every coalition of columns, each averaged over the background:
+    (rows, columns, outputs), and what nobody earns: (rows, outputs). None where there are too many columns."""
+    import pandas
+
+    n = rows.shape[1]
+    if n > MOST_COLUMNS:
+        return None
+    plays = np.array(list(product([False, True], repeat=n)))[:, ::-1]  # bit i of the place says whether i plays
+    every = np.repeat(plays, len(background), axis=0)
+    found, nobody = [], []
+    for r in range(len(rows)):
+        mixed = {
+            name: pandas.concat([background[name]] * len(plays), ignore_index=True).where(~every[:, i], rows[name].iloc[r])
+            for i, name in enumerate(rows.columns)
+        }
+        table = pandas.DataFrame(mixed).astype(dict(rows.dtypes))
+        worth = own_output(model, table, payoff).reshape(len(plays), len(background), -1).mean(axis=1)
+        found.append(_shapley(worth, n))
+        nobody.append(worth[0])
+    return np.stack(found), np.stack(nobody)
+
+
+def _shapley(worth: FloatArray, n: int) -> FloatArray:
+    """The definition: (coalitions, outputs) -> (players, outputs)."""
+    place = np.arange(1 << n)
+    size = np.bitwise_count(place)
+    weight = np.array([1 / (n * comb(n - 1, k)) for k in range(n)])
+    without = [place[place >> i & 1 == 0] for i in range(n)]
+    return np.stack([weight[size[s]] @ (worth[s | 1 << i] - worth[s]) for i, s in enumerate(without)])
