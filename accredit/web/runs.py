@@ -19,8 +19,8 @@ STOP_SECONDS = 5.0  # that a run may take to put its last payoff away
 LINES = 3  # of what the command said, when it failed
 # What the command says, and what the form calls it.
 WORDS = (
-    (r"name it with --text", "choose it as the column of texts"),
-    (r"name a text column with --text", "choose a column of texts"),
+    (r"name it with --text(?: COLUMN)?", "choose it as the column of texts"),
+    (r"name a text column with --text(?: COLUMN)?", "choose a column of texts"),
     (r"choose other test rows with --split-seed or --test, drop", "drop"),
     (r"write --task (\w+)", r"choose \1 as its kind"), (r"and --task (\w+)", r"and choose \1 as its kind"),
     (r"--task (\w+)", r"\1 as its kind"),

@@ -26,6 +26,7 @@ from accredit.methods import find, find_all
 from accredit.values.solver import progress
 from tests.models.small_models import TEXT, text_model
 from tests.rounding import assert_same_but_for_rounding
+from tests.wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +123,9 @@ def test_what_a_model_raises_reaches_the_reader(bert):
 def test_a_refusal_is_an_event_and_the_rest_runs(bert):
     subject = subject_of(lambda_model(), "not good")
     seen = list(events(subject, chosen("flow", "saliency", "shapley")))
-    refused = {e.method: e.why for e in seen if isinstance(e, Refused)}
-    assert set(refused) == {"flow", "saliency"} == set(seen[-1].explanation.refused)
-    for name, why in refused.items():
+    reasons = {e.method: e.why for e in seen if isinstance(e, Refused)}
+    assert set(reasons) == {"flow", "saliency"} == set(seen[-1].explanation.refused)
+    for name, why in reasons.items():
         with pytest.raises(InvalidInput) as said:
             find(name, "strings")
         assert why == str(said.value)
