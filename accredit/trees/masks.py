@@ -43,9 +43,9 @@ def mask_credit(
 ) -> None:
     """Add the credit (or pair interactions i < j) of these leaves with a background."""
     moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
-    theirs = _fail(forest, paths, leaf, background.matrix)
+    theirs = fail_masks(forest, paths, leaf, background.matrix)
     for some in spans(len(matrix), ROWS_PER_MASK):
-        own = _fail(forest, paths, leaf, matrix[some])
+        own = fail_masks(forest, paths, leaf, matrix[some])
         step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
         for wide, mine in _by_width(paths.count[leaf], step):
             path = paths.path[leaf[mine]].astype(np.int64)
@@ -58,7 +58,7 @@ def mask_credit(
                 cubes.add_credit(value, output, moments, earned.shape[1], flat[:, some])
 
 
-def _fail(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
+def fail_masks(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
     """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
     left, place = decide(forest, paths, matrix), np.full(len(paths.nodes), -1)
     place[leaf] = np.arange(len(leaf))
