@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -17,8 +17,9 @@ from accredit.models.rows import RowModel
 from accredit.rows.backgrounds import Compared
 from accredit.rows.frames import Rows, join, part, type_of
 from accredit.rows.game import check_reads
-from accredit.trees.closed_form import ClosedForm, Reading, RowCredit
+from accredit.trees.closed_form import ClosedForm, Linked, Reading, RowCredit
 from accredit.trees.linear import NotLinear
+from accredit.trees.linked import Worth
 from accredit.trees.reading import NotTrees
 from accredit.trees.separable import NotSeparable
 from accredit.values.exact import semivalue_claims
@@ -38,7 +39,8 @@ class NoClosedForm(Exception):
     def __init__(self, why: str, instead: str = "", *, tried: bool = True, of_unit: bool = False) -> None:
         super().__init__(why.rstrip("; ,"))
         self.instead = instead  # what to write to have one
-        self._tried, self._of_unit = tried, of_unit
+        self.of_unit = of_unit  # there is one, of another payoff
+        self._tried = tried
 
     @property
     def note(self) -> str:
@@ -46,7 +48,7 @@ class NoClosedForm(Exception):
         if not self._tried:
             return ""
         said = str(self)
-        return f"{said[0].upper()}{said[1:]}" if self._of_unit else f"No closed form could be used: {said}"
+        return f"{said[0].upper()}{said[1:]}" if self.of_unit else f"No closed form could be used: {said}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,7 @@ class Ground:
             self.background, _ = self._categorise(self._like)
         self._read: set[str] = set()  # units in which the model has read the background
         self._form: ClosedForm | None = None
+        self._linked: tuple[ClosedForm, Worth] | None = None
         self._why = ""  # there is no closed form
 
     def table(self, rows: Rows) -> tuple[Table, tuple[str, ...]]:
@@ -160,6 +163,14 @@ class Ground:
                 raise NoClosedForm(str(why)) from None
         self._form = None
         return self.share(table, said, None)
+
+    def link(self, make: Callable[[ClosedForm], Linked]) -> tuple[ClosedForm, Worth]:
+        """The closed form for a function of its own output, which is made when it is first asked for, and that function."""
+        found = self._linked
+        if found is None:
+            linked = make(self.form())
+            self._linked = found = self.form().link(linked), linked.worth
+        return found
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:

@@ -7,6 +7,7 @@ The columns before a pipeline are the players: a one-hot block belongs to the co
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,8 +17,9 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
-from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_weight
+from accredit.trees.credit import TreeCredit, TreeShares, background_of, check_owners, check_weight
 from accredit.trees.linear import Linear, NotLinear, linear_of
+from accredit.trees.linked import LinkedShares, Worth
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners, still_own
 from accredit.values.semivalue_rules import semivalue_of
@@ -46,6 +48,7 @@ class RowCredit:
     payoff: str  # what is shared: margin, probability, value, log of the value
     model: str
     means: str  # what it means that a column does not play
+    half_width: FloatArray | None = None  # (rows, columns, outputs) of intervals at the usual level; None: exact
 
 
 @check_arguments
@@ -98,6 +101,7 @@ class ClosedForm:
         players: object = None,
     ) -> None:
         self.model, self._players, self._value, self._interactions = model, players, value, interactions
+        self._linked: Linked | None = None
         self._final, self._before = _steps(model)
         self._solver = _solver(self._final)
         self._background = None if background is None else _table(background, "background")
@@ -107,9 +111,23 @@ class ClosedForm:
             self._compared = self._solver.read(self._before(self._background))[0]
         self._shares: tuple[IntArray, Shares] | None = None  # who owns the encoded columns, and what is prepared for them
 
+    def link(self, linked: Linked) -> ClosedForm:
+        """The same model and background, with credit in a function of the raw output: trees beside a background."""
+        if not isinstance(self._solver, _Trees) or self._background is None:
+            raise NotTrees(f"{_words(self.model)} is not a sum of trees beside background rows")
+        other = copy(self)
+        other._linked, other._shares = linked, None
+        return other
+
+    def compare(self, rows: Table) -> Reading:
+        """Rows as numbers and their raw output as it was read, compared with the model's own."""
+        table = _table(rows, "rows")
+        _check_widths(table, self._background)
+        return self._solver.read(self._before(table))
+
     @property
     def payoff(self) -> str:
-        """What is shared: margin, probability, value, log of the value."""
+        """What the raw output is: margin, probability, value, log of the value."""
         return self._solver.payoff
 
     @property
@@ -133,7 +151,7 @@ class ClosedForm:
         """The credit of these rows.
 
         The reading is compared with the model's own raw output of them, `said` (rows, outputs), for which the model is asked
-        where it is None. A `reading` that `read` gave stands as it is.
+        where it is None. A `reading` that `read` or `compare` gave stands as it is.
         """
         table = _table(rows, "rows")
         _check_widths(table, self._background)
@@ -149,6 +167,7 @@ class ClosedForm:
             self.payoff,
             _words(self.model),
             got.means,
+            got.half_width,
         )
 
     def _prepare(self, rows: Table, matrix: FloatArray) -> Shares:
@@ -160,7 +179,7 @@ class ClosedForm:
         if self._final is not self.model:
             encoded = owners(self._encode, _stack(rows, self._background))
         compared = None if self._background is None else self._compared
-        asked = CreditRequest(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight)
+        asked = CreditRequest(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight, self._linked)
         self._shares = encoded, self._solver.prepare(compared, asked)
         return self._shares[1]
 
@@ -187,6 +206,15 @@ def has_closed_form(model: object) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class Linked:
+    """A payoff that is a function of the raw output, and how it is estimated where it cannot be exact."""
+
+    worth: Worth  # raw outputs (m, outputs) -> payoffs (m, payoffs)
+    orders: int | None = None  # of each background row; None: as many as serve a few digits
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class CreditRequest:
     """What is wanted of a model: whose columns, which value."""
 
@@ -195,6 +223,7 @@ class CreditRequest:
     value: object
     interactions: bool
     weight: FloatArray | None
+    linked: Linked | None = None  # None: the raw output itself is shared
 
 
 Reading = tuple[FloatArray, FloatArray]  # rows as numbers (rows, encoded), and their raw output (rows, outputs)
@@ -225,8 +254,14 @@ class _Trees:
         return self._read.read(rows, said)
 
     def prepare(self, background: FloatArray | None, asked: CreditRequest) -> Shares:
+        forest = self._read.forest
+        if asked.linked is not None:
+            how, rule = asked.linked, semivalue_of(asked.value, asked.count)
+            compared = background_of(forest, background, asked.weight)
+            mine = asked.players, asked.count
+            return LinkedShares(forest, compared, how.worth, *mine, rule=rule, orders=how.orders, seed=how.seed)
         return TreeShares(
-            self._read.forest,
+            forest,
             background,
             value=asked.value,
             interactions=asked.interactions,

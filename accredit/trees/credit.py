@@ -52,6 +52,7 @@ class TreeCredit:
     base: FloatArray  # (outputs,): what nobody earns
     pairs: FloatArray | None  # (rows, players, players, outputs), symmetric with a zero diagonal; None: not asked for
     means: str  # what playing and not playing mean
+    half_width: FloatArray | None = None  # (rows, players, outputs) of intervals at the usual level; None: exact
 
 
 class TreeOptions(TypedDict, total=False):
@@ -122,7 +123,7 @@ class TreeShares:
         self._of = check_owners(players, forest.features)
         self._count = max(int(self._of.max()) + 1, count or 0)
         self._rule = semivalue_of(value, self._count)
-        self._background = None if background is None else _background(forest, background, weight)
+        self._background = None if background is None else background_of(forest, background, weight)
         if self._background is None and not (forest.cover[forest.roots] > 0).all():
             raise InvalidInput(
                 f"{forest.source} does not say how much training weight came to its nodes; give a background",
@@ -155,7 +156,7 @@ class TreeShares:
             np.ascontiguousarray(np.moveaxis(credit, -1, 0)),
             self._base,
             None if pairs is None else _square(pairs, count),
-            "cover ratios" if self._background is None else f"background of {len(self._background.matrix)} rows",
+            means_of(self._background),
         )
 
     @cached_property
@@ -263,7 +264,13 @@ def check_owners(players: object, features: int) -> IntArray:
     return of.astype(np.int64)
 
 
-def _background(forest: Forest, rows: object, weight: object) -> Background:
+def means_of(background: Background | None) -> str:
+    """What it means that a player does not play."""
+    return "cover ratios" if background is None else f"background of {len(background.matrix)} rows"
+
+
+def background_of(forest: Forest, rows: object, weight: object = None) -> Background:
+    """Rows to compare with, checked, each counted by its weight; None: equally."""
     matrix = forest.matrix(rows, "background")
     if not len(matrix):
         raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios", code="missing")

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from accredit import defaults
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.trees.credit import TreeCredit, means_of
 from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import subset_sums
 from accredit.trees.masks import WORD, Words, fail_masks
@@ -33,8 +34,10 @@ from accredit.trees.tables import Background, spans
 from accredit.values.orders import random_places
 from accredit.values.semivalue_rules import SHAPLEY, Semivalue
 
+Cells = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 Worth = Callable[[FloatArray], FloatArray]  # raw outputs (m, outputs) -> payoffs (m, payoffs)
-TABLE_PLAYERS = 12  # in which a row and a background row differ, up to which all coalitions are tabulated
+TABLE_PLAYERS = 12  # in which a row and any background row differ, up to which all coalitions are tabulated
+FEW_PLAYERS = 9  # the same of one background row where orders are drawn for others: up to here a table costs less
 ORDER_PAIRS = 2000  # orders with their reverses, over all background rows
 LEAST_ORDERS = 8  # of each background row: an interval rests on that many draws
 VISITS_AT_ONCE = 1 << 23  # leaves × background rows × orders
@@ -54,13 +57,15 @@ class TooManyCubes(InvalidInput):
     usual = "unsupported"
 
 
-@dataclass(frozen=True, eq=False)
-class LinkedCredit:
-    """What each player earned in each payoff of each row; with the base it adds up to the payoff for Shapley."""
+def orders_for(background: int, players: int = 1, budget: int | None = None) -> int:
+    """How many orders each background row gets, each with its reverse; a `budget` is the payoffs that one of them may ask.
 
-    credit: FloatArray  # (rows, players, payoffs)
-    base: FloatArray  # (payoffs,)
-    half_width: FloatArray | None  # (rows, players, payoffs) of intervals at the usual level; None: the credit is exact
+    >>> orders_for(100), orders_for(5000), orders_for(100, players=30, budget=5800)
+    (20, 8, 100)
+    """
+    if budget is None:
+        return max(LEAST_ORDERS, -(-ORDER_PAIRS // background))
+    return max(LEAST_ORDERS, budget // (2 * max(1, players - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +104,7 @@ class LinkedShares:
         count: int,  # how many players there are
         *,
         rule: Semivalue = SHAPLEY,
-        orders: int | None = None,  # of each background row, each with its reverse; None: as many as serve a few digits
+        orders: int | None = None,  # of each background row, each with its reverse; None: see `orders_for`
         seed: int = 0,
     ) -> None:
         self.forest, self.background, self.worth, self.count, self.rule = forest, background, worth, count, rule
@@ -111,8 +116,10 @@ class LinkedShares:
                 f"{len(self._leaf):,} leaves with up to {self._paths.most} columns on a path are too many beside {size:,} "
                 "background rows"
             )
-        self._orders = max(LEAST_ORDERS, -(-ORDER_PAIRS // size)) if orders is None else max(LEAST_ORDERS, orders)
-        self._seed = seed
+        tested = len(np.unique(self._paths.player[self._paths.inner]))
+        if rule is not SHAPLEY and tested > TABLE_PLAYERS:
+            raise TooManyCubes(f"{rule.name:.60} needs all coalitions, and those of {tested} columns are too many")
+        self._orders, self._seed = orders or orders_for(size), seed
         self._theirs = self._fail(background.matrix)
         self._margin = forest.margin(background.matrix)  # (m, outputs)
         self.base = np.asarray(background.weight @ worth(self._margin))
@@ -130,21 +137,28 @@ class LinkedShares:
         return words
 
     @cached_property
-    def _places(self) -> npt.NDArray[np.int32]:
+    def _places(self) -> IntArray:
         """The place 1 … n at which each player arrives, in each order and then in its reverse: (m, players, 2 × orders)."""
         size, n = len(self.background.matrix), self.count
         drawn = random_places(np.random.default_rng(self._seed), size * self._orders, n) + 1
         forth = drawn.reshape(size, self._orders, n).transpose(0, 2, 1)
-        return np.ascontiguousarray(np.concatenate([forth, n + 1 - forth], axis=2))
+        return np.concatenate([forth, n + 1 - forth], axis=2).astype(np.int64)
 
-    def credit(self, rows: FloatArray) -> LinkedCredit:
-        """Credit of every player in every payoff of these rows."""
+    @cached_property
+    def _cells(self) -> Cells:
+        """Place and order as one number: place × 2 · orders + order, (m, players, 2 × orders)."""
+        orders = 2 * self._orders
+        cells = self._places * orders + np.arange(orders)
+        return cells.astype(np.uint16) if (self.count + 2) * orders <= np.iinfo(np.uint16).max else cells.astype(np.uint32)
+
+    def credit(self, rows: FloatArray) -> TreeCredit:
+        """Credit of every player in every payoff of these rows, with intervals where it is not exact."""
         found = [self._credit_row(self.forest.matrix(rows[r : r + 1])) for r in range(len(rows))]
         credit, widths = np.stack([one for one, _ in found]), [width for _, width in found]
         exact = all(width is None for width in widths)
         nothing = np.zeros(credit.shape[1:])
         half_width = None if exact else np.stack([nothing if width is None else width for width in widths])
-        return LinkedCredit(credit, self.base, half_width)
+        return TreeCredit(credit, self.base, None, means_of(self.background), half_width)
 
     def _credit_row(self, row: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Credit of one row, (players, payoffs), and the half-widths of its intervals; None: it is exact."""
@@ -161,26 +175,22 @@ class LinkedShares:
                 plays[cubes.pair[cube], cubes.player[cube, slot]] = True
             differ = plays.sum(axis=1)
             weight, margin = self.background.weight[part], self._margin[part]
-            for d in np.unique(differ[(differ > 0) & (differ <= TABLE_PLAYERS)]).tolist():
+            few_enough = TABLE_PLAYERS if differ.max() <= TABLE_PLAYERS else FEW_PLAYERS
+            for d in np.unique(differ[(differ > 0) & (differ <= few_enough)]).tolist():
                 some = differ == d
                 few = cubes.take(some[cubes.pair], np.cumsum(some) - 1)
                 draws += self._tabulate(few, plays[some], margin[some], weight[some], d)
-            many = differ > TABLE_PLAYERS
+            many = differ > few_enough
             if many.any():
-                self._check_shapley(int(differ.max()))
                 exact = False
                 rest = cubes.take(many[cubes.pair], np.cumsum(many) - 1)
-                draws += self._draw(rest, self._places[part][many], margin[many], weight[many], plays[many], seen)
+                gains = self._gains(rest, np.arange(part.start, part.stop)[many], margin[many])
+                seen.look(gains, plays[many])
+                both = np.tensordot(weight[many], gains, axes=1)  # (players, 2 × orders, payoffs)
+                draws += (both[:, : self._orders] + both[:, self._orders :]).transpose(1, 0, 2) / 2
         if exact:
             return draws[0], None
         return draws.mean(axis=0), _half_widths(draws, seen, size * self._orders)
-
-    def _check_shapley(self, differ: int) -> None:
-        if self.rule is not SHAPLEY:
-            raise TooManyCubes(
-                f"{self.rule.name:.60} needs all coalitions of the {differ} columns in which rows differ; more than "
-                f"{TABLE_PLAYERS} are too many"
-            )
 
     def _cubes(self, own: Words, part: slice) -> Cubes:
         theirs = self._theirs[:, part]
@@ -199,7 +209,9 @@ class LinkedShares:
         """The first of each set of equal cubes, in the order of pairs, and the set of each cube."""
         slots = self._player.shape[1]
         bit = np.uint64(1) << self._player.astype(np.uint64)  # (leaves, slots)
-        sides = [(np.where(_bits(side, slots), bit[leaf], np.uint64(0))).sum(axis=1, dtype=np.uint64) for side in (present, absent)]
+        sides = [
+            (np.where(_bits(side, slots), bit[leaf], np.uint64(0))).sum(axis=1, dtype=np.uint64) for side in (present, absent)
+        ]
         order = np.lexsort((sides[1], sides[0], pair))
         a, b, p = sides[0][order], sides[1][order], pair[order]
         new = np.ones(len(order), dtype=bool)
@@ -223,8 +235,8 @@ class LinkedShares:
             start, rest = np.concatenate([start, start[more] | low]), np.concatenate([rest, rest[more]])
             pair, value = np.concatenate([pair, pair[more]]), np.concatenate([value, -value[more]])
         where, cells = start * pairs + pair, pairs << d
-        sums = [subset_sums(np.bincount(where, value[:, k], cells).reshape(-1, pairs)) for k in range(outputs)]
-        raw = np.stack(sums, axis=2)  # (2ᵈ, pairs, outputs)
+        placed = np.stack([np.bincount(where, value[:, k], cells).astype(np.float64) for k in range(outputs)], axis=1)
+        raw = subset_sums(placed.reshape(1 << d, pairs, outputs))
         raw += margin - raw[0]
         paid = self.worth(raw.reshape(-1, outputs)).reshape(1 << d, pairs, -1)
         by_size = self.rule.weights(d)[np.bitwise_count(np.arange(1 << (d - 1)))]
@@ -238,49 +250,45 @@ class LinkedShares:
 
     # Random orders of many
 
-    def _draw(
-        self,
-        cubes: Cubes,
-        places: npt.NDArray[np.int32],  # (pairs, players, 2 × orders)
-        margin: FloatArray,
-        weight: FloatArray,
-        plays: BoolArray,
-        seen: SeenGains,
-    ) -> FloatArray:
-        """Gains on arrival in each order and its reverse, averaged over the two and summed over pairs: (orders, players,
-        payoffs)."""
-        pairs, n, orders = places.shape
-        raw = self._raw_along(cubes, places)
+    def _gains(self, cubes: Cubes, rows: IntArray, margin: FloatArray) -> FloatArray:
+        """What each player adds on arrival beside each of these background rows: (pairs, players, 2 × orders, payoffs)."""
+        raw = self._raw_along(cubes, self._cells[rows])
         raw += (margin - raw[:, 0, 0])[:, None, None]
         paid = self.worth(raw.reshape(-1, margin.shape[1])).reshape(*raw.shape[:3], -1)
-        gains = np.take_along_axis(np.diff(paid, axis=1), places[..., None] - 1, axis=1)  # (pairs, players, 2 × orders, payoffs)
-        seen.look(gains, plays)
-        both = np.tensordot(weight, gains, axes=1)  # (players, 2 × orders, payoffs)
-        return (both[:, : orders // 2] + both[:, orders // 2 :]).transpose(1, 0, 2) / 2
+        return np.take_along_axis(np.diff(paid, axis=1), self._places[rows][..., None] - 1, axis=1)
 
-    def _raw_along(self, cubes: Cubes, places: npt.NDArray[np.int32]) -> FloatArray:
+    def _raw_along(self, cubes: Cubes, cells: Cells) -> FloatArray:
         """Raw outputs after 0, 1, … n arrivals, but for a constant of each pair: (pairs, n + 1, 2 × orders, outputs)."""
-        pairs, n, orders = places.shape
-        flat = places.reshape(-1, orders)
-        start = np.zeros((len(cubes.pair), orders), dtype=np.int32)  # when the last of A has come
-        stop = np.full_like(start, n + 1)  # when the first of B comes
-        for side, when, reduce in ((cubes.present, start, np.maximum), (cubes.absent, stop, np.minimum)):
-            cube, slot = np.nonzero(side)
-            if len(cube):
-                arrive = flat[cubes.pair[cube] * n + cubes.player[cube, slot]]
-                first = np.flatnonzero(np.diff(cube, prepend=-1))
-                when[cube[first]] = reduce.reduceat(arrive, first, axis=0)
-        pays = start < stop
-        step = (cubes.pair * (n + 2))[:, None]
-        column = np.arange(orders)
-        ends = [((step + when) * orders + column)[pays] for when in (start, stop)]
+        pairs, n, orders = cells.shape
+        begin = _last_of(cubes, cubes.present, cells, np.maximum, 0)  # when the last of A has come
+        end = _last_of(cubes, cubes.absent, cells, np.minimum, n + 1)  # when the first of B comes
+        pays = begin < end
+        first = (cubes.pair * ((n + 2) * orders))[:, None]
+        places = [(first + when).ravel() for when in (begin, end)]
         raw = np.empty((pairs, n + 1, orders, cubes.value.shape[1]))
         for k in range(raw.shape[3]):
-            value = np.broadcast_to(cubes.value[:, k, None], pays.shape)[pays]
-            begun, ended = (np.bincount(end, value, pairs * (n + 2) * orders) for end in ends)
+            value = (cubes.value[:, k, None] * pays).ravel()
+            begun, ended = (np.bincount(place, value, pairs * (n + 2) * orders) for place in places)
             changes = (begun - ended).reshape(pairs, n + 2, orders)
-            raw[..., k] = np.cumsum(changes[:, : n + 1], axis=1)
+            np.cumsum(changes[:, : n + 1], axis=1, out=raw[..., k])
         return raw
+
+
+def _last_of(cubes: Cubes, side: BoolArray, cells: Cells, later: np.ufunc, none: int) -> Cells:
+    """The last cell, in the sense of `later`, of the players on one side of each cube; place `none` without any: (cubes, 2 ×
+    orders)."""
+    _, n, orders = cells.shape
+    found = np.empty((len(side), orders), dtype=cells.dtype)
+    found[:] = none * orders + np.arange(orders)
+    flat = cells.reshape(-1, orders)
+    cube, slot = np.nonzero(side)
+    turn = np.arange(len(cube)) - np.searchsorted(cube, cube)  # the first, second … player of its cube
+    for now in range(int(turn.max(initial=-1)) + 1):
+        mine = np.flatnonzero(turn == now)
+        to = cube[mine]
+        arrive = flat[cubes.pair[to] * n + cubes.player[to, slot[mine]]]
+        found[to] = later(found[to], arrive) if now else arrive
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,12 +307,12 @@ class SeenGains:
 def _half_widths(draws: FloatArray, seen: SeenGains, orders: int) -> FloatArray:
     """Student t on the draws, (orders, players, payoffs) -> (players, payoffs). A player that plays but was never seen to gain
     may gain as much as anybody, with the chance that the rule of three leaves."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     count = len(draws)
-    width = t.ppf((1 + defaults.LEVEL) / 2, count - 1) * draws.std(axis=0, ddof=1) / np.sqrt(count)
+    width = stdtrit(count - 1, (1 + defaults.LEVEL) / 2) * draws.std(axis=0, ddof=1) / np.sqrt(count)
     unseen = seen.plays[:, None] & (seen.size == 0)
-    return np.where(unseen, RULE_OF_THREE / orders * seen.size.max(axis=0), width)
+    return np.asarray(np.where(unseen, RULE_OF_THREE / orders * seen.size.max(axis=0), width))
 
 
 def _bits(words: Words, slots: int) -> BoolArray:
