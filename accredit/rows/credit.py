@@ -46,6 +46,7 @@ OF_ORDERS = (
     Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     Claim("linearity", Holds.IN_EXPECTATION, "unbiased; with the same seed, the same orders are drawn for every payoff"),
 )
+OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 ROWS_THROUGH_TREES = 64  # rows after which it is said how far a run is
 BACKGROUND_ROWS_COMPARED = 1000  # on which the payoff as a function of the trees is compared with the model's own
 ONE_GAME, THROUGH_TREES = "one game per row was solved", "it was computed through the trees, as a function of what they add up"
@@ -212,7 +213,8 @@ def _linked(asked: RowQuestion, form: ClosedForm) -> Linked:
     few = part(asked.background, 0, BACKGROUND_ROWS_COMPARED)
     if worth is None or not _same(worth(form.compare(few)[1]), asked.model.outputs(few, asked.unit)):
         raise NoClosedForm(f"{asked.unit} is not a known function of what the trees add up")
-    return Linked(worth, _orders(asked), asked.seed)
+    opposite = len(asked.outputs) == 2 and asked.unit in OPPOSITE
+    return Linked(worth, _orders(asked), asked.seed, opposite)
 
 
 def _same(one: FloatArray, other: FloatArray) -> bool:

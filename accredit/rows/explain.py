@@ -22,14 +22,13 @@ from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
 from accredit.rows.changes import Fit
-from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, read_prediction, way_left
+from accredit.rows.credit import OPPOSITE, RowAnswer, RowQuestion, are_trees, read_prediction, way_left
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.rows.ground import Ground, Sharing, semivalue
 from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
 
-OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 

@@ -27,6 +27,8 @@ from accredit.values.semivalue_rules import semivalue_of
 if TYPE_CHECKING:
     from accredit.models.row_types import Table
 
+UNSHARED = 1e-7  # how far Shapley values may be from the raw output, relative to all that is summed
+
 
 @dataclass(frozen=True, eq=False)
 class RowCredit:
@@ -157,6 +159,7 @@ class ClosedForm:
         _check_widths(table, self._background)
         matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
         got = self._prepare(table, matrix).credit(matrix)
+        self._check_sum(got, margin)
         return RowCredit(
             got.credit,
             got.base,
@@ -169,6 +172,19 @@ class ClosedForm:
             got.means,
             got.half_width,
         )
+
+    def _check_sum(self, got: TreeCredit, margin: FloatArray) -> None:
+        """Refuse Shapley values of the raw output that do not add up to it."""
+        if self._value != "shapley" or self._linked is not None or not len(margin):
+            return
+        size = np.abs(got.credit).sum(axis=1) + np.abs(got.base)
+        gap = np.abs(got.credit.sum(axis=1) + got.base - margin)
+        if not (gap <= UNSHARED * (size + np.abs(margin))).all():
+            row, output = np.argwhere(gap == gap.max())[0]
+            raise NotTrees(
+                f"the credit of {_words(self.model)} adds up to {got.base[output] + got.credit[row, :, output].sum():.9g} where "
+                f"its raw output is {margin[row, output]:.9g} (row {row}, output {output})"
+            )
 
     def _prepare(self, rows: Table, matrix: FloatArray) -> Shares:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
@@ -212,6 +228,7 @@ class Linked:
     worth: Worth  # raw outputs (m, outputs) -> payoffs (m, payoffs)
     orders: int | None = None  # of each background row; None: as many as serve a few digits
     seed: int = 0
+    opposite: bool = False  # of two payoffs the first earns the opposite of the second
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +275,17 @@ class _Trees:
         if asked.linked is not None:
             how, rule = asked.linked, semivalue_of(asked.value, asked.count)
             compared = background_of(forest, background, asked.weight)
-            mine = asked.players, asked.count
-            return LinkedShares(forest, compared, how.worth, *mine, rule=rule, orders=how.orders, seed=how.seed)
+            return LinkedShares(
+                forest,
+                compared,
+                how.worth,
+                asked.players,
+                asked.count,
+                rule=rule,
+                orders=how.orders,
+                seed=how.seed,
+                opposite=how.opposite,
+            )
         return TreeShares(
             forest,
             background,

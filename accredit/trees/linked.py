@@ -42,6 +42,7 @@ ORDER_PAIRS = 2000  # orders with their reverses, over all background rows
 LEAST_ORDERS = 8  # of each background row: an interval rests on that many draws
 VISITS_AT_ONCE = 1 << 23  # leaves × background rows × orders
 MASK_BYTES = 256 << 20  # of what is known about leaves and background rows
+MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))  # odd, of mixed bits
 RULE_OF_THREE = 3.0  # what was seen in none of m draws may have a chance of about 3/m
 
 
@@ -72,7 +73,7 @@ def orders_for(background: int, players: int = 1, budget: int | None = None) -> 
 class Cubes:
     """What one row and some background rows leave of a forest: cubes with at least one player, equal ones merged."""
 
-    pair: IntArray  # (cubes,) the background row, ascending
+    pair: IntArray  # (cubes,) the background row
     present: BoolArray  # (cubes, slots) is the player of this slot in A?
     absent: BoolArray  # (cubes, slots) … in B?
     player: IntArray  # (cubes, slots)
@@ -106,6 +107,7 @@ class LinkedShares:
         rule: Semivalue = SHAPLEY,
         orders: int | None = None,  # of each background row, each with its reverse; None: see `orders_for`
         seed: int = 0,
+        opposite: bool = False,  # of two payoffs the first earns the opposite of the second, and only that is computed
     ) -> None:
         self.forest, self.background, self.worth, self.count, self.rule = forest, background, worth, count, rule
         self._paths = paths_of(forest, np.arange(forest.trees), players)
@@ -119,7 +121,7 @@ class LinkedShares:
         tested = len(np.unique(self._paths.player[self._paths.inner]))
         if rule is not SHAPLEY and tested > TABLE_PLAYERS:
             raise TooManyCubes(f"{rule.name:.60} needs all coalitions, and those of {tested} columns are too many")
-        self._orders, self._seed = orders or orders_for(size), seed
+        self._orders, self._seed, self._opposite = orders or orders_for(size), seed, opposite
         self._theirs = self._fail(background.matrix)
         self._margin = forest.margin(background.matrix)  # (m, outputs)
         self.base = np.asarray(background.weight @ worth(self._margin))
@@ -154,16 +156,18 @@ class LinkedShares:
     def credit(self, rows: FloatArray) -> TreeCredit:
         """Credit of every player in every payoff of these rows, with intervals where it is not exact."""
         found = [self._credit_row(self.forest.matrix(rows[r : r + 1])) for r in range(len(rows))]
-        credit, widths = np.stack([one for one, _ in found]), [width for _, width in found]
-        exact = all(width is None for width in widths)
-        nothing = np.zeros(credit.shape[1:])
-        half_width = None if exact else np.stack([nothing if width is None else width for width in widths])
+        credit, half_width = np.stack([one for one, _ in found]), None
+        if any(width is not None for _, width in found):
+            half_width = np.stack([np.zeros_like(credit[0]) if width is None else width for _, width in found])
+        if self._opposite:
+            credit = np.concatenate([-credit, credit], axis=2)
+            half_width = None if half_width is None else np.repeat(half_width, 2, axis=2)
         return TreeCredit(credit, self.base, None, means_of(self.background), half_width)
 
     def _credit_row(self, row: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Credit of one row, (players, payoffs), and the half-widths of its intervals; None: it is exact."""
         own, size = self._fail(row), len(self.background.matrix)
-        shape = self.count, len(self.base)
+        shape = self.count, len(self.base) - self._opposite
         draws, exact = np.zeros((self._orders, *shape)), True
         seen = SeenGains(np.zeros(shape), np.zeros(self.count, dtype=bool))
         for part in spans(size, VISITS_AT_ONCE // (len(self._leaf) * 2 * self._orders)):
@@ -192,10 +196,15 @@ class LinkedShares:
             return draws[0], None
         return draws.mean(axis=0), _half_widths(draws, seen, size * self._orders)
 
+    def _pay(self, raw: FloatArray) -> FloatArray:
+        """Payoffs that are computed: (…, outputs) -> (…, payoffs)."""
+        paid = self.worth(raw.reshape(-1, raw.shape[-1])).reshape(*raw.shape[:-1], -1)
+        return np.ascontiguousarray(paid[..., 1:]) if self._opposite else paid
+
     def _cubes(self, own: Words, part: slice) -> Cubes:
         theirs = self._theirs[:, part]
         fails = (own | theirs) != 0
-        pair, leaf = np.nonzero((((own & theirs) == 0) & fails).T)  # in order of the background rows
+        leaf, pair = np.nonzero(((own & theirs) == 0) & fails)
         absent, present = own[leaf, 0], theirs[leaf, pair]
         value = self._value[leaf]
         if self.count <= WORD:
@@ -206,13 +215,14 @@ class LinkedShares:
         return Cubes(pair, _bits(present, slots), _bits(absent, slots), self._player[leaf], value)
 
     def _merge(self, pair: IntArray, leaf: IntArray, present: Words, absent: Words) -> tuple[IntArray, IntArray]:
-        """The first of each set of equal cubes, in the order of pairs, and the set of each cube."""
+        """One of each set of equal cubes, and the set of each cube."""
         slots = self._player.shape[1]
         bit = np.uint64(1) << self._player.astype(np.uint64)  # (leaves, slots)
         sides = [
             (np.where(_bits(side, slots), bit[leaf], np.uint64(0))).sum(axis=1, dtype=np.uint64) for side in (present, absent)
         ]
-        order = np.lexsort((sides[1], sides[0], pair))
+        key = sides[0] * MIX[0] + sides[1] * MIX[1] + pair.astype(np.uint64) * MIX[2]
+        order = np.argsort(key)  # equal cubes lie together; unequal ones that share a key are compared below
         a, b, p = sides[0][order], sides[1][order], pair[order]
         new = np.ones(len(order), dtype=bool)
         new[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1]) | (p[1:] != p[:-1])
@@ -238,7 +248,7 @@ class LinkedShares:
         placed = np.stack([np.bincount(where, value[:, k], cells).astype(np.float64) for k in range(outputs)], axis=1)
         raw = subset_sums(placed.reshape(1 << d, pairs, outputs))
         raw += margin - raw[0]
-        paid = self.worth(raw.reshape(-1, outputs)).reshape(1 << d, pairs, -1)
+        paid = self._pay(raw)
         by_size = self.rule.weights(d)[np.bitwise_count(np.arange(1 << (d - 1)))]
         credit = np.zeros((self.count, paid.shape[2]))
         owner = np.nonzero(plays)[1].reshape(pairs, d)
@@ -254,8 +264,7 @@ class LinkedShares:
         """What each player adds on arrival beside each of these background rows: (pairs, players, 2 × orders, payoffs)."""
         raw = self._raw_along(cubes, self._cells[rows])
         raw += (margin - raw[:, 0, 0])[:, None, None]
-        paid = self.worth(raw.reshape(-1, margin.shape[1])).reshape(*raw.shape[:3], -1)
-        return np.take_along_axis(np.diff(paid, axis=1), self._places[rows][..., None] - 1, axis=1)
+        return np.take_along_axis(np.diff(self._pay(raw), axis=1), self._places[rows][..., None] - 1, axis=1)
 
     def _raw_along(self, cubes: Cubes, cells: Cells) -> FloatArray:
         """Raw outputs after 0, 1, … n arrivals, but for a constant of each pair: (pairs, n + 1, 2 × orders, outputs)."""
@@ -282,7 +291,7 @@ def _last_of(cubes: Cubes, side: BoolArray, cells: Cells, later: np.ufunc, none:
     found[:] = none * orders + np.arange(orders)
     flat = cells.reshape(-1, orders)
     cube, slot = np.nonzero(side)
-    turn = np.arange(len(cube)) - np.searchsorted(cube, cube)  # the first, second … player of its cube
+    turn = np.cumsum(side, axis=1)[side] - 1  # the first, second … player of its cube
     for now in range(int(turn.max(initial=-1)) + 1):
         mine = np.flatnonzero(turn == now)
         to = cube[mine]

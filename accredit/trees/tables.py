@@ -38,8 +38,13 @@ class Background:
 
 
 def spans(total: int, step: int) -> Iterator[slice]:
-    """Slices of at most `step` that cover `total`."""
-    return (slice(start, min(start + step, total)) for start in range(0, total, max(1, step)))
+    """Slices of at most `step`, and of at least one, that cover `total`.
+
+    >>> list(spans(3, 2)), list(spans(2, 0))
+    ([slice(0, 2, None), slice(2, 3, None)], [slice(0, 1, None), slice(1, 2, None)])
+    """
+    step = max(1, step)
+    return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
 class Tables:
