@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
+from threading import RLock
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -131,6 +132,7 @@ class Questions:
         elif background is not None or dependence == "cover":
             self._compared = self._compare(None, background)
         self._grounds: dict[tuple[object, ...], Ground] = {}
+        self._lock = RLock()  # of the grounds
 
     def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
@@ -171,11 +173,12 @@ class Questions:
         if compared.rows is not None and self._compared is None:
             return self._make_ground(compared, given)
         key = given.columns, kinds_of(given.table)
-        if key not in self._grounds:
-            if len(self._grounds) >= MOST_GROUNDS:
-                del self._grounds[next(iter(self._grounds))]
-            self._grounds[key] = self._make_ground(compared, given)
-        return self._grounds[key]
+        with self._lock:
+            if key not in self._grounds:
+                if len(self._grounds) >= MOST_GROUNDS:
+                    del self._grounds[next(iter(self._grounds))]
+                self._grounds[key] = self._make_ground(compared, given)
+            return self._grounds[key]
 
     def _make_ground(self, compared: Compared, given: Rows) -> Ground:
         partition = columns_as_players(given.columns, self._players)

@@ -181,23 +181,26 @@ class ClosedForm:
         gap = np.abs(got.credit.sum(axis=1) + got.base - margin)
         if not (gap <= UNSHARED * (size + np.abs(margin))).all():
             row, output = np.argwhere(gap == gap.max())[0]
+            total = got.base[output] + got.credit[row, :, output].sum()
             raise NotTrees(
-                f"the credit of {_words(self.model)} adds up to {got.base[output] + got.credit[row, :, output].sum():.9g} where "
-                f"its raw output is {margin[row, output]:.9g} (row {row}, output {output})"
+                f"the credit of {_words(self.model)} adds up to {total:.9g} where its raw output is {margin[row, output]:.9g} "
+                f"(row {row}, output {output})"
             )
 
     def _prepare(self, rows: Table, matrix: FloatArray) -> Shares:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
-        if self._shares is not None and self._owns(rows, matrix, self._shares[0]):
-            return self._shares[1]
+        kept = self._shares  # read once: another thread may exchange it
+        if kept is not None and self._owns(rows, matrix, kept[0]):
+            return kept[1]
         mine = check_owners(self._players, rows.shape[1])
         encoded = np.arange(rows.shape[1])
         if self._final is not self.model:
             encoded = owners(self._encode, _stack(rows, self._background))
         compared = None if self._background is None else self._compared
         asked = CreditRequest(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight, self._linked)
-        self._shares = encoded, self._solver.prepare(compared, asked)
-        return self._shares[1]
+        prepared = self._solver.prepare(compared, asked)
+        self._shares = encoded, prepared
+        return prepared
 
     def _owns(self, rows: Table, matrix: FloatArray, encoded: IntArray) -> bool:
         """Do the columns before a pipeline still own the same encoded columns, beside these rows?"""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import TypedDict
 
 import numpy as np
@@ -134,7 +135,7 @@ class TreeShares:
             raise InvalidInput(
                 "weight is given without a background; weights count its rows", argument="weight", code="conflict"
             )
-        self._asked_before = False
+        self._asked_before, self._lock = False, Lock()
 
     def credit(self, rows: object) -> TreeCredit:
         """Exact credit of every player in every output of these rows."""
@@ -143,7 +144,8 @@ class TreeShares:
         pairs = np.zeros((count * count, forest.outputs, len(matrix))) if self.interactions else None
         others = np.arange(forest.trees)
         if self._asked_before and len(matrix):
-            tables, others = self._kept
+            with self._lock:  # the tables are made once, whoever asks first
+                tables, others = self._kept
             for made, earned in zip(tables, (credit, pairs), strict=False):
                 assert earned is not None
                 made.add(matrix, earned)
