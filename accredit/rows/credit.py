@@ -202,6 +202,7 @@ def _through_trees(asked: RowQuestion, why: NoClosedForm) -> Iterator[RowAnswer]
     try:
         form, worth = asked.ground.link(partial(_linked, asked))
         reading = form.compare(asked.table)
+        form.prepare(asked.table, reading[0])
         return _answers_through_trees(asked, form, reading) if _same(worth(reading[1]), asked.prediction) else None
     except (NoClosedForm, NotTrees, NotLinear, NotSeparable, TooManyCubes):
         return None

@@ -158,7 +158,7 @@ class ClosedForm:
         table = _table(rows, "rows")
         _check_widths(table, self._background)
         matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
-        got = self._prepare(table, matrix).credit(matrix)
+        got = self.prepare(table, matrix).credit(matrix)
         self._check_sum(got, margin)
         return RowCredit(
             got.credit,
@@ -187,7 +187,7 @@ class ClosedForm:
                 f"(row {row}, output {output})"
             )
 
-    def _prepare(self, rows: Table, matrix: FloatArray) -> Shares:
+    def prepare(self, rows: Table, matrix: FloatArray) -> Shares:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
         kept = self._shares  # read once: another thread may exchange it
         if kept is not None and self._owns(rows, matrix, kept[0]):

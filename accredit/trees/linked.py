@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from accredit import defaults
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.errors import InvalidInput
-from accredit.trees.credit import TreeCredit, means_of
+from accredit.errors import BadPayoff, InvalidInput
+from accredit.trees.credit import NODE_BYTES, TreeCredit, means_of
 from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import subset_sums
 from accredit.trees.masks import WORD, Words, fail_masks
@@ -41,7 +41,8 @@ FEW_PLAYERS = 9  # the same of one background row where orders are drawn for oth
 ORDER_PAIRS = 2000  # orders with their reverses, over all background rows
 LEAST_ORDERS = 8  # of each background row: an interval rests on that many draws
 VISITS_AT_ONCE = 1 << 23  # leaves × background rows × orders
-MASK_BYTES = 256 << 20  # of what is known about leaves and background rows
+CELLS_AT_ONCE = 1 << 21  # numbers in the tables of some background rows
+PREPARED_BYTES = 256 << 20  # of masks of leaves and background rows, and of orders
 MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))  # odd, of mixed bits
 RULE_OF_THREE = 3.0  # what was seen in none of m draws may have a chance of about 3/m
 
@@ -110,18 +111,17 @@ class LinkedShares:
         opposite: bool = False,  # of two payoffs the first earns the opposite of the second, and only that is computed
     ) -> None:
         self.forest, self.background, self.worth, self.count, self.rule = forest, background, worth, count, rule
+        size, leaves = len(background.matrix), int((forest.feature < 0).sum())
+        self._orders, self._seed, self._opposite = orders or orders_for(size), seed, opposite
+        if 8 * size * max(leaves, count * 2 * self._orders) > PREPARED_BYTES or leaves * NODE_BYTES > PREPARED_BYTES:
+            raise TooManyCubes(f"{leaves:,} leaves and {count} players are too many beside {size:,} background rows")
         self._paths = paths_of(forest, np.arange(forest.trees), players)
         self._leaf = np.flatnonzero(~self._paths.inner)
-        size = len(background.matrix)
-        if self._paths.most > WORD or len(self._leaf) * size * 8 > MASK_BYTES:
-            raise TooManyCubes(
-                f"{len(self._leaf):,} leaves with up to {self._paths.most} columns on a path are too many beside {size:,} "
-                "background rows"
-            )
         tested = len(np.unique(self._paths.player[self._paths.inner]))
+        if self._paths.most > WORD:
+            raise TooManyCubes(f"paths of {self._paths.most} columns are too deep; up to {WORD} can be told apart")
         if rule is not SHAPLEY and tested > TABLE_PLAYERS:
             raise TooManyCubes(f"{rule.name:.60} needs all coalitions, and those of {tested} columns are too many")
-        self._orders, self._seed, self._opposite = orders or orders_for(size), seed, opposite
         self._theirs = self._fail(background.matrix)
         self._margin = forest.margin(background.matrix)  # (m, outputs)
         self.base = np.asarray(background.weight @ worth(self._margin))
@@ -170,7 +170,9 @@ class LinkedShares:
         shape = self.count, len(self.base) - self._opposite
         draws, exact = np.zeros((self._orders, *shape)), True
         seen = SeenGains(np.zeros(shape), np.zeros(self.count, dtype=bool))
-        for part in spans(size, VISITS_AT_ONCE // (len(self._leaf) * 2 * self._orders)):
+        visited = VISITS_AT_ONCE // (len(self._leaf) * 2 * self._orders)
+        tabulated = (CELLS_AT_ONCE >> TABLE_PLAYERS) // self.forest.outputs
+        for part in spans(size, min(visited, tabulated)):
             cubes = self._cubes(own, part)
             pairs = part.stop - part.start
             plays = np.zeros((pairs, self.count), dtype=bool)
@@ -199,6 +201,8 @@ class LinkedShares:
     def _pay(self, raw: FloatArray) -> FloatArray:
         """Payoffs that are computed: (…, outputs) -> (…, payoffs)."""
         paid = self.worth(raw.reshape(-1, raw.shape[-1])).reshape(*raw.shape[:-1], -1)
+        if not np.isfinite(paid).all():
+            raise BadPayoff("the payoff of a mixture of rows is not finite; use payoff='probability'", code="not-finite")
         return np.ascontiguousarray(paid[..., 1:]) if self._opposite else paid
 
     def _cubes(self, own: Words, part: slice) -> Cubes:

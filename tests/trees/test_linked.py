@@ -16,6 +16,7 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 
 import accredit
 from accredit.core import Known
+from accredit.errors import BadPayoff
 from accredit.trees import Forest, forest_of, linked
 from accredit.trees.linked import LinkedShares, TooManyCubes
 from accredit.trees.tables import Background
@@ -188,3 +189,17 @@ def test_a_link_that_is_not_the_usual_one_takes_one_game_per_row():
     assert str(explained.method) == "shapley/Exact()"
     v = table(model, PAYOFFS["probability"], X[0], BACKGROUND, np.ones(20))
     assert_allclose(explained.credit[0], shapley(v), atol=1e-9)
+
+
+def test_what_does_not_fit_and_what_is_not_finite_are_refused(monkeypatch):
+    forest, background = forest_and_background()
+    with pytest.raises(BadPayoff):
+        LinkedShares(forest, background, lambda raw: np.log(raw - raw.min() + 0.0), np.arange(6), 6).credit(
+            forest.matrix(X[:1])
+        )
+    monkeypatch.setattr(linked, "PREPARED_BYTES", 1000)
+    with pytest.raises(TooManyCubes):
+        LinkedShares(forest, background, square, np.arange(6), 6)
+    model = MODELS["xgboost"](TWO)
+    explained = accredit.explain(X[:1], model, background=BACKGROUND, payoff="probability")  # another way is found
+    assert str(explained.method) == "shapley/Exact()" and any("one game per row" in note.text for note in explained.notes)
