@@ -124,7 +124,7 @@ class LinkedShares:
             raise TooManyCubes(f"{rule.name:.60} needs all coalitions, and those of {tested} columns are too many")
         self._theirs = self._fail(background.matrix)
         self._margin = forest.margin(background.matrix)  # (m, outputs)
-        self.base = np.asarray(background.weight @ worth(self._margin))
+        self.base = np.asarray(background.weight @ _finite(worth(self._margin)))
         self._player = np.maximum(self._paths.path[self._leaf], 0).astype(np.int64)  # (leaves, slots)
         self._value = np.zeros((len(self._leaf), forest.outputs))
         first = forest.output[self._paths.tree[self._leaf]]
@@ -200,9 +200,7 @@ class LinkedShares:
 
     def _pay(self, raw: FloatArray) -> FloatArray:
         """Payoffs that are computed: (…, outputs) -> (…, payoffs)."""
-        paid = self.worth(raw.reshape(-1, raw.shape[-1])).reshape(*raw.shape[:-1], -1)
-        if not np.isfinite(paid).all():
-            raise BadPayoff("the payoff of a mixture of rows is not finite; use payoff='probability'", code="not-finite")
+        paid = _finite(self.worth(raw.reshape(-1, raw.shape[-1]))).reshape(*raw.shape[:-1], -1)
         return np.ascontiguousarray(paid[..., 1:]) if self._opposite else paid
 
     def _cubes(self, own: Words, part: slice) -> Cubes:
@@ -326,6 +324,13 @@ def _half_widths(draws: FloatArray, seen: SeenGains, orders: int) -> FloatArray:
     width = stdtrit(count - 1, (1 + defaults.LEVEL) / 2) * draws.std(axis=0, ddof=1) / np.sqrt(count)
     unseen = seen.plays[:, None] & (seen.size == 0)
     return np.asarray(np.where(unseen, RULE_OF_THREE / orders * seen.size.max(axis=0), width))
+
+
+def _finite(paid: FloatArray) -> FloatArray:
+    """The payoffs, or an error where one of them is not a finite number."""
+    if not np.isfinite(paid).all():
+        raise BadPayoff("the payoff of a mixture of rows is not finite; use payoff='probability'", code="not-finite")
+    return paid
 
 
 def _bits(words: Words, slots: int) -> BoolArray:

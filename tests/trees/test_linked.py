@@ -193,10 +193,11 @@ def test_a_link_that_is_not_the_usual_one_takes_one_game_per_row():
 
 def test_what_does_not_fit_and_what_is_not_finite_are_refused(monkeypatch):
     forest, background = forest_and_background()
+    lowest = forest.margin(background.matrix).min()
+    shares = LinkedShares(forest, background, lambda raw: np.where(raw < lowest, np.nan, raw), np.arange(6), 6)
+    row = X[np.argmin(forest.margin(forest.matrix(X)))]  # a mixture of it and another is lower than all background rows
     with pytest.raises(BadPayoff):
-        LinkedShares(forest, background, lambda raw: np.log(raw - raw.min() + 0.0), np.arange(6), 6).credit(
-            forest.matrix(X[:1])
-        )
+        shares.credit(forest.matrix(row[None]))
     monkeypatch.setattr(linked, "PREPARED_BYTES", 1000)
     with pytest.raises(TooManyCubes):
         LinkedShares(forest, background, square, np.arange(6), 6)
