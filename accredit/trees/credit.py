@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -35,6 +35,7 @@ WALKED, COMPARED = 1000, 250  # numbers that a leaf and its tests take when it i
 TABLE_NANOSECONDS = 4500  # nanoseconds that a leaf's table costs whatever its size
 KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
 NODE_BYTES = 300  # of a node's path and place among the blocks
+ROWS_BY_KEPT_WAY = 100  # up to which rows are served by what is kept of trees without tables
 WALK_BYTES = 500  # of what a node multiplies and earns in a walk
 STEADY_WEIGHTS = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
@@ -148,8 +149,10 @@ class TreeShares:
         others = np.arange(forest.trees)
         if self._asked_before and len(matrix):
             with self._lock:  # what is kept is made once, whoever asks first
-                kept, others = self._kept
-            for made, of_pairs in kept:
+                kept = self._kept
+            few = len(matrix) <= ROWS_BY_KEPT_WAY
+            others = kept.nothing if few else kept.no_tables
+            for made, of_pairs in (*kept.tables, *(kept.ways if few else ())):
                 earned = pairs if of_pairs else credit
                 assert earned is not None
                 made.add(matrix, earned)
@@ -166,22 +169,24 @@ class TreeShares:
         )
 
     @cached_property
-    def _kept(self) -> tuple[list[tuple[Kept, bool]], IntArray]:
-        """What serves later rows, each for credits or for pairs, and the trees that nothing is kept of.
+    def _kept(self) -> KeptWays:
+        """Tables of as many trees as fit, then what is known about the leaves of as many others as fit."""
+        by_table = _keep_trees(self.forest, self._of, self._kinds)
+        no_tables = np.setdiff1d(np.arange(self.forest.trees), by_table)
+        by_way = _within(no_tables, _way_bytes(self.forest, no_tables, self._background), KEPT_BYTES)
+        tables, ways = self._prepare(by_table, self._tables), self._prepare(by_way, self._way)
+        return KeptWays(tables, ways, no_tables, np.setdiff1d(no_tables, by_way))
 
-        Tables of as many trees as fit, then what is known about the leaves of as many others as fit.
-        """
-        forest, kinds = self.forest, (False, True) if self.interactions else (False,)
-        by_table = _keep_trees(forest, self._of, kinds)
-        others = np.setdiff1d(np.arange(forest.trees), by_table)
-        size = _way_bytes(forest, others, self._background)
-        by_way = _within(others, size, KEPT_BYTES)
-        made: list[tuple[Kept, bool]] = []
-        for trees, make in ((by_table, self._tables), (by_way, self._way)):
-            paths = paths_of(forest, trees, self._of) if len(trees) else None
-            if paths is not None and paths.most:  # trees without a test share nothing
-                made += [(make(paths, pairs), pairs) for pairs in kinds]
-        return made, np.setdiff1d(others, by_way)
+    @property
+    def _kinds(self) -> tuple[bool, ...]:
+        """Credits, and pairs if they are asked for."""
+        return (False, True) if self.interactions else (False,)
+
+    def _prepare(self, trees: IntArray, make: Callable[[Paths, bool], Kept]) -> list[tuple[Kept, bool]]:
+        paths = paths_of(self.forest, trees, self._of) if len(trees) else None
+        if paths is None or not paths.most:  # trees without a test share nothing
+            return []
+        return [(make(paths, pairs), pairs) for pairs in self._kinds]
 
     def _tables(self, paths: Paths, pairs: bool) -> KeptTables:
         return KeptTables(self.forest, paths, ~paths.inner, self._background, self._rule, pairs, self._count)
@@ -194,6 +199,16 @@ class Kept(Protocol):
     """Some leaves, prepared for any rows."""
 
     def add(self, matrix: FloatArray, earned: FloatArray) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class KeptWays:
+    """What serves later rows, each for credits or for pairs."""
+
+    tables: list[tuple[Kept, bool]]
+    ways: list[tuple[Kept, bool]]  # of other trees: for a few rows, which are not worth tables
+    no_tables: IntArray  # trees
+    nothing: IntArray  # trees that neither is kept of
 
 
 def _other_way(

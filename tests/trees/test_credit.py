@@ -73,6 +73,21 @@ def test_forests_too_large_for_one_step_are_not_left_out(monkeypatch, background
     assert_allclose(got.credit.sum(axis=1) + got.base, forest.margin(forest.matrix(x[:9])), atol=1e-12)
 
 
+@pytest.mark.parametrize("kept", [0, 20_000, 1 << 20])
+@pytest.mark.parametrize("background", [None, 40])
+def test_what_is_kept_gives_what_a_fresh_call_gives(monkeypatch, background, kept):
+    """Nothing, some trees or all of them are kept, as tables or otherwise; few rows and many."""
+    x, y = numbers(0, missing=False, rows=200, columns=8)
+    forest = forest_of(RandomForestRegressor(6, max_depth=6, random_state=0).fit(x, y))
+    compared = None if background is None else x[:background]
+    monkeypatch.setattr(credit, "KEPT_BYTES", kept)
+    shares = credit.TreeShares(forest, compared, interactions=True)
+    for rows in (x[:1], x[1:2], x[:40], x[:150], x[2:3]):
+        fresh, served = tree_credit(forest, rows, compared, interactions=True), shares.credit(rows)
+        assert_allclose(served.credit, fresh.credit, atol=1e-12)
+        assert_allclose(served.pairs, fresh.pairs, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("depth", [3, 6, None])
 def test_cover_ratios_are_those_of_shap(depth):
