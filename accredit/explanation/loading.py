@@ -22,25 +22,26 @@ if TYPE_CHECKING:
 
 
 def read_as(
-    given: object, model: object, tokenizer: object, reading: Settings
+    given: object, model: object, tokenizer: object, reading: Settings, read: object = None
 ) -> tuple[object, TextModel | ImageModel | StringModel, tuple[str, ...]]:
     """The input and its model, and what is said where a string could be a text or the name of a picture.
 
-    A string that names a picture is one, unless its model reads text.
+    A string that names a picture is one, unless its model reads text. `read` is what was read of the model before.
     """
     from accredit.models.pictures import is_picture_file, names_a_picture, open_picture
 
+    found = model if read is None else read
     there = isinstance(given, str) and is_picture_file(given)
     named = there or (isinstance(given, str) and names_a_picture(given))
-    if named and isinstance(given, str) and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
+    if named and isinstance(given, str) and not hasattr(tokenizer, "tokenize") and not reads_strings(found):
         if not there and model is None:
             open_picture(given)  # says that there is no such file
-        loaded = load_model(Path(given), model, tokenizer, **reading)
+        loaded = load_model(Path(given), found, tokenizer, **reading)
         if not reads_words(loaded):
             said = f"{given!r} names a file, so the picture in it was explained; with a text model its words would be."
             return Path(given), loaded, (said,) if model is None else ()
     else:
-        loaded = load_model(given, model, tokenizer, **reading)
+        loaded = load_model(given, found, tokenizer, **reading)
     also = f"{given!r} is also the name of a picture file; {loaded.name} reads text, so the words were explained."
     return given, loaded, (also,) if there and reads_words(loaded) else ()
 

@@ -8,7 +8,6 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from accredit.checks import check_seed, optional_whole
 from accredit.core import FloatArray
 from accredit.core.notes import check_notes
 from accredit.core.version import __version__
@@ -81,7 +80,9 @@ def _pair_fields(pairs: RowPairs | None) -> PairFields:
 
 
 class Questions:
-    """A model, a background and settings, checked once; asked about rows as often as needed.
+    """A model, a background and settings, read once; asked about rows as often as needed.
+
+    The bounds of settings are checked where they come in, by `RowRequest`; what they mean for this model is checked here.
 
     What does not depend on the rows is kept: the model as it is asked, the chosen background, and for every combination of
     column types a `Ground`.
@@ -112,7 +113,6 @@ class Questions:
                 argument="dependence",
                 code="unknown",
             )
-        optional_whole(budget, "budget", example=1000)
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
         self._names = None if names is None else tuple(names)
@@ -123,7 +123,7 @@ class Questions:
             weights=weights,
             dependence=dependence,
             names=self._names,
-            seed=check_seed(seed),
+            seed=seed,
             are_trees=self._are_trees,
         )
         self._compared: Compared | None = None  # None: the rows decide

@@ -55,7 +55,7 @@ def test_rows_are_learned_once_and_explained_fast(rows):
             "--fast",
             rows / "fast",
         )
-    with pytest.raises(InvalidInput, match="--interactions is not for --fast"):
+    with pytest.raises(InvalidInput, match="--interactions is not for fast explainers"):
         run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--interactions")
 
 
