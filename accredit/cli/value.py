@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from accredit import defaults
-from accredit.cli.command import Command
+from accredit.cli.command import Command, in_options, spell
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.methods import find
@@ -173,6 +173,7 @@ def value(
             report = replace(report, worth=worth, notes=report.notes + notes)
         elif only != "labels":
             report = replace(report, worth=_value(context, read, report))
+    report = replace(report, unanswered=in_options(report.unanswered, "", spell(context.command)))
     if html_file:
         write_whole(html_file, report_page(report, click.format_filename(file, shorten=True)))
     if form == "json":
