@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from accredit.arena.contest import METRICS, Example, MethodRun
@@ -19,8 +18,6 @@ from accredit.methods import find
 if TYPE_CHECKING:
     import pandas
     from sklearn.ensemble import HistGradientBoostingRegressor
-
-    from accredit.explanation.explainer import Explainer
 
 CLOSED_FORM = "closed form"  # Shapley values of a forest, which need no payoffs
 ROW_METHODS = (CLOSED_FORM, "shapley", "banzhaf", "lime", "leave-one-out")
@@ -80,21 +77,16 @@ class RowContest:
 
     def explain(self, method: str, example: Example) -> MethodRun:
         if method == CLOSED_FORM:
-            row = _table()[1][example.row : example.row + 1]
-            return MethodRun(_explainer(self.background)(row).row(0), 0)
+            from accredit.explanation.explainer import explain_rows
+
+            model, rows, training = _table()
+            row = rows[example.row : example.row + 1]
+            return MethodRun(explain_rows(row, model, training[: self.background]).row(0), 0)
         asked = counted(cached(self.game(example)))
         return MethodRun(find(method, "game").solver(self.budget, self.seed).solve(asked), asked.payoffs)
 
     def metric(self, name: str, example: Example) -> Metric:
         return METRICS[name]
-
-
-@lru_cache(maxsize=1)
-def _explainer(background: int) -> Explainer:
-    from accredit.explanation.explainer import Explainer
-
-    model, _, training = _table()
-    return Explainer(model, background=training[:background])
 
 
 def _table() -> tuple[HistGradientBoostingRegressor, pandas.DataFrame, pandas.DataFrame]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from accredit.models.payoffs import Payoff
 
 
+EXPLAINING = "explaining a text or a picture"  # what torch is needed for
+
+
 def read_as(
     given: object, model: object, tokenizer: object, reading: Settings, read: object = None
 ) -> tuple[object, TextModel | ImageModel | StringModel, tuple[str, ...]]:
@@ -93,9 +96,15 @@ def load_model(
 
 def _load_model(subject: object, model: object, tokenizer: object, reading: Settings) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)
+    if model is None:
+        if isinstance(subject, tuple):
+            raise InvalidInput(
+                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…", code="unsupported"
+            )
+        return builtin_model("text" if text else "image")
     if text and tokenizer is None and reads_strings(model):
         return as_string_model(model)
-    with needs("text", "explaining a text or a picture"):
+    with needs("text", EXPLAINING):
         import torch  # noqa: F401  what loads and asks models needs it
     from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
 
@@ -103,12 +112,6 @@ def _load_model(subject: object, model: object, tokenizer: object, reading: Sett
         return model
     if isinstance(model, ImageModel):
         return as_image_model(model, **reading)
-    if model is None:
-        if isinstance(subject, tuple):
-            raise InvalidInput(
-                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…", code="unsupported"
-            )
-        return builtin_model("text" if isinstance(subject, str) else "image")
     if isinstance(model, str | Path):
         return load_text_model(model) if text else load_model(model)
     looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids" if text else "pixel_values")
@@ -118,6 +121,8 @@ def _load_model(subject: object, model: object, tokenizer: object, reading: Sett
 
 def builtin_model(kind: str) -> TextModel | ImageModel:
     """The small model that ships with accredit, for texts or for pictures."""
+    with needs("text", EXPLAINING):
+        import torch  # noqa: F401
     from accredit.models import load_image_model, load_text_model
     from accredit.models.builtin import text_folder, vision_folder
 
@@ -140,7 +145,8 @@ def subject_of(
     seed: int = 0,
 ) -> Subject:
     """One input of one model, its tokens or pixels dealt out to players."""
-    if isinstance(players, str):
+    a_unit = isinstance(players, str) and players in UNITS
+    if isinstance(players, str) and not a_unit:
         players = singular(players, UNITS)
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
@@ -148,7 +154,7 @@ def subject_of(
             raise InvalidInput(
                 f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)", code="type"
             )
-        if for_pictures(players):
+        if not a_unit and for_pictures(players):
             raise InvalidInput(
                 f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'",
                 argument="players",
