@@ -379,11 +379,11 @@ def _task(
         _refuse({"--text": column}, "is for texts")
         frame = read_frame(subject)[:limit]
         return lambda like: row_task(frame, model, trusted, like)
-    from accredit.explanation.loading import load_model
+    from accredit.explanation.explainer import Explainer
 
     there = Path(subject).exists() or subject.endswith((".csv", ".tsv", ".txt", ".jsonl"))
     inputs = read_inputs(subject, column)[:limit] if there else [subject]
-    loaded = load_model(inputs[0], model)
+    loaded = Explainer(model).model_for("picture" if isinstance(inputs[0], Path) else "text")
     if isinstance(inputs[0], Path):
         _refuse({"--text": column}, "is for texts")
         return lambda like: picture_task(inputs, loaded, like)

@@ -14,6 +14,7 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Attributions, IntArray, Known, Precision, Procedure
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
+from accredit.explanation.explainer import Explainer
 from accredit.explanation.requests import RowRequest
 from accredit.explanation.subject import Subject
 from accredit.learned.fast import CLAIMS, WIDTH_TOLERANCE, FastShapley, Fitting, SeededFitting, Values, fit_fast
@@ -82,13 +83,11 @@ def fit_fast_inputs(
     >>> fast.kind, fast.outputs
     ('texts', ('NEGATIVE', 'POSITIVE'))
     """
-    from accredit.explanation.loading import load_model
-
     if isinstance(inputs, str | Path) or not len(inputs):
         raise InvalidInput(
             f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures", argument="inputs", code="type"
         )
-    asked = load_model(inputs[0], model, tokenizer)
+    asked = Explainer(model, tokenizer).model_for("text" if isinstance(inputs[0], str | tuple) else "picture")
     family = InputFamily.of(inputs, asked, target=target, players=players, payoff=payoff, removal=removal, cut=cut)
     return fit_fast(family, **settings)
 

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from accredit.checks import needs
 from accredit.checks.tables import SEPARATORS
 from accredit.errors import InvalidInput
 from accredit.rows.credit import are_trees
 from accredit.rows.result import TableExplanation
+from accredit.training_data.table_notes import MANY_KINDS
+from accredit.valuation.targets import predicts_number
+from accredit.views.language.numbers import percent
+from accredit.views.language.phrases import counted
 from accredit.views.pages.html import table_page
 from accredit.views.pages.table_page import QUESTION, row_body, table_body
 from accredit.web.uploads import drop, kind_of
 
 if TYPE_CHECKING:
     import pandas
+    from sklearn.base import BaseEstimator
 
     from accredit.web.tasks import Models
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy.typing as npt
-
-from accredit.checks import needs
-from accredit.training_data.table_notes import MANY_KINDS
-from accredit.valuation.targets import predicts_number
-from accredit.views.language.numbers import percent
-from accredit.views.language.phrases import counted
-
-if TYPE_CHECKING:
-    import pandas
-    from sklearn.base import BaseEstimator
 
 # A model fitted on the spot, for a table that comes without one: what it learned from, and how good it is on unseen rows.
 
