@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, Literal, get_args
 
 Code = Literal[
@@ -49,8 +50,18 @@ class AccreditError(Exception):
         super().__init__(*said)
         if code not in CODES:
             raise ValueError(f"code is {code!r}, which is not in accredit.errors.Code: {', '.join(sorted(CODES))}")
-        self.argument = argument  # the name of what is wrong, as Python spells it; the command and the page have their own
+        self.argument = _argument(argument)  # what is wrong, as Python spells it; the command and the page have their own names
         self.code: Code = code or self.usual  # what is wrong with it in a word or two, the same however the sentence is worded
+
+
+def _argument(name: str) -> str:
+    """The argument that a name belongs to: an entry of one is that one, and a description is none.
+
+    >>> _argument("budget"), _argument("groups['a']"), _argument("picture.runs"), _argument("rows of a table")
+    ('budget', 'groups', 'picture', '')
+    """
+    found = re.fullmatch(r"([^\W\d]\w*)(?:[\[.].*)?", name, re.DOTALL)
+    return found[1] if found else ""
 
 
 class InvalidInput(AccreditError, ValueError):

@@ -67,7 +67,9 @@ def check_game(game: object) -> Game:
         )
     if not callable(game.payoff):
         raise InvalidInput(
-            f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs", code="type"
+            f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs",
+            argument="game",
+            code="type",
         )
     names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
@@ -107,7 +109,7 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
             f"{_of_several(game)}",
-            code="type",
+            code="shape",
         )
     check_finite(earned, lambda row: write_coalition(game.players, coalitions[row]))
     return earned

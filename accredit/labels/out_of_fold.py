@@ -1,4 +1,4 @@
-"""Each label foretold by models that never saw the row: linear models, naive Bayes, kernels, with rows weighed by how far their
+"""Each label predicted by models that never saw the row: linear models, naive Bayes, kernels, with rows weighed by how far their
 own labels are believed."""
 
 from __future__ import annotations

@@ -220,11 +220,11 @@ def test_the_published_counts_are_those_of_the_real_files():
 def test_what_is_finished_is_reported_and_nothing_is_run(report, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(selection, "measure", None)  # nothing may be run
     store = report[1]
-    found = selection.selection(folder, ["yelp", "mnist"], seeds=3, store=store, sizes=TINY, only_finished=True)
+    found = selection.selection(folder, ["yelp", "mnist"], seeds=3, store=store, sizes=TINY, finished=True)
     assert found.markdown() == report[0].markdown()  # the third seed is not there
     for kept, told in ((None, "give it with --store"), (tmp_path / "new.sqlite", "no finished run")):
         with pytest.raises(InvalidInput, match=told):
-            selection.selection(folder, ["yelp"], store=kept, sizes=TINY, only_finished=True)
+            selection.selection(folder, ["yelp"], store=kept, sizes=TINY, finished=True)
 
 
 def test_the_whole_run_has_sizes_of_its_own(folder):
@@ -276,14 +276,14 @@ def test_trials_stand_beside_the_setting_of_the_table(tried, report, folder, mon
     monkeypatch.setattr(selection_further, "measure_together", None)  # nothing may be run again
     monkeypatch.setattr(selection, "measure", None)
     again = selection.selection(
-        folder, ["yelp"], seeds=2, store=report[1], workers=1, sizes=TINY, only_finished=True, further=True
+        folder, ["yelp"], seeds=2, store=report[1], workers=1, sizes=TINY, finished=True, further=True
     )
     assert again.markdown() == told
 
 
 def test_trials_that_were_not_run_are_said_to_be_missing(report, folder, monkeypatch):
     monkeypatch.setattr(selection_further, "ASKED", [(FurtherTrial("never run", ("vibi",), {"epochs": 9}), "vibi")])
-    told = selection.selection(folder, ["yelp"], store=report[1], sizes=TINY, only_finished=True, further=True).markdown()
+    told = selection.selection(folder, ["yelp"], store=report[1], sizes=TINY, finished=True, further=True).markdown()
     assert "The store holds none of the trials" in told
     with pytest.raises(InvalidInput, match="--further tries settings on yelp; name it in --sets"):
         selection.selection(folder, ["mnist"], store=report[1], sizes=TINY, further=True)

@@ -60,6 +60,21 @@ def test_a_run_of_tests_that_did_not_happen_is_a_failure():
     assert not read_outcome("3 passed in 0.01s", 0, 0.1).wrong
 
 
+def test_a_new_room_joins_the_numeric_ones_by_itself(tmp_path):
+    for room in ("rows", "brand_new", "cli", "views/page"):
+        (tmp_path / "tests" / room).mkdir(parents=True)
+        (tmp_path / "tests" / room / "test_it.py").touch()
+    (tmp_path / "tests" / "data").mkdir()
+    (tmp_path / "tests" / "test_house.py").touch()
+    assert cpus.numeric_rooms(tmp_path / "tests") == ("tests/brand_new", "tests/rows")
+
+
+def test_the_rooms_that_were_once_forgotten_are_among_the_numeric_ones():
+    forgotten = ("rows", "answers", "labels", "influence", "training_data", "checks")
+    assert {f"tests/{room}" for room in (*forgotten, "values", "core")} <= set(cpus.NUMERIC)
+    assert not any(path.endswith(cpus.WITHOUT_NUMBERS) for path in cpus.NUMERIC)
+
+
 def test_a_setting_reaches_the_child():
     environment = VirtualCPU("old", {"NPY_DISABLE_CPU_FEATURES": cpus.DISPATCHED, "OMP_NUM_THREADS": "2"}).environment()
     assert environment["NPY_DISABLE_CPU_FEATURES"].split() == cpus.dispatched()
