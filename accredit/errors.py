@@ -55,12 +55,14 @@ class AccreditError(Exception):
 
 
 def _argument(name: str) -> str:
-    """The argument that a name belongs to: an entry of one is that one, and a description is none.
+    """The argument that a name belongs to: a part of one is that one, and a description is none.
 
-    >>> _argument("budget"), _argument("groups['a']"), _argument("picture.runs"), _argument("rows of a table")
-    ('budget', 'groups', 'picture', '')
+    >>> [_argument(name) for name in ("budget", "groups['a']", "picture.runs", "black_box's answers", "the path")]
+    ['budget', 'groups', 'picture', 'black_box', 'path']
+    >>> _argument("rows of a table")
+    ''
     """
-    found = re.fullmatch(r"([^\W\d]\w*)(?:[\[.].*)?", name, re.DOTALL)
+    found = re.fullmatch(r"(?:the )?([^\W\d]\w*)(?:(?:[\[.]|'s ).*)?", name, re.DOTALL)
     return found[1] if found else ""
 
 
