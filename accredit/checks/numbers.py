@@ -265,16 +265,18 @@ def whole_number(given: object, name: str, least: int = 1, most: int = MOST, *, 
     >>> whole_number(np.int64(3), "count")
     3
     """
-    whole = isinstance(given, int | np.integer) and not isinstance(given, bool | np.bool_)
-    if not whole or not least <= given <= most:
-        bounds = ("" if least == -MOST else f" of at least {least}") if most == MOST else f" from {least} to {most}"
+    whole = int(given) if isinstance(given, int | np.integer) and not isinstance(given, bool | np.bool_) else None
+    if whole is None or not least <= whole <= most:
+        bounds = f" from {least} to {most}" if most != MOST else "" if least == -MOST else f" of at least {least}"
+        if whole is not None and whole > most == MOST:
+            bounds = f" of at most {MOST}"
         usual = f"; write for example {name}={max(least, 1) if example is None else example}"
         raise InvalidInput(
             f"{name} must be a whole number{bounds}, got {shown(given)}{usual}",
             argument=name,
-            code="range" if whole else "type",
+            code="type" if whole is None else "range",
         )
-    return int(given)
+    return whole
 
 
 def optional_whole(given: object, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int | None:

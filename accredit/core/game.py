@@ -127,8 +127,12 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
     if earned.size == 0 or (earned.min() >= -LARGEST and earned.max() <= LARGEST):
         return
     row = int(np.argmax(~(np.abs(earned) <= LARGEST)))
-    wanted = f"within ±{LARGEST:g}" if np.isfinite(earned[row]) else "a finite number"
-    raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}", code="not-finite")
+    finite = bool(np.isfinite(earned[row]))
+    wanted = f"within ±{LARGEST:g}" if finite else "a finite number"
+    raise BadPayoff(
+        f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}",
+        code="range" if finite else "not-finite",
+    )
 
 
 def check_coalitions(coalitions: object, players: int) -> BoolArray:

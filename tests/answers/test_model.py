@@ -17,6 +17,7 @@ from accredit.models.builtin import answers_folder, load_answers
 from accredit.models.builtin.facts import KINDS, facts
 from tests.models.answering_models import TEXT, answering, many_sided
 from tests.models.small_models import text_model
+from tests.wording import refused
 
 CHATTED = [
     {"role": "system", "content": "user is good"},
@@ -151,7 +152,7 @@ def test_a_template_that_refuses_what_is_left_is_named():
     model.tokenizer.chat_template = (
         "{% if messages[0].role != 'system' %}{{ raise_exception('must begin with system') }}{% endif %}x"
     )
-    with pytest.raises(InvalidInput, match=r"must begin with system.*removal='attention'"):
+    with refused("unsupported"):
         answer_game(model, CHATTED, "good", players="turn").payoff(np.zeros((1, 3), dtype=bool))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from accredit.explanation import Explanation
 from tests.models.answering_models import answering
+from tests.wording import says
 
 PROMPT = "Anna lives in Rome . Boris owns a dog . Where does Anna live ?"
 ASKS = "Where does Anna live ?"
@@ -25,7 +26,7 @@ def run(typed, monkeypatch, tmp_path):
 def test_three_words_explain_an_example(run):
     code, out, err = run("--answer")
     assert code == 0 and "an example" in err
-    assert "Which passages of the prompt earned this answer?" in out and "built-in answering model" in out
+    assert says(out, "prompt earned this") and "built-in answering model" in out
 
 
 def test_a_prompt_and_an_answer(run, tmp_path):
@@ -59,7 +60,7 @@ def test_a_context_and_a_generated_answer(run, tmp_path):
         "why.html",
         *QUICK,
     )
-    assert code == 0 and "written: why.json" in err and "at most 5 new tokens" in out
+    assert code == 0 and "written: why.json" in err and says(out, "5 new tokens")
     kept = Explanation.from_json((tmp_path / "why.json").read_text())
     assert kept.said.text == SAID and len(kept.players) == 4 and "accredit explain" in kept.provenance["command"]
     assert "Why this answer?" in (tmp_path / "why.html").read_text()

@@ -60,4 +60,4 @@ def test_other_formats_are_refused_by_their_number(number):
     data = json.loads(shapley(GAME).to_json()) | {"format": number}
     with pytest.raises(InvalidInput, match="has format") as refused:
         Attribution.from_json(json.dumps(data))
-    assert refused.value.argument == "format" and refused.value.code == "format"
+    assert (refused.value.argument, refused.value.code) == ("", "format")

@@ -24,6 +24,7 @@ from tests.explanation.test_flow_picture import checked
 from tests.models.answering_models import TEXT as PROMPT
 from tests.models.answering_models import answering
 from tests.models.small_models import TEXT, byte_pairs, text_model
+from tests.wording import says
 
 SAID = "It is good"
 
@@ -118,7 +119,7 @@ def test_the_baseline_of_a_long_text_says_how_far_it_may_be_off():
     said = found["flow"].certificate
     assert 0 < said["uniform_error"] < 0.01
     assert said["uniform_distance"] <= said["uniform_error"]
-    assert any("carried over from shorter texts" in note.text for note in found.notes)
+    assert any(says(note.text, "from shorter texts") for note in found.notes)
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ def test_a_model_far_from_a_minimum_is_flagged() -> None:
 def test_sizes_are_refused_before_anything_is_allocated() -> None:
     net = network(torch.nn.Linear(1000, 1000), loss="regression", memory=1e8)
     data = {"x": torch.zeros(100, 1000), "labels": torch.zeros(100, 1000)}
-    with pytest.raises(InvalidInput, match=r"need about .* GB.*GradientStore"):
+    with refused("too-many", "memory"):
         network_influence(net, data, data)
     roomy = network(net.model, loss="regression", memory=1e9)
     with pytest.raises(InvalidInput, match=r"curvature='ekfac'"):
@@ -211,7 +211,7 @@ def test_a_broken_store_goes_on_and_foreign_ones_are_refused(tmp_path: Path, mon
     (tmp_path / "b" / "rows-000001.safetensors").write_bytes(b"damaged")
     with pytest.raises(InvalidInput, match="cannot be read"):
         store.search(net, queries)
-    with pytest.raises(InvalidInput, match="not a gradient store"):
+    with refused("unreadable", "folder"):
         GradientStore(tmp_path / "nowhere")
 
 
@@ -220,7 +220,7 @@ def test_layers_can_be_chosen_and_what_is_left_out_is_named() -> None:
     net = network(model, loss="classification", layers=["2"])
     assert net.parameters == 15 and set(net.left_out) == {"0.weight", "0.bias", "1.weight", "1.bias"}
     assert weights_of(net.layers[0]).shape == (3, 5)
-    with pytest.raises(InvalidInput, match="no layer is called 'head'"):
+    with refused("unknown", "layers"):
         network(model, loss="classification", layers=["head"])
     model[2].weight.requires_grad_(False)
     model[0].weight.requires_grad_(False)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from accredit.errors import InvalidInput
 from accredit.models.pictures import array_photo, is_picture_file, open_picture, photo_of, pictures_in, read_labels
-from tests.wording import refused
+from tests.wording import refused, says
 
 GREY = np.random.default_rng(0).integers(0, 256, (6, 9), dtype=np.uint8)
 COLOUR = np.random.default_rng(1).integers(0, 256, (6, 9, 3), dtype=np.uint8)
@@ -106,9 +106,9 @@ def test_of_several_frames_the_first_is_taken(tmp_path):
 
 
 def test_a_huge_size_is_refused_before_any_pixel_is_decoded():
-    with pytest.raises(InvalidInput, match=r"10,000 × 9,000 pixels; up to 50,000,000"):
+    with refused("too-many"):
         open_picture(png_head(10_000, 9_000))
-    with pytest.raises(InvalidInput, match="far more than 50,000,000 pixels"):
+    with refused("too-many"):
         open_picture(png_head(2**31 - 1, 2**31 - 1))
 
 
@@ -133,7 +133,7 @@ def test_a_picture_that_ends_too_early_is_refused(tmp_path, kind):
     noise = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
     file = saved(tmp_path, Image.fromarray(noise), f"a.{kind}")
     file.write_bytes(file.read_bytes()[:-300])
-    with pytest.raises(InvalidInput, match=rf"a.{kind}.* cannot be opened as a picture"):
+    with refused("unreadable"):
         open_picture(file)
 
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_read_with_a_doubt_says_so(tmp_path):
     content = file.read_bytes()
     at = content.index(b"Exif\0\0") + 6 + 8  # the number of entries, which becomes 200
     photo = open_picture(content[:at] + b"\x00\xc8" + content[at + 2 :])
-    assert any(step.startswith("read with a doubt (Corrupt EXIF data") for step in photo.steps)
+    assert any(says(step, "doubt (Corrupt EXIF") for step in photo.steps)
 
 
 def test_missing_files_and_folders_say_what_works(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import accredit
+from tests.wording import says
 from tools import zoo
 from tools.proof.zoo import holding
 from tools.proof.zoo.datasets import NAMES, table
@@ -64,4 +65,4 @@ def test_the_table_counts_what_was_found(capsys):
     assert zoo.main(["--only", "scikit-learn", "--like", "Lasso"]) == 0
     assert "| scikit-learn | 1 | 1 | 1 | 0 | 0 |" in capsys.readouterr().out
     assert zoo.main(["--only", "scikit-learn", "--like", "KNeighbors"]) == 0
-    assert "KNeighborsRegressor is not a tree ensemble" in capsys.readouterr().out
+    assert says(capsys.readouterr().out, "KNeighborsRegressor is not")

@@ -21,6 +21,7 @@ from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.walsh import Walsh
 from tests.random_games import games
+from tests.wording import says
 
 
 def named(n, function):
@@ -67,7 +68,7 @@ def test_games_without_visible_variation_get_their_value_but_no_interval(kind):
     values = Surrogate(120).solve(named(20, EDGES[kind]))
     truth = np.zeros(20) if kind == "constant" else np.arange(1.0, 21)
     assert_allclose(values.credit, truth, atol=1e-9)
-    assert values.interval is None and values.stderr is None and "not what is certain" in values.interval_because
+    assert values.interval is None and values.stderr is None and says(values.interval_because, "what is certain")
 
 
 def test_few_pairs_of_two_valued_payoffs_get_no_interval():
@@ -77,7 +78,7 @@ def test_few_pairs_of_two_valued_payoffs_get_no_interval():
 
 
 def test_fewer_pairs_than_three_a_player_get_no_interval_once_relevances_are_fitted():
-    assert "relevance of 14 players" in Surrogate(60).solve(gloves()).interval_because
+    assert says(Surrogate(60).solve(gloves()).interval_because, "relevance of 14")
     assert Surrogate(30).solve(gloves()).interval is not None  # 14 pairs: only the isotropic model is fitted
     assert Surrogate(100).solve(gloves()).interval is not None
 
@@ -209,12 +210,12 @@ def test_repeated_looks_spend_the_error():
 
 def test_a_budget_ends_the_search_for_a_half_width():
     values = Surrogate(400, half_width=1e-9).solve(gloves(16))
-    assert values.payoffs <= 400 and "before the half-width was reached" in values.stopped
+    assert values.payoffs <= 400 and says(values.stopped, "half-width was reached")
 
 
 def test_a_game_without_visible_variation_is_not_asked_for_ever():
     values = Surrogate(half_width=0.1).solve(named(30, EDGES["additive"]))
-    assert values.payoffs == 2 + 2 * 512 and values.interval is None and "no half-width can be reached" in values.stopped
+    assert values.payoffs == 2 + 2 * 512 and values.interval is None and says(values.stopped, "no half-width can")
     assert_allclose(values.credit, np.arange(1.0, 31), atol=1e-9)
 
 

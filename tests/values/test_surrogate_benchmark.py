@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from accredit.core.coalitions import all_coalitions
 from accredit.values.semivalues import shapley_from_table
 from benchmarks import estimation, games, peers, shapley
+from tests.wording import says
 
 
 @pytest.mark.slow
@@ -26,7 +27,7 @@ def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
     kept = json.loads((tmp_path / "shapley.jsonl").read_text())
     assert kept["figures"] == ratios and kept["command"] == "python -m benchmarks.shapley --quick"
     assert kept["machine"]["cores"] and kept["versions"]["numpy"] == np.__version__
-    assert "skipped, not installed: captum, shap, shapiq" in printed
+    assert says(printed, "skipped, not installed")
     assert ratios["exact_extra_mb"] < 64 and ratios["mse_130_worst_over_regression"]["ratio"] > 0
     assert 0 <= ratios["coverage_130_mean"] <= 1
 
