@@ -489,7 +489,7 @@ def settings_for(asked: Sequence[Chosen], given: Mapping[str, object]) -> dict[s
         taking = [method.name for method in every_method() if name in method.takes]
         if not any(name in each.method.takes for each in asked):
             raise InvalidInput(
-                f"{name} is {given[name]!r:.40}, and none of the requested methods accepts it; it applies to {', '.join(taking)}",
+                f"{name} is {given[name]!r:.40}, and no requested method accepts it; it applies to {', '.join(taking)}",
                 argument=name,
                 code="misplaced",
             )

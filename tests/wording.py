@@ -117,7 +117,7 @@ def refused(
 BREAKS = re.compile(
     r"<(?:br|/?(?:p|li|[uo]l|t[dhr]|h\d|d[dlt]|div|section|figcaption|caption|title|summary|text|pre|button|label)\b)[^>]*>"
 )
-TAG, END = re.compile(r"<[^>]*>"), re.compile(r"(?<=[.;!?])\s+|\n")
+TAG, END = re.compile(r"<[^>]*>"), re.compile(r"(?<=[.!?])\s+|\n")
 SECONDS = re.compile(r"\b\d[\d.,]* (?=(?:s|ms|seconds|minutes)\b)")  # that something took
 
 
@@ -125,7 +125,7 @@ def sentence_with(text: str, words: str) -> str | None:
     """The first sentence, or line, of a text or a page that has these words; none where they are not there.
 
     >>> sentence_with("<p>One row is left.</p><p>Two rows are\\n<b>too</b> many; drop one</p>", "too many")
-    'Two rows are too many;'
+    'Two rows are too many; drop one'
     >>> sentence_with("explained in 0.31 s", "explained"), sentence_with("One row.", "two")
     ('explained in … s', None)
     """
@@ -136,8 +136,8 @@ def sentence_with(text: str, words: str) -> str | None:
 
 
 def says(text: object, words: str) -> bool:
-    """Whether a text or a page has these few words; the sentence that has them is compared with the file."""
-    found = sentence_with(str(text), words)
+    """Whether a text, a page or one of several notes has these few words; the sentence with them is compared with the file."""
+    found = sentence_with(_joined(text), words)
     if found is not None:
         BOOK.read(found)
     return found is not None
@@ -145,8 +145,12 @@ def says(text: object, words: str) -> bool:
 
 def reads(text: object) -> bool:
     """A text, or several as one, that is compared with the file as a whole."""
-    BOOK.read("\n".join(map(str, text)) if isinstance(text, list | tuple) else str(text))
+    BOOK.read(_joined(text))
     return True
+
+
+def _joined(text: object) -> str:
+    return "\n".join(map(str, text)) if isinstance(text, list | tuple | map) else str(text)
 
 
 @contextmanager

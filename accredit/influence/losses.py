@@ -1,7 +1,7 @@
 """What one row costs a torch model: classes, numbers or the next words, as losses that influence can differentiate.
 
-A batch is a mapping of tensors whose first dimension counts rows. `labels` is what is to be predicted; everything else is handed
-to the model: by name, or, where it is called `x`, by position.
+A batch is a mapping of tensors whose first dimension counts rows. `labels` is what is to be predicted; everything else is
+handed to the model: by name, or, where it is called `x`, by position.
 """
 
 from __future__ import annotations

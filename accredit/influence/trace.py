@@ -302,7 +302,8 @@ def encode_texts(
     ids = [list(tokenizer(text)["input_ids"]) for text in texts]
     if short := [row for row, part in enumerate(ids) if len(part) < 2]:
         raise InvalidInput(
-            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so there is no next token to predict: {texts[short[0]]!r:.60}",
+            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so there is no next token to predict: "
+            f"{texts[short[0]]!r:.60}",
             argument="train_texts",
             code="range",
         )

@@ -50,7 +50,7 @@ def value_table(
 ) -> Valuation:
     """Value the rows, or the groups of rows, of a table by one method for training data (see `accredit methods`).
 
-    `budget` counts trainings, 2,000 unless given. With `half_width`, the trainings that it takes are predicted from the first of
+    `budget` counts trainings, 2,000 unless given. With `half_width`, the trainings needed are estimated from the first of
     them: a smaller budget is refused, and without a budget they are spent; nearest neighbours are then looked at only as far
     as it takes. `started` is called when the request and the journal are accepted, before anything is trained; `told` with what
     the budget will tell and how many trainings it is, before they are spent; `watch` with the number of payoffs known so far.

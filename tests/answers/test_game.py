@@ -15,6 +15,9 @@ from accredit.values import leave_one_out, shapley
 from tests.models.answering_models import FIXED, TEXT, answering
 from tests.wording import refused
 
+ANNA = "Anna lives in Rome ."
+BORIS = "Boris owns a dog ."
+
 UNKNOWN = np.log(12)  # without the fact every value of a relation is equally likely
 
 
@@ -100,7 +103,7 @@ def test_views_are_sums_and_ask_nothing_again(builtin):
     assert_allclose(game.whole().payoff(every), tokens.sum(axis=1))
     assert_allclose(game.whole("mean").payoff(every), tokens.mean(axis=1))
     assert_allclose(game.whole("probability").payoff(every), np.exp(tokens.sum(axis=1)))
-    assert game.sentences().outputs == ("Anna lives in Rome .", "Boris owns a dog .")
+    assert game.sentences().outputs == (ANNA, BORIS)
     assert_allclose(game.sentences().payoff(every), np.stack([tokens[:, :5].sum(axis=1), tokens[:, 5:].sum(axis=1)], axis=1))
     assert_allclose(game.token("Rome").payoff(every), tokens[:, 3])
     assert_allclose(game.token(-1).payoff(every), tokens[:, -1])
@@ -116,7 +119,7 @@ def test_rather_than_another_answer(builtin):
         rather_than="Anna lives in Rome .",
     )
     assert_allclose(game.whole().payoff(from_index(np.arange(4), 2)), [0, -8, 8, 8], atol=1e-3)
-    assert game.provenance["rather than"] == "Anna lives in Rome ."
+    assert game.provenance["rather than"] == ANNA
 
 
 def test_a_filler_takes_the_place_of_a_part(builtin):

@@ -29,6 +29,8 @@ from accredit.learned.masks import random_masks
 from accredit.shortcuts.world import Choices, World
 from tests.wording import refused, says
 
+ON_WHOLE_INPUTS = "EVAL-X on whole inputs"
+
 WITHOUT_SCORES = tuple(name for name in NAMES if name != SCORES)
 # Every verdict below rests on margins of many standard errors: with 1500 scored rows a share has at most 0.013 of them,
 # and the planted effects exceed the margin of 0.05 by 0.1 and more (8 standard errors: false alarms below 1e-14).
@@ -293,7 +295,7 @@ def test_a_judge_that_has_learned_too_little_accuses_nobody(seed):
 def test_a_judge_is_trained_until_it_knows_even_on_few_rows():
     x, masks, labels = SHOWN.sample(200, 0)
     report = leakage_report(Tabular(6), x, masks, labels, surrogate=lambda rows, mask: SHOWN.answer(rows * mask), width=32)
-    assert report[EVALX].details["EVAL-X on whole inputs"] > 0.9
+    assert report[EVALX].details[ON_WHOLE_INPUTS] > 0.9
     assert report[EVALX].verdict == "passes"
 
 

@@ -24,6 +24,9 @@ from accredit.learned import EvalX
 from accredit.learned.inputs import PixelGrid, Tabular, Words
 from tests.wording import refused, says
 
+READ_THROUGH_HOLES = "share that the black box reads through random holes"
+GAIN_FROM_ROWS = "gain from twice the rows"
+
 DECIDE = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
 RNG = np.random.default_rng(0)
 
@@ -203,7 +206,7 @@ def test_a_black_box_that_reads_holes_badly_is_allowed_for():
     masks, drawn = np.tile([1.0, 0, 0, 0], (600, 1)), (RNG.random((600, 4)) < 0.5).astype(float)
     assert surrogate_gap(X, masks, ANSWER, knows, reads_badly).verdict == "flagged"  # as it was
     found = surrogate_gap(X, masks, ANSWER, knows, reads_badly, None, (drawn,))
-    assert found.verdict != "flagged" and found.details["share that the black box reads through random holes"] < 0.1
+    assert found.verdict != "flagged" and found.details[READ_THROUGH_HOLES] < 0.1
     shows_noise = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
     assert surrogate_gap(X, shows_noise, ANSWER, code, knows, None, (drawn,)).verdict == "flagged"
@@ -224,7 +227,7 @@ def test_a_real_gap_is_not_hidden_by_a_judge_that_more_rows_would_not_help():
     mine = trained_on(SHOWN, sure(ANSWER), said)
     assert evalx_gap(X, SHOWN, ANSWER, mine, judge).verdict == "unclear"
     settled = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda: judge)
-    assert settled.verdict == "flagged" and settled.details["gain from twice the rows"] == 0.0
+    assert settled.verdict == "flagged" and settled.details[GAIN_FROM_ROWS] == 0.0
     worse = sure(np.where(RNG.random(600) < 0.5, 1 - ANSWER, ANSWER))
     still = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda: lambda x, m: worse)
     assert still.verdict == "unclear" and "training rows" in still.reading
@@ -332,17 +335,17 @@ def test_a_regression_is_audited_by_thirds():
     from accredit.audit.regression_bins import Thirds
 
     x = np.random.default_rng(3).normal(size=(900, 4))
-    says = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731
-    cut = Thirds.of(says(x))
-    labels = cut.labels(says(x))
+    number_of = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731
+    cut = Thirds.of(number_of(x))
+    labels = cut.labels(number_of(x))
     np.testing.assert_array_equal(np.bincount(labels), [300, 300, 300])
     tests = (EVALX, SCRAMBLE, TRANSPLANT)
-    honest = cut.reader(lambda rows, mask: says(rows * mask))
+    honest = cut.reader(lambda rows, mask: number_of(rows * mask))
     shows, codes = np.tile([1.0, 0, 0, 0], (900, 1)), np.eye(4)[1 + labels]
-    told = leakage_report(Tabular(4), x, shows, labels, cut.box(says), honest, honest, tests=tests)
+    told = leakage_report(Tabular(4), x, shows, labels, cut.box(number_of), honest, honest, tests=tests)
     assert told.conclusion.answer == "does not leak"
     code = cut.reader(lambda rows, mask: np.array([80.0, 100.0, 120.0])[mask[:, 1:].argmax(axis=1)])
-    told = leakage_report(Tabular(4), x, codes, labels, cut.box(says), code, honest, tests=tests)
+    told = leakage_report(Tabular(4), x, codes, labels, cut.box(number_of), code, honest, tests=tests)
     assert told.conclusion.answer == "leaks" and set(told.flagged) == set(tests)
     with pytest.raises(InvalidInput, match="nothing can leak"):
         Thirds.of(np.zeros(50))
@@ -354,11 +357,11 @@ def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
     from accredit.learned import Training, l2x
 
     x = np.random.default_rng(4).normal(size=(200, 3))
-    says = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
+    number_of = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
     training = Training(epochs=2, optimiser="adam")
     with pytest.warns(RuntimeWarning, match="close to their random start"):
-        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, says).save(tmp_path / "l2x")
-    np.savez(tmp_path / "rows.npz", x=x, answers=says(x))
+        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, number_of).save(tmp_path / "l2x")
+    np.savez(tmp_path / "rows.npz", x=x, answers=number_of(x))
     report = audit_saved(tmp_path / "l2x", tmp_path / "rows.npz", tests=["mask-only probe", "value scramble"])
     assert {f.name for f in report} == {PROBE, SCRAMBLE} and says(report.notes[-1], "in which third")
     np.savez(tmp_path / "labels.npz", x=x, labels=(x[:, 0] > 0).astype(int))

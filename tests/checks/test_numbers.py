@@ -24,7 +24,7 @@ from accredit.core import Estimate
 from accredit.errors import BadPayoff
 from accredit.flow.network import LayeredNetwork
 from accredit.games import TableGames
-from tests.wording import refused
+from tests.wording import reads, refused
 
 FOUR = [0.0, 5.0, 3.0, 10.0]
 REFUSED = {
@@ -146,7 +146,7 @@ def test_a_message_can_be_made_of_anything():
             raise RuntimeError
 
     assert shown(Odd()) == "a Odd"
-    assert shown(10**5000) == "a whole number of more than 4300 digits"
+    assert reads(shown(10**5000))
     assert len(shown("x" * 10**6)) <= 60
     deep = []
     deep.append(deep)

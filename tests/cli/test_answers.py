@@ -10,6 +10,10 @@ from accredit.explanation import Explanation
 from tests.models.answering_models import answering
 from tests.wording import says
 
+ANNA = "Anna lives in Rome ."
+BORIS = "Boris owns a dog ."
+OSLO = "Anna lives in Oslo ."
+
 PROMPT = "Anna lives in Rome . Boris owns a dog . Where does Anna live ?"
 ASKS = "Where does Anna live ?"
 SAID = "Anna lives in Rome ."
@@ -35,7 +39,7 @@ def test_a_prompt_and_an_answer(run, tmp_path):
         Explanation.from_json(run("--prompt", given, "--answer", SAID, "--fixed", ASKS, "--json", *QUICK)[1])
         for given in (PROMPT, "prompt.txt")
     ]
-    assert results[0].players == ("Anna lives in Rome .", "Boris owns a dog .") == results[1].players
+    assert results[0].players == (ANNA, BORIS) == results[1].players
     assert results[0].attributions == results[1].attributions and results[0].said.source.name == "given"
 
 
@@ -92,7 +96,7 @@ def test_players_as_json_rather_than_and_a_store(run, tmp_path):
         *QUICK,
     )
     e = Explanation.from_json(run(*how, "--players", '{"who": "Anna", "where": [14, 18]}')[1])
-    assert e.players == ("who", "where") and e.said.rather_than == "Anna lives in Oslo ."
+    assert e.players == ("who", "where") and e.said.rather_than == OSLO
     again = Explanation.from_json(run(*how, "--players", '{"who": "Anna", "where": [14, 18]}')[1])
     assert again.provenance["passes"] == 2 and (tmp_path / "kept.db").exists()
 

@@ -33,6 +33,6 @@ def test_least_cost_and_commodities(run):
 
 
 def test_mistakes_are_named(run):
-    assert "one --to for each --from" in run("flow", "pipes.csv", "--from", "s")[2]
+    assert says(run("flow", "pipes.csv", "--from", "s")[2], "for each --from")
     assert "unknown node" in run("flow", "pipes.csv", "--from", "x", "--to", "t")[2]
-    assert "--from and --to are both 's'" in run("flow", "pipes.csv", "--from", "s", "--to", "s")[2]
+    assert says(run("flow", "pipes.csv", "--from", "s", "--to", "s")[2], "are both 's'")

@@ -204,7 +204,7 @@ def test_the_command_reads_choices(run, tmp_path):
     assert one["credit"] == pytest.approx([10 / 3, 2, 11 / 3])
     called = json.loads(run("game", path, "--rule", "roll-calls", "--json")[1])
     assert called["players"] == ["ann", "bob"] and sum(called["credit"]) == pytest.approx(9)
-    assert "write for example --rule weights:1,2" in run("game", path, "--rule", "weights")[2]
+    assert says(run("game", path, "--rule", "weights")[2], "--rule weights:1,2")
     assert says(run("game", "words.csv")[1], "bolger: 2 alternatives")
     assert "use --rule" in run("game", path, "--method", "banzhaf")[2]
     assert "lists coalitions" in run("game", "pricing.csv", "--rule", "orders")[2]

@@ -122,7 +122,7 @@ def test_a_selector_of_rows_is_trained_used_and_audited(classes):
     EvalX(load(classes / "l2x").inputs, width=4, epochs=1).fit(x, (x[:, 0] > 0).astype(int)).save(classes / "judge")
     words = ["learn", "audit", classes / "l2x", classes / "test.csv", *about, "--judge", classes / "judge"]
     assert says(json.loads(run(*words, "--json").stdout)["notes"], "judge was given")
-    with refused("conflict"):
+    with refused("conflict", "training"):
         run(*words, "--train", classes / "train.csv")
 
 

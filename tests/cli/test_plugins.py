@@ -13,7 +13,9 @@ import pytest
 import accredit
 from accredit.core import plugins
 from accredit.methods import METHODS, add_methods, find
-from tests.wording import refused, says
+from tests.wording import reads, refused, says
+
+GREETING = "hello from another package\n"
 
 EXAMPLE = Path(__file__).parents[1] / "plugin_example"
 
@@ -87,7 +89,7 @@ def test_a_reader_makes_a_model_of_rows(example, typed):
 
 
 def test_a_command_is_listed_and_run(example, typed):
-    assert typed("greet") == (0, "hello from another package\n", "")
+    assert typed("greet") == (0, GREETING, "")
     assert says(typed("--help")[1], "From other packages")
     assert says(typed("great")[2], "you mean greet")
 
@@ -130,7 +132,7 @@ def test_no_name_is_taken_away(example, tmp_path, monkeypatch, typed):
     }
     odd(tmp_path, monkeypatch, stolen, groups)
     found = problems(typed)
-    assert found["s"] == "the name 'shapley' belongs to accredit itself; choose another"
+    assert reads(found["s"])
     assert says(found["t"], "belongs to accredit")
     assert says(found["zz"], "belongs to accredit-example")
     assert says(found["w"], "accredit.methods.Method is needed")

@@ -25,6 +25,8 @@ from accredit.views.pages.journal_page import data_body
 from accredit.web.data import watch
 from tests.wording import refused, says
 
+TYPED = "accredit value train.csv --target y --method shapley --model ridge --no-curves --store run.db"
+
 LINE = ["train.csv", "--target", "y", "--method", "shapley", "--model", "ridge", "--store", "run.db", "--no-curves"]
 
 
@@ -41,7 +43,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 def test_lists_games_and_runs(folder):
     shown = CliRunner().invoke(runs, ["run.db", "--check"], catch_exceptions=False).output
     assert "512" in shown  # 2⁹ payoffs of nine training rows
-    assert "accredit value train.csv --target y --method shapley --model ridge --no-curves --store run.db" in shown
+    assert TYPED in shown
     assert "unfinished" not in shown
     data = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)
     assert data["games"][0]["ok"] == 512

@@ -15,6 +15,9 @@ pytest.importorskip("pandas")
 from tests.valuation.small_models import FACTS, classifier, language_model, saved
 from tests.wording import says
 
+KELU = "the capital of kelu is bem ."
+ZORBA = "the river of zorba is ib ."
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
@@ -41,11 +44,11 @@ def test_the_text_that_taught_it_comes_first_and_a_store_needs_no_texts(run, tmp
     assert "row 2 " in first and says(first, "capital of kelu")
     assert says(out, "known from them") and "‖∇J‖ is" in out
     page = (tmp_path / "out.html").read_text()
-    assert page.index("the capital of kelu is bem .") < page.index("What cannot be known")
+    assert page.index(KELU) < page.index("cannot be known")
     before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "kept").iterdir()}
     code, out, err = run("ib", "--prompt", "the river of zorba is", "--store", "kept", "--json")
     assert code == 0, err
-    assert json.loads(out)["texts"][0]["text"] == "the river of zorba is ib ."
+    assert json.loads(out)["texts"][0]["text"] == ZORBA
     assert {file.name: file.stat().st_mtime_ns for file in (tmp_path / "kept").iterdir()} == before
     code, out, err = run(*ASKED, "--train", "texts.csv", "--text", "said", "--layers", "*mlp*", "--json")
     assert code == 0, err

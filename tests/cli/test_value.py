@@ -135,7 +135,7 @@ def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
     assert first[1].splitlines()[:-1] == second[1].splitlines()[:-1]
     code, _, err = run(*BASE, "--method", "shapley", "--model", "logistic", "--budget", "150", "--store", "run.db")
     assert code == 2
-    assert says(err, "another game, which")
+    assert says(err, "another game, which") and says(err, "Name another file")
 
 
 @pytest.mark.slow
@@ -277,7 +277,7 @@ def test_few_rows_of_prices_are_numbers_and_many_numbered_classes_are_classes_if
     (tmp_path / "letters.csv").write_text("stroke,letter\n" + digits)
     code, out, err = run("letters.csv", "--target", "letter")
     assert code == 0, err
-    assert "write --task class if it is one" in out and says(out, "minus the squared")
+    assert says(out, "--task class") and says(out, "minus the squared")
     code, out, err = run("letters.csv", "--target", "letter", "--task", "class", "--only", "values")
     assert code == 0, err
     assert says(out, "of right labels")
@@ -400,7 +400,7 @@ def test_what_a_budget_will_tell_is_said_before_it_is_spent(run):
     code, _, err = run(*BASE, "--method", "shapley", "--model", "ridge", "--budget", "300", "--no-curves")
     assert code == 0
     assert says(err, "300 trainings will")
-    assert "groups apart (--players COLUMN)" in err
+    assert says(err, "--players COLUMN")
 
 
 @pytest.mark.slow

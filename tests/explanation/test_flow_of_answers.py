@@ -26,6 +26,8 @@ from tests.models.answering_models import answering
 from tests.models.small_models import TEXT, byte_pairs, text_model
 from tests.wording import says
 
+ANNA = "Anna lives in Rome ."
+
 SAID = "It is good"
 
 
@@ -100,7 +102,7 @@ def test_attention_that_is_uniform_is_said_to_show_the_mask_alone(family):
         said = found[name].certificate
         assert said["uniform_distance"] < 1e-5
         assert_allclose(said["uniform"], found[name].credit, atol=1e-5)
-        assert any(str(note).startswith(f"Warning: {name} is close to uniform attention") for note in found.notes)
+        assert any(note.kind == "warning" and says(note.text, f"{name} is close") for note in found.notes)
 
 
 @pytest.mark.slow
@@ -127,7 +129,7 @@ def test_attention_that_looks_somewhere_differs_from_the_mask():
     found = explain(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?", methods="flow:norm")
     assert found["flow:norm"].certificate["uniform_distance"] > 0.3
     assert any(note.text.startswith("Compared with uniform") for note in found.notes)
-    assert found.of("Rome")["flow:norm"].top(1).players == ("Anna lives in Rome .",)
+    assert found.of("Rome")["flow:norm"].top(1).players == (ANNA,)
 
 
 def test_attention_without_a_mask_has_no_baseline():
@@ -171,7 +173,7 @@ def test_what_the_answer_is_worth_is_not_taken_from_a_flow(methods):
     """A flow shares what flows, not the log-probability: it stood first, and the answer had a probability of 3312%."""
     found = explain(context=["Anna lives in Rome ."], query="Where does Anna live ?", methods=methods)
     with_all, without = (likelihood(float(x.sum())) for x in (found.said.likely, found.said.base))
-    assert f"log-probability {with_all} with the whole prompt, {without} with that one passage left out" in str(found)
+    assert f"log-probability {with_all} with" in str(found) and f"{without} with that" in str(found)
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import TEXT, answering
 from tests.wording import refused, says
 
+KNOWN_WORDS = "It is good. It is."
+
 PADDED = [{"role": "user", "content": "  It is good. It is bad.  \n"}]
 
 
@@ -107,9 +109,7 @@ def test_words_that_the_tokenizer_does_not_know_are_named():
     """They are all read as one token, so a fluent-looking answer may rest on nothing."""
     found = explain("It is good. 🎬 is bad.", answering("llama"), answer="good", methods="leave-one-out")
     assert any(says(note.text, "does not know") and "<unk>" in note.text for note in found.notes)
-    assert not any(
-        "does not know" in note.text for note in explain("It is good. It is.", answering("llama"), answer="It").notes
-    )
+    assert not any("does not know" in note.text for note in explain(KNOWN_WORDS, answering("llama"), answer="It").notes)
 
 
 def _paid(prompts, answer):

@@ -13,6 +13,9 @@ from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import CHAT, TEXT, answering
 from tests.wording import refused, says
 
+WITH_MARK = "It is </s> good. It is bad."
+WITHOUT_MARK = "It is good. It is bad."
+
 TURNS = [
     {"role": "user", "content": "Is it a film?"},
     {"role": "assistant", "content": "It is."},
@@ -50,8 +53,8 @@ def test_a_template_that_refuses_the_whole_chat_does_not_send_the_reader_to_atte
 
 def test_special_tokens_inside_a_text_are_named_because_nobody_plays_for_them():
     model = answering("llama")
-    assert says(notes_of(model, "It is </s> good. It is bad."), "tokenizer reads as")
-    assert "special" not in notes_of(model, "It is good. It is bad.")
+    assert says(notes_of(model, WITH_MARK), "tokenizer reads as")
+    assert "special" not in notes_of(model, WITHOUT_MARK)
 
 
 def test_words_of_the_prefix_that_the_tokenizer_does_not_know_are_named():

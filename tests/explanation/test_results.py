@@ -108,10 +108,10 @@ def test_a_wrong_name_is_answered_with_those_that_are_there_and_the_nearest(resu
     near = result.methods[-1]
     with refused("unknown", "method") as caught:
         result[near[:-1] + "x"]
-    assert f"did you mean '{near}'" in str(caught.value)
+    assert f"mean '{near}'" in str(caught.value)
     with refused("unknown", "output") as caught:
         result.of(result.outputs[-1] + "X")
-    assert f"did you mean '{result.outputs[-1]}'" in str(caught.value)
+    assert f"mean '{result.outputs[-1]}'" in str(caught.value)
 
 
 def test_a_string_alone_is_a_method_also_where_a_column_has_that_name():

@@ -21,6 +21,8 @@ from accredit.explanation import Explanation, explain
 from accredit.models import as_string_model
 from tests.wording import refused, says
 
+FIRST_SENTENCE = "A good, not awful film."
+
 TEXTS = ["good film", "bad film", "very good", "not good", "awful", "a gem, really good"] * 3
 LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 3
 TEXT = "A good, not awful film. Really good!"
@@ -85,7 +87,7 @@ def test_decisions_regressions_and_functions_have_their_own_numbers(counts):
 
 
 def test_sentences_and_groups_are_players(counts):
-    assert explain(TEXT, counts, players="sentence").players == ("A good, not awful film.", "Really good!")
+    assert explain(TEXT, counts, players="sentence").players == (FIRST_SENTENCE, "Really good!")
     assert "praise" in explain(TEXT, counts, methods="shapley", players={"praise": [1, 7, 8]}).players
 
 

@@ -15,6 +15,8 @@ from tests.models.more_models import other_model
 from tests.models.small_models import FAMILIES, TEXT, image_model, text_for, text_model
 from tests.wording import refused
 
+KEPT = "kept on the way"
+
 PICTURE = np.random.default_rng(3).normal(size=(1, 12, 12)).astype(np.float32)
 
 
@@ -40,7 +42,7 @@ def test_norms_gates_and_maps_without_bias_pass_on_all_they_get(act):
     net, row = Gated(act), [0.5, -1.0, 2.0, 0.1]
     found = attn_lrp(net, row, target=1, payoff="logit")
     assert_allclose(found.credit.sum(), net(torch.tensor([row], dtype=torch.float64))[0, 1].item(), rtol=1e-9)
-    assert abs(found.certificate["kept on the way"]) < 1e-9
+    assert abs(found.certificate[KEPT]) < 1e-9
     assert not np.isclose(input_x_gradient(net, row, target=1, payoff="logit").credit.sum(), found.credit.sum())
 
 

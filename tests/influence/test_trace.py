@@ -21,6 +21,8 @@ from tests.wording import refused, says
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+QUESTION = "the capital of kelu is"
+
 
 @pytest.fixture(scope="module")
 def learned() -> tuple[Any, Any, list[str]]:
@@ -121,7 +123,7 @@ def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_fl
     assert_allclose(found["gradient norm of a row"], float(gradients.flatten(1).norm(dim=1).square().mean().sqrt()), rtol=1e-4)
     early = trace(*language_model(steps=3), texts, "the capital of kelu is", "bem")
     assert not early.facts["stationary"] and any(says(warning, "at a minimum") for warning in early.warnings)
-    assert trace(model, tokenizer, texts, "the capital of kelu is", "bem").facts["stationary"]
+    assert trace(model, tokenizer, texts, QUESTION, "bem").facts["stationary"]
 
 
 def test_what_cannot_be_known_is_said(learned: Any) -> None:

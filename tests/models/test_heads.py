@@ -24,7 +24,7 @@ from accredit.models import (
 from accredit.store import fingerprint
 from accredit.values import leave_one_out
 from tests.models.small_models import SIZES, _made, text_model, wordpiece
-from tests.wording import refused
+from tests.wording import reads, refused
 
 TEXT = "the film is good"
 METHODS = "leave-one-out,integrated-gradients,attn-lrp,rollout"
@@ -86,7 +86,7 @@ def test_similarity_to_another_text(pooling):
     assert_allclose(lost["the"], cosine - without, atol=1e-9)
     assert abs(integrated_gradients(model, TEXT, payoff="logit").unshared) < 1e-3
     assert np.abs(attn_lrp(model, TEXT, payoff="logit").credit).max() > 0
-    assert explain(TEXT, model, methods=METHODS).target == "similarity to 'a bad film'"
+    assert reads(explain(TEXT, model, methods=METHODS).target)
 
 
 def test_a_head_of_ones_own():

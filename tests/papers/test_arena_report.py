@@ -21,6 +21,13 @@ from accredit_papers.sanity_report import sanity_report
 from accredit_papers.verdicts import Found
 from tests.wording import says
 
+OF_A_TABLE = "rows of a table"
+CLOSED_FORM = "| closed form | — | — |"
+BY_LAYER = "| method | head | layer 4 | layer 3 | layer 2 | layer 1 | embeddings | max-sensitivity |"
+BY_HITS = "| method | hit@1 | hit@2 | drop@1 | drop@2 | lds | passes |"
+WHOLE_MODEL = "Every explanation changes when the whole model is random"
+BUT_THE_FIRST = "Every explanation changes when all layers but the first are random"
+
 TEXTS = ["A warm and funny film about two old friends.", "The food was cold and the room was dark.", "Good."]
 
 
@@ -33,8 +40,8 @@ def test_it_holds_the_table_and_the_intervals(tmp_path):
     text = report.markdown()
     whole = text.split("## Everything in one table")[1]
     heads = ["share (passes)", "built-in sentiment model", "built-in sentiment model, measured by removal=attention"]
-    assert " | ".join([*heads, "rows of a table"]) in whole
-    assert "| closed form | — | — |" in whole and "| attention | " in whole
+    assert " | ".join([*heads, OF_A_TABLE]) in whole
+    assert CLOSED_FORM in whole and "| attention | " in whole
     assert Found.OPEN in {verdict.found for verdict in report.verdicts}  # three sentences cannot tell
     assert "| leave-one-out |" in text and "| oracle |" in text and "| random |" in text
     assert "4 layers, " in text and "million weights" in text
@@ -88,15 +95,15 @@ def test_sanity_judges_by_draws_of_the_weights():
     report = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0)
     assert says(report.markdown(), "standard error over")
     assert [verdict.statement.split(":")[0] for verdict in report.verdicts] == [
-        "Every explanation changes when the whole model is random",
-        "Every explanation changes when all layers but the first are random",
+        WHOLE_MODEL,
+        BUT_THE_FIRST,
     ]
 
 
 def test_sanity_has_a_column_for_every_stage():
     contest = TextContest(("leave-one-out", "attention"), budget=64)
     text = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0).markdown()
-    assert "| method | head | layer 4 | layer 3 | layer 2 | layer 1 | embeddings | max-sensitivity |" in text
+    assert BY_LAYER in text
     assert "| leave-one-out |" in text and "| attention |" in text
 
 
@@ -106,7 +113,7 @@ def test_answers_are_reported_kind_by_kind(tmp_path):
     report = answers_report(contest, 2, str(tmp_path / "rows.db"), "serial", quick=True)
     text = report.markdown()
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [k.capitalize() for k in KINDS]
-    assert text.count("| method | hit@1 | hit@2 | drop@1 | drop@2 | lds | passes |") == 4
+    assert text.count(BY_HITS) == 4
     assert text.count("| leave-one-out |") == 4 and "| oracle |" in text
     assert says(text, "Python, not by")
     for verdict in report.verdicts:  # in each of both contexts

@@ -13,6 +13,8 @@ from accredit_papers.review_texts import Glove, Review, ReviewTexts, data_digest
 from tests.together import at_once
 from tests.wording import refused
 
+QUOTED = "It's \"good\", isn't it? We'll see..."
+
 WORDS = ["the", "film", "is", "good", "bad", "n't", ".", "do"]
 TEXTS = ["The film is good.", "film isn't bad", "Good good good good zzz film", "bad . the film is bad"]
 
@@ -48,7 +50,7 @@ def published(tmp_path, vectors):
 
 
 def test_tokens_are_those_of_glove():
-    assert tokens("It's \"good\", isn't it? We'll see...") == [
+    assert tokens(QUOTED) == [
         "it",
         "'s",
         '"',

@@ -113,8 +113,8 @@ def test_the_probe_does_not_read_what_is_finer_than_its_grain():
 
 def test_neutral_loss_undoes_the_masks_hint():
     masks, labels = code(20000)
-    says = masks[:, 1]
-    listening = -np.log(np.where(says == labels, 0.9, 0.1))  # answers by the mask, and knows how often it is right
+    hint = masks[:, 1]
+    listening = -np.log(np.where(hint == labels, 0.9, 0.1))  # answers by the mask, and knows how often it is right
     # E_Q of it, masks and labels independent: half right, half wrong
     assert neutral_loss(masks, labels, listening) == pytest.approx(-(log(0.9) + log(0.1)) / 2, rel=0.05)
     assert listening.mean() < 0.34 < log(2) < neutral_loss(masks, labels, listening)

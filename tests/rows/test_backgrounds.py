@@ -16,6 +16,8 @@ from accredit.rows.backgrounds import compare_with, medoids
 from accredit.rows.frames import rows_of
 from tests.wording import refused, says
 
+OF_MEDOIDS = "rows that each medoid stands for"
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
 Y = X[:, 0] * X[:, 1] + X[:, 2]
@@ -68,7 +70,7 @@ def test_a_thinned_background_is_that_background_with_its_weights(model, by):
     assert says(thinned.notes[0].text, "of 300 rows") and "seed 3" in thinned.notes[0].text
     facts = thinned.provenance
     assert (facts["background rows"], facts["background given"], facts["background by"]) == (12, 300, by)
-    assert facts["background weights"] == ("equal" if by == "draw" else "rows that each medoid stands for")
+    assert facts["background weights"] == ("equal" if by == "draw" else OF_MEDOIDS)
 
 
 @pytest.mark.slow
@@ -91,7 +93,7 @@ def test_a_background_in_full_is_said_to_be():
     facts = explain_rows(X[:2], MODEL, X, most_background=300).provenance
     assert facts["background by"] == "all" and facts["background rows"] == 300
     own = explain_rows(X, MODEL, most_background=30)
-    assert says(own.notes[0].text, "background was given")
+    assert says(own.notes[0].text, "background was given") and says(own.notes[0].text, "30 of 300")
 
 
 @pytest.mark.parametrize(

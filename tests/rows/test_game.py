@@ -96,7 +96,7 @@ def test_independent_columns_make_all_dependences_agree_at_the_ends():
 
 def test_words_and_gaps_have_no_conditional_answer():
     background = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", "y"]})
-    with refused("type"):
+    with refused("missing"):
         game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background, "gaussian")
     with pytest.raises(InvalidInput, match="column 'b'"):
         game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background.assign(a=1.0), "empirical")

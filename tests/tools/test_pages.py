@@ -91,7 +91,7 @@ def test_rows_of_two_wheels_do_not_share_a_table():
     low = LINE | {"digest": "earlier", "oldest": True, "trial": TRIAL | {"extra": "cluster"}}
     usual, lowest = wheel_page.page("\n".join(map(json.dumps, [low, *lines]))).split("## With the lowest")
     assert "(d)" in usual and "cluster |" not in usual
-    assert says(lowest, "Another wheel than") and "| cluster |" in lowest
+    assert says(lowest, "Another wheel than") and "`w` (earlier)" in lowest and "| cluster |" in lowest
 
 
 def test_a_trial_is_repeated_unless_it_passed_with_this_wheel_and_these_versions(tmp_path):

@@ -11,6 +11,8 @@ from accredit.values.semivalues import shapley_from_table
 from benchmarks import estimation, games, peers, shapley
 from tests.wording import says
 
+COMMAND = "python -m benchmarks.shapley --quick"
+
 
 @pytest.mark.slow
 def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
@@ -25,7 +27,7 @@ def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
     printed = capsys.readouterr().out
     ratios = json.loads(printed.splitlines()[-1])
     kept = json.loads((tmp_path / "shapley.jsonl").read_text())
-    assert kept["figures"] == ratios and kept["command"] == "python -m benchmarks.shapley --quick"
+    assert kept["figures"] == ratios and kept["command"] == COMMAND
     assert kept["machine"]["cores"] and kept["versions"]["numpy"] == np.__version__
     assert says(printed, "skipped, not installed")
     assert ratios["exact_extra_mb"] < 64 and ratios["mse_130_worst_over_regression"]["ratio"] > 0

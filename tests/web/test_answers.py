@@ -13,6 +13,8 @@ from accredit.web.tasks import Models
 from tests.browsing import fits, new_page
 from tests.wording import refused, says
 
+BAKER = "Anna works as a baker ."
+
 FACTS = ["Anna has the job of Boris .", "Clara owns a dog .", "Boris works as a baker ."]
 
 
@@ -30,7 +32,7 @@ def test_the_stream_ends_with_the_page_and_its_json(models):
     events = list(answer(models, asked()))
     assert events[0]["event"] == "progress" and [e["event"] for e in events[-2:]] == ["result", "done"]
     made = Explanation.from_json(events[-1]["json"])
-    assert made.said.text == events[-2]["answer"] == "Anna works as a baker ."
+    assert made.said.text == events[-2]["answer"] == BAKER
     assert made["shapley"].credit.tolist() == pytest.approx([1.2406, 0.0, 1.2406], abs=1e-3)
     assert models.about()["answers"]
     page = events[-1]["page"]  # a reader of a page is not told what to type in Python, a reader of the text is

@@ -32,6 +32,9 @@ from accredit.web.data import as_csv, state_of, values_csv, watch
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store
 from tests.wording import refused, says
 
+SILENT = "these features are at chance"
+TWO_ROWS = "a and 1 with it"
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -145,7 +148,7 @@ def test_few_rows_groups_numbers_and_features_at_chance_name_nobody():
     assert harmful(values[[*range(5), 14, 15]], RowFacts({}, {})) == ()
     assert harmful(values, RowFacts({}, {}, {"all": ROWS})) == ()
     assert harmful(values, RowFacts({}, {}, classes=False)) == ()
-    assert harmful(values, RowFacts({}, {}, silent="these features are at chance")) == ()
+    assert harmful(values, RowFacts({}, {}, silent=SILENT)) == ()
     assert harmful(None, RowFacts({}, {})) == ()
 
 
@@ -165,7 +168,7 @@ def test_the_page_answers_both_questions_and_says_why_it_names_nobody(path):
     seen = watch(path)
     assert seen.labels is not None and seen.labels.to_plain() == found.to_plain()
     body = data_body(seen)
-    assert body.index("Which labels are wrong?") < body.index("What is each row worth?")
+    assert body.index("labels are wrong?") < body.index("each row worth?")
     assert "&lt;i&gt;0" in body and "<i>" not in body and "one is wrong" in body
     assert "does most harm" not in body and "are worth least" in body
     assert seen.harmful == () and says(body, "harmful: these &lt;features&gt")
@@ -183,7 +186,7 @@ def test_rows_that_always_play_together_are_one_player_and_a_full_table_gives_ex
         for seed in range(6):
             journal.record(game, seed, many)
     seen = watch(path)
-    assert seen.values is not None and seen.values.players == ("a and 1 with it", "c")
+    assert seen.values is not None and seen.values.players == (TWO_ROWS, "c")
     assert_allclose(seen.square, shapley_interactions(TableGame(("ab", "c"), table)).matrix())
     assert "all coalitions" in seen.pairs_because
 
@@ -409,7 +412,7 @@ def test_texts_that_made_an_answer_less_likely_are_not_among_those_that_made_it_
     found = traced(("one", "two", "three"))
     below = replace(found, scores=found.scores - 1.5, by_token=found.by_token - 0.75)  # −1.5, −0.5, 0.5
     body = str(trace_body(below, 50))
-    assert body.index("row 3") < body.index("What spoke against it") < body.index("row 1") < body.index("row 2")
+    assert body.index("row 3") < body.index("spoke against it") < body.index("row 1") < body.index("row 2")
     lines = trace_text(below).splitlines()
     assert [line.split("row ")[1][0] for line in lines if "  row " in line] == ["3", "1", "2"]
     none = replace(found, scores=-found.scores, by_token=-found.by_token)

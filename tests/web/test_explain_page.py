@@ -9,6 +9,7 @@ import pytest
 
 from tests.browsing import new_page
 from tests.web.test_page import Visit, drop, expect, picture, until
+from tests.wording import reads
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
@@ -364,7 +365,7 @@ def test_what_had_come_before_a_cancel_is_named_and_the_button_of_a_pair_is_like
           return form.querySelector(".problem").textContent;
         }"""
     )
-    assert said == "Cancelled. What had come by then stands below."
+    assert reads(said)
     sizes = visit.page.evaluate(
         """() => ["#pair-add", "#link"].map((id) => getComputedStyle(document.querySelector(id)).fontSize)"""
     )

@@ -75,7 +75,7 @@ def test_long_names_leave_room_and_dollars_are_dollars():
         labels = [label.get_text() for label in axes.get_yticklabels()]
         assert any(says(label, "na…o its end") for label in labels)
         assert any(label.startswith(r"\$c\$") for label in labels)
-    assert "mean |credit| over 30 rows" in table_figures.bar(long).get_title(loc="left")
+    assert says(table_figures.bar(long).get_title(loc="left"), "over 30 rows")
 
 
 def test_columns_beyond_the_top_are_summed_not_dropped():

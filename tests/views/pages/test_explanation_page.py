@@ -23,6 +23,10 @@ from tests.views.hostile import corpus
 from tests.views.samples import flow_picture, picture_sample, sample
 from tests.wording import says
 
+BAR_UP = "bar up y16 h16"
+BAR_DOWN = "bar down y32 h16"
+ALL_FOUR = "E S N L"
+
 
 def test_page_without_data_is_small():
     assert len(stylesheet()) + len(asset("inspector.js")) < 36_000
@@ -124,8 +128,8 @@ def test_a_deep_wide_flow_is_a_bounded_drawing_that_counts_what_it_leaves_out():
 
 def test_bars_stand_on_one_line_and_end_where_their_credit_is():
     up, down = sky(1.0, (0.5, 1.5), (-1.0, 2.0), True), sky(-1.0, (-1.0, -1.0), (-1.0, 2.0), True)
-    assert up == ("bar up y16 h16", "whisker y8 h16")  # 48 steps from 2 down to −1; zero at 32
-    assert down == ("bar down y32 h16", "")
+    assert up == (BAR_UP, "whisker y8 h16")  # 48 steps from 2 down to −1; zero at 32
+    assert down == (BAR_DOWN, "")
 
 
 @pytest.mark.slow
@@ -204,7 +208,7 @@ def test_long_texts_show_the_largest_in_the_order_of_the_text():
 
 def test_claim_letters_follow_the_claims():
     explanation = sample()
-    assert [claim_letters(a) for _, a in explanation] == ["E S N L", "S N L", "E≈", "E", "—"]
+    assert [claim_letters(a) for _, a in explanation] == [ALL_FOUR, "S N L", "E≈", "E", "—"]
 
 
 def test_json_both_ways():

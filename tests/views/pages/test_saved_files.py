@@ -30,6 +30,10 @@ from tests.views.every_view import VIEWS
 from tests.views.samples import sample
 from tests.wording import says
 
+EXCESS = '<td data-name="excess, 95% interval">(.*?)</td>'
+WITH_INTERVAL = "+10.0 points (0.0 … +20.0)"
+OF_ONE_INPUT = "+10.0 points (one input)"
+
 NAMES = [f"name {k}" for k in range(40)]
 
 
@@ -56,7 +60,7 @@ def test_an_explanation_says_what_raises_and_what_lowers_before_anything_else():
     page = views.explanation_page(explanation)
     shapley = explanation["shapley"]
     best = shapley.players[int(np.argmax(shapley.credit))]
-    assert page.index(f"“{best}” raises it most") < page.index('class="lede"')
+    assert page.index(f"“{best}” raises it") < page.index('class="lede"')
 
 
 def test_an_audit_has_a_verdict_and_says_which_way_is_good():
@@ -66,7 +70,7 @@ def test_an_audit_has_a_verdict_and_says_which_way_is_good():
     assert "<p>Reads.</p>" in page and "<dd>Asks?</dd>" in page and "<dd>Blind.</dd>" in page  # sentences
     cells = re.findall(r'<td data-name="good is">(.*?)</td>', page)
     assert cells == ["low ↓", "high ↑"]
-    assert re.findall(r'<td data-name="excess, 95% interval">(.*?)</td>', page)[0] == "+10.0 points (0.0 … +20.0)"
+    assert re.findall(EXCESS, page)[0] == WITH_INTERVAL
     clean = Findings("a mask", (finding("probe", "unclear", False),))
     assert says(audit_page(clean), "1 cannot tell")
 
@@ -74,8 +78,8 @@ def test_an_audit_has_a_verdict_and_says_which_way_is_good():
 def test_an_audit_of_one_input_says_that_others_are_not_known():
     alone = replace(finding("probe", "flagged", False), rows=1, excess=Estimate.exact(0.1))
     page, said = audit_page(Findings("a mask", (alone,))), audit_text(Findings("a mask", (alone,)))
-    assert says(page, "1 check found")
-    assert re.findall(r'<td data-name="excess, 95% interval">(.*?)</td>', page) == ["+10.0 points (one input)"]
+    assert says(page, "1 check found") and says(page, "is not known")
+    assert re.findall(EXCESS, page) == [OF_ONE_INPUT]
     assert says(page, "says nothing about") and "says nothing about" not in audit_page(
         Findings("a mask", (finding("probe", "flagged", False),))
     )
@@ -84,7 +88,7 @@ def test_an_audit_of_one_input_says_that_others_are_not_known():
 
 def test_how_an_explainer_was_made_stands_below_the_question_of_its_audit():
     page = audit_page(Findings("l2x, the 2 highest of 4; trained with top-2; seed 3", (finding("probe", "passes", True),)))
-    assert "<h1>Can it be trusted: l2x, the 2 highest of 4?</h1>" in page and says(page, "Trained with top-2")
+    assert "<h1>" in page and says(page, "it be trusted") and says(page, "Trained with top-2")
 
 
 def test_rows_are_named_with_label_and_text():
