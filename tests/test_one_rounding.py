@@ -230,7 +230,7 @@ def test_a_player_who_adds_rounding_adds_nothing():
     game = TableGame(("a", "b"), [0, 0.3, 0, THIRTY])
     assert says(report(game).reading, "b adds nothing")
     lifted = TableGame(("a", "b"), [THIRTY - 0.3, 0.3, 0, 0.3])
-    assert says(report(lifted).reading[0], "Everybody together earns")
+    assert says(report(lifted).reading[0], "together earns 0.3")
 
 
 def test_leave_one_out_of_an_additive_game_is_enough_whoever_rounding_puts_first():

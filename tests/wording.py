@@ -118,21 +118,27 @@ BREAKS = re.compile(
     r"<(?:br|/?(?:p|li|[uo]l|t[dhr]|h\d|d[dlt]|div|section|figcaption|caption|title|summary|text|pre|button|label)\b)[^>]*>"
 )
 TAG, END = re.compile(r"<[^>]*>"), re.compile(r"(?<=[.!?])\s+|\n")
-SECONDS = re.compile(r"\b\d[\d.,]* (?=(?:s|ms|seconds|minutes)\b)")  # that something took
+DIGITS = re.compile(r"\d+\.\d+|\b\d[\d.,]*(?= (?:s|ms|seconds|minutes)\b)")  # that a processor decides, or a clock
 
 
 def sentence_with(text: str, words: str) -> str | None:
     """The first sentence, or line, of a text or a page that has these words; none where they are not there.
 
+    Numbers with decimals are not part of it, and neither is the time that something took: a test that is about one has it among
+    its words.
+
     >>> sentence_with("<p>One row is left.</p><p>Two rows are\\n<b>too</b> many; drop one</p>", "too many")
     'Two rows are too many; drop one'
-    >>> sentence_with("explained in 0.31 s", "explained"), sentence_with("One row.", "two")
-    ('explained in … s', None)
+    >>> sentence_with("0.5 of 1.25 explained in 3 s", "0.5 of"), sentence_with("One row.", "two")
+    ('0.5 of … explained in … s', None)
     """
     if "</" in text:
         text = html.unescape(TAG.sub("", BREAKS.sub("\n", " ".join(text.split()))))
     found = next((part for part in END.split(text) if words in part), None)
-    return None if found is None else SECONDS.sub("… ", " ".join(found.split()))
+    if found is None:
+        return None
+    before, _, after = found.partition(words)
+    return " ".join(f"{DIGITS.sub('…', before)}{words}{DIGITS.sub('…', after)}".split())
 
 
 def says(text: object, words: str) -> bool:

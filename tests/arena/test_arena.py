@@ -282,7 +282,7 @@ def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(
 
 def test_a_cluster_that_does_not_answer_is_refused():
     pytest.importorskip("distributed")
-    with refused("unavailable", "executor"), workers("dask:nowhere://x:1"):
+    with refused("unavailable", "executor", has="no scheduler answers"), workers("dask:nowhere://x:1"):
         pass
 
 
@@ -361,7 +361,7 @@ def test_reading_json_lines(tmp_path):
     with refused("unreadable"):
         read_examples(tmp_path / "b.jsonl", "text", None)
     (tmp_path / "c.jsonl").write_text('{"text": fine}\n')
-    with refused("unreadable"):
+    with refused("unreadable", has="is not JSON"):
         read_examples(tmp_path / "c.jsonl", "text", None)
 
 
@@ -381,7 +381,7 @@ def test_files_that_are_broken_or_huge(tmp_path):
         "bad": whole[:15] + b"\xff" * 9 + whole[24:],
     }.items():
         (tmp_path / f"{name}.csv.gz").write_bytes(content)
-        with refused("unreadable"):
+        with refused("unreadable", has="whole gzip file"):
             read_examples(tmp_path / f"{name}.csv.gz", "text", None)
     (tmp_path / "utf16.csv").write_text("text\nfine\n", encoding="utf-16")
     with refused("unreadable"):

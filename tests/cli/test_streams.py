@@ -13,6 +13,9 @@ from accredit.cli import main
 from accredit.cli.streams import Folding, fold  # registers what stands for characters that cannot be encoded
 from accredit.views.language.printable import short, width
 
+SYMBOLS = "−1 … █ naïve 😀"
+PLAIN_SYMBOLS = "-1 ... # naïve ?"
+
 WRAPPED = "\x1b[0m\none two\n  three\n  four\nfive\n"
 
 ROOT = Path(__file__).parent.parent.parent
@@ -123,7 +126,7 @@ def test_places_without_a_home_or_room_for_temporary_files(game, tmp_path):
 
 
 def test_likenesses_and_escapes():
-    assert "−1 … █ naïve 😀".encode("latin-1", "accredit") == "-1 ... # naïve ?".encode("latin-1")
+    assert SYMBOLS.encode("latin-1", "accredit") == PLAIN_SYMBOLS.encode("latin-1")
     assert json.loads('{"a": "−█😀"}'.encode("ascii", "accredit")) == {"a": "−█😀"}
 
 

@@ -56,7 +56,7 @@ def test_both_questions_are_answered_apart_on_terminal_page_and_in_json(run, tmp
     assert {f"row {i}" for i in WRONG} & {" ".join(line.split()[:2]) for line in listed}
     assert "mislabelled" not in out.lower()
     page = (tmp_path / "out.html").read_text()
-    assert page.index("labels are wrong?") < page.index("each row worth?")
+    assert page.index("Which labels are") < page.index("What is each")
     assert "mislabelled" not in page.lower() and "superb" in page
 
 

@@ -55,7 +55,7 @@ def test_draws_and_points_reach_the_methods_that_take_them():
 def test_what_a_refusal_asks_for_can_be_given():
     """Few steps and a narrow tolerance are refused; the words of the refusal are arguments of the same call."""
     model = text_model("bert", dtype=torch.float64)
-    with refused("unsupported"):
+    with refused("unsupported", has="most_steps to 4"):
         explain(TEXT, model, methods="ig", most_steps=2, tolerance=1e-12)
     assert explain(TEXT, model, methods="ig", most_steps=64, tolerance=1e-6)["ig"].certificate["steps"] <= 64
 
@@ -64,7 +64,7 @@ def test_what_a_refusal_asks_for_can_be_given():
 def test_a_refusal_in_half_precision_names_the_precision():
     model = text_model("gpt2", dtype=torch.bfloat16)
     for method in ("ig", "sig"):
-        with refused("unsupported"):
+        with refused("unsupported", has="with dtype float32"):
             explain("It is good.", model, methods=method, tolerance=1e-9, most_steps=4)
 
 
@@ -127,7 +127,7 @@ class Cliff(torch.nn.Module):
 
 def test_random_points_are_doubled_where_few_miss_a_steep_place():
     at = point(Cliff(), [1.0, 1.0], payoff="logit")
-    with refused("not-converged", kind=NotConverged):
+    with refused("not-converged", kind=NotConverged, has="(in explain: most_steps)"):
         draw([at], seed=0, samples=50, most=50, noise=0.0)
     found = draw([at], seed=0, samples=50, most=1 << 14, noise=0.0)
     assert found.payoffs > 50

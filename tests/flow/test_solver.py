@@ -174,7 +174,7 @@ def test_a_process_that_cannot_do_it_is_reported_in_words(monkeypatch, program, 
     monkeypatch.setattr(solver, "_remotes", {})  # the one that works stays as it is
     monkeypatch.setattr(solver, "START", program)
     found, _ = path_of_two()
-    with refused("unavailable", kind=BrokenLibrary):
+    with refused("unavailable", kind=BrokenLibrary, has=said):
         solve(found, 0, 2)
     solver._leave()
 

@@ -90,5 +90,5 @@ def test_answers_and_settings_reach_it_and_what_does_not_add_up_is_refused():
     model = text_model("bert", dtype=torch.float64)
     higher = explain(TEXT, model, methods="deeplift", layer=1, baseline=["mask", "zero"])["deep-lift"]
     assert higher.provenance["baseline"] == "mask, zero" and "[CLS]" in higher.players
-    with refused("unsupported"):
+    with refused("unsupported", has="is too steep"):
         explain("A gripping film.", answering("bloom", torch.float64), answer=" It is", methods="deep-lift")

@@ -57,7 +57,7 @@ def test_settings_that_ask_for_code_or_for_all_memory_are_refused(folder, settin
 )
 def test_settings_that_are_not_plain_json_are_refused(folder, text):
     (folder / "config.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    with refused("unreadable"):
+    with refused("unreadable", has="read as JSON"):
         model_config(folder)
 
 

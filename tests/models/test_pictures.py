@@ -133,7 +133,7 @@ def test_a_picture_that_ends_too_early_is_refused(tmp_path, kind):
     noise = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
     file = saved(tmp_path, Image.fromarray(noise), f"a.{kind}")
     file.write_bytes(file.read_bytes()[:-300])
-    with refused("unreadable"):
+    with refused("unreadable", has="as a picture"):
         open_picture(file)
 
 

@@ -58,7 +58,7 @@ def test_mean_std_and_size_are_applied_and_said():
     pixels = model.encode(Image.fromarray(COLOUR))
     small = np.asarray(Image.fromarray(COLOUR).resize((10, 8), Image.Resampling.BILINEAR)) / 255
     assert_allclose(pixels.values, ((small - [0.1, 0.2, 0.3]) / 0.5).transpose(2, 0, 1), atol=1e-6)
-    assert says(pixels.notes[0], "16 pixels resized")
+    assert says(pixels.notes[0], "(0.1, 0.2, 0.3)) / 0.5")
 
 
 def test_a_preprocess_does_it_all():
@@ -95,7 +95,7 @@ def test_channels_of_files_are_converted_and_those_of_arrays_are_refused(tmp_pat
 
 def test_a_size_that_does_not_fit_names_one_that_does():
     model = as_image_model(fixed(32))
-    with refused("failed"):
+    with refused("failed", has="pixels: pass size=32"):
         model.predict(model.encode(COLOUR))
     right = as_image_model(fixed(32), size=32)
     assert len(right.predict(right.encode(COLOUR))) == 3

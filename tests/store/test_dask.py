@@ -76,7 +76,7 @@ def test_a_lost_scheduler_and_a_cluster_without_workers_are_one_line_each_and_no
         with Journal(tmp_path / "run.db") as journal:
             with (
                 durable(game, journal, f"dask:{address}", name={"game": "squares"}) as run,
-                refused("unavailable", kind=ExecutorError) as lost,
+                refused("unavailable", kind=ExecutorError, has="again to resume") as lost,
             ):
                 run.payoff(coalitions)
             killer.join()
@@ -111,7 +111,7 @@ def test_losing_every_worker_while_they_are_handed_the_game_is_one_line_and_noth
         with Journal(tmp_path / "run.db") as journal:
             with (
                 durable(game, journal, f"dask:{address}", name=name) as run,
-                refused("unavailable", kind=ExecutorError) as lost,
+                refused("unavailable", kind=ExecutorError, has="or lost them") as lost,
             ):
                 run.payoff(coalitions)
             assert "\n" not in str(lost.value)

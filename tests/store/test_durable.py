@@ -157,7 +157,7 @@ def test_a_pool_that_dies_while_it_is_given_work_is_not_taken_for_a_game_that_ca
     pool: Any = Dying(error)
     with pytest.raises(BrokenProcessPool, match="could not start another process"):
         submit_to(pool, abs, -1, game=Sizes())
-    with refused("unsupported", "game"):
+    with refused("unsupported", "game", has="to worker processes"):
         submit_to(pool, abs, -1, game=FunctionGame(("a", "b"), lambda coalitions: coalitions.sum(axis=1)))
 
 
@@ -219,7 +219,7 @@ def test_a_game_that_cannot_travel_is_refused_in_words() -> None:
     local = FunctionGame(("a", "b"), lambda coalitions: coalitions.sum(axis=1))
     with (
         durable(local, executor="processes:1") as game,
-        refused("unsupported", "game"),
+        refused("unsupported", "game", has="use executor='threads'"),
     ):
         game.payoff(np.ones((1, 2), dtype=bool))
 

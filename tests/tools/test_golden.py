@@ -14,6 +14,8 @@ from tests.wording import reads, says
 from tools import golden
 from tools.proof.golden import doors, entries, records
 
+REWORDED = "wording or format differs"
+
 
 def verdict(old: object, new: object) -> str:
     return records.difference(records.record(old), records.record(new)).verdict
@@ -27,9 +29,9 @@ def test_one_bit_of_a_number_is_seen_and_measured():
 
 
 def test_words_fields_and_their_order_are_format_and_not_numbers():
-    assert verdict("took 3 steps", "needs 3 steps") == "wording or format differs"
-    assert verdict({"a": 1, "b": 2}, {"b": 2, "a": 1}) == "wording or format differs"
-    assert verdict({"a": 1}, {"a": 1.0}) == "wording or format differs"
+    assert verdict("took 3 steps", "needs 3 steps") == REWORDED
+    assert verdict({"a": 1, "b": 2}, {"b": 2, "a": 1}) == REWORDED
+    assert verdict({"a": 1}, {"a": 1.0}) == REWORDED
     assert verdict("took 3 steps", "took 4 steps") == "numbers differ"
 
 
@@ -39,7 +41,7 @@ def test_what_a_method_found_is_told_apart_from_how_it_is_written():
     was = records.record(shapley(game))
     assert was["numbers"] == {"players": ["alice", "bob"], "credit": [6.0, 4.0], "total": 10.0, "baseline": 0.0}
     reworded = json.loads(json.dumps(was).replace("telescope", "add up"))
-    assert records.difference(was, reworded).verdict == "wording or format differs"
+    assert records.difference(was, reworded).verdict == REWORDED
     renamed = records.record(shapley(TableGame(("alice", "bob", "cyd"), [0, 5, 3, 10, 0, 5, 3, 10])))
     assert says(str(records.difference(was, renamed)), "numbers at numbers/players/2")
 

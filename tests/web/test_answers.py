@@ -47,7 +47,7 @@ def test_what_cannot_be_explained_is_said(models):
         list(answer(models, asked(answer="blorp")))
     with refused("too-many"):
         list(answer(models, asked(context=["Clara owns a dog ."] * 199, answer="Anna ." * 40)))
-    with refused("type", "context"):
+    with refused("empty", "context"):
         list(answer(models, asked(context=[" "])))
 
 

@@ -168,10 +168,10 @@ def test_the_page_answers_both_questions_and_says_why_it_names_nobody(path):
     seen = watch(path)
     assert seen.labels is not None and seen.labels.to_plain() == found.to_plain()
     body = data_body(seen)
-    assert body.index("labels are wrong?") < body.index("each row worth?")
+    assert body.index("Which labels are") < body.index("What is each")
     assert "&lt;i&gt;0" in body and "<i>" not in body and "one is wrong" in body
     assert "does most harm" not in body and "are worth least" in body
-    assert seen.harmful == () and says(body, "harmful: these &lt;features&gt")
+    assert seen.harmful == () and says(body, "row is called") and "these &lt;features&gt; are" in body
     with Journal(path) as journal:
         journal.describe(run, facts | {"wrong labels": None, "unanswered": "the target is a number"})
     assert says(data_body(watch(path)), "answered: the target")
@@ -416,7 +416,7 @@ def test_texts_that_made_an_answer_less_likely_are_not_among_those_that_made_it_
     lines = trace_text(below).splitlines()
     assert [line.split("row ")[1][0] for line in lines if "  row " in line] == ["3", "1", "2"]
     none = replace(found, scores=-found.scores, by_token=-found.by_token)
-    assert "made it likelier" not in trace_body(none) and says(trace_text(none), "made it likelier")
+    assert "What made it" not in trace_body(none) and says(trace_text(none), "made it likelier")
     nothing = replace(found, scores=0 * found.scores, by_token=0 * found.by_token)
     assert says(trace_body(nothing), "training texts made") and "row" not in trace_text(nothing)[:120]
 

@@ -46,10 +46,10 @@ def test_sentences_stay_whole_where_they_fit(models):
 @pytest.mark.slow
 def test_a_long_text_is_refused_with_what_can_be_done_and_both_ways_work(models):
     text = "A good film, at first. " * 30
-    (refused,) = explain(models, asked(text=text))
-    assert refused["event"] == "failed" and refused["long"]["parts"]
-    assert refused["long"]["reads"] == most_tokens(models.of("text")) == 128 < refused["long"]["tokens"]
-    assert "=" not in refused["problem"]  # no argument of a Python call
+    (failed,) = explain(models, asked(text=text))
+    assert failed["event"] == "failed" and failed["long"]["parts"]
+    assert failed["long"]["reads"] == most_tokens(models.of("text")) == 128 < failed["long"]["tokens"]
+    assert "=" not in failed["problem"]  # no argument of a Python call
     cut = list(explain(models, asked(text=text, cut=True)))
     assert cut[-1]["event"] == "done" and says(cut[-2]["blocks"]["notes"], "did not read")
     assert '<span class="unread">' in cut[-2]["blocks"]["lead"]  # not as if it had earned nothing

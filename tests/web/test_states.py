@@ -189,6 +189,6 @@ def test_the_first_minute_is_as_the_docs_tell_it(browser, server, tmp_path):
     assert len(visit.asked) == asked  # at once
     seen = page.locator("#explain-result h2:visible").all_inner_texts()
     below = ["Side by side", "How attention flows", "Every number", "Why trust this?"]
-    assert says(seen[0], "From −0.010 to") and [title for title in seen if title in below] == below
+    assert says(seen[0], "−0.010 to 1.937") and [title for title in seen if title in below] == below
     assert visit.saved(tmp_path).stat().st_size > 10_000
     visit.close()

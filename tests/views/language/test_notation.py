@@ -67,12 +67,12 @@ def test_an_interval_is_written_in_one_way_on_a_terminal_and_on_a_page():
     line = Standing("m", share, {}, {}, {}, 1, 1, {}, 1, {})
     table = Standings((line,), (), np.eye(1), ("m",), 1, {}, {}, 0.95)
     for drawn in (text_table(table), html.unescape(arena_page(table, "x"))):
-        assert says(drawn, "0.90 (0.77 …") and "[0.77" not in drawn
+        assert says(drawn, "0.90 (0.77") and "… 0.99)" in drawn and "[0.77" not in drawn
     assert "0.90 [0.77, 0.99]" in markdown_table(table)  # reports that were written, and what reads them
 
 
 def test_what_one_sentence_compares_has_the_same_decimals():
     rule = Attribution(("a", "b"), [1.9, 0.03], 1.95, "by hand", claims=(Claim("efficiency", Holds.NO, "by hand"),))
-    assert says(leaders(rule), "earned most: 1.90")
+    assert says(leaders(rule), "1.90 of 1.95")
     assert reads(in_words(rule))
     assert reads(in_words(replace(rule, credit=[1.9, 0.0])))

@@ -54,7 +54,7 @@ def test_a_next_token_of_white_space_is_shown_as_a_sign():
     """A bar with an empty name says nothing."""
     explained = replace(sample(), target="\n", prediction=(("\n", 0.6), (" ", 0.3), (" not", 0.1)))
     shown = views.text(explained)
-    assert says(shown, "30.0%, not 10.0%") and "of ⏎" in shown
+    assert says(shown, "60.0%, ␣ 30.0%") and "of ⏎" in shown
     page = views.explanation_page(explained)
     assert "Why ⏎?" in page and ">␣<" in page
 
@@ -167,7 +167,7 @@ def test_cut_at_the_source_and_at_the_sink_is_marked():
 
 def test_terminal_shows_every_method_and_what_adds_up():
     text = str(sample())
-    assert says(text, "POSITIVE 93.1%, NEGATIVE")
+    assert says(text, "93.1%, NEGATIVE 6.9%")
     assert re.search(r"\nclaims +E S N L +S N L +E≈ +E +—\n", text)
     assert says(text, "concept was given")
     assert "\x1b" not in text
