@@ -22,7 +22,7 @@ from accredit.core import Estimate
 from accredit.errors import InvalidInput
 from accredit.learned import EvalX
 from accredit.learned.inputs import PixelGrid, Tabular, Words
-from tests.wording import refused, says
+from tests.wording import refused, says, warned
 
 READ_THROUGH_HOLES = "share that the black box reads through random holes"
 GAIN_FROM_ROWS = "gain from twice the rows"
@@ -359,7 +359,7 @@ def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
     x = np.random.default_rng(4).normal(size=(200, 3))
     number_of = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
     training = Training(epochs=2, optimiser="adam")
-    with pytest.warns(RuntimeWarning, match="close to their random start"):
+    with warned("their random start"):
         l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, number_of).save(tmp_path / "l2x")
     np.savez(tmp_path / "rows.npz", x=x, answers=number_of(x))
     report = audit_saved(tmp_path / "l2x", tmp_path / "rows.npz", tests=["mask-only probe", "value scramble"])

@@ -11,7 +11,7 @@ from accredit.web.explaining import explain, most_tokens
 from accredit.web.long_texts import parts, tokens_in
 from accredit.web.requests import ExplainRequest
 from accredit.web.tasks import Models
-from tests.wording import says
+from tests.wording import refused, says
 
 WORDS = ["good", "dull", "film,", "unbelievably", "the", "it's", "好", "映画", "x" * 300, "-", "end.", "Why?", "no!\n"]
 
