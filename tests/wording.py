@@ -117,6 +117,7 @@ def refused(
 BREAKS = re.compile(
     r"<(?:br|/?(?:p|li|[uo]l|t[dhr]|h\d|d[dlt]|div|section|figcaption|caption|title|summary|text|pre|button|label)\b)[^>]*>"
 )
+MARKUP = re.compile(r"</(?:p|div|span|section|li|td|tr|h\d|b|svg|html)>")
 TAG, END = re.compile(r"<[^>]*>"), re.compile(r"(?<=[.!?])\s+|\n")
 DIGITS = re.compile(r"\d+\.\d+|\b\d[\d.,]*(?= (?:s|ms|seconds|minutes)\b)")  # that a processor decides, or a clock
 
@@ -132,7 +133,7 @@ def sentence_with(text: str, words: str) -> str | None:
     >>> sentence_with("0.5 of 1.25 explained in 3 s", "0.5 of"), sentence_with("One row.", "two")
     ('0.5 of … explained in … s', None)
     """
-    if "</" in text:
+    if MARKUP.search(text):
         text = html.unescape(TAG.sub("", BREAKS.sub("\n", " ".join(text.split()))))
     found = next((part for part in END.split(text) if words in part), None)
     if found is None:

@@ -92,7 +92,7 @@ def test_heads_and_layers_arrive(run, folders):
     found = Explanation.from_json(out)
     assert code == 0 and reads(found["flow:norm"].provenance["heads"])
     assert found["rollout"].provenance["layers"] == "[0, 1]"
-    assert any(says(note.text, "concerns flow:norm, rollout") for note in found.notes)
+    assert any(says(note.text, "layers=[0, 1] concerns") for note in found.notes)
     code, out, _ = run("--answer", "--methods", "rollout", "--heads", "max", "--layers", "-1", "--json")
     assert code == 0 and Explanation.from_json(out)["rollout"].provenance["heads"] == "maximum of heads"
 
