@@ -50,7 +50,7 @@ def everything(
     [
         ({"count": "3"}, "count must be a whole number, got '3'"),
         ({"count": True}, "count must be a whole number, got True"),
-        ({"count": 10**400}, "count must be a whole number, got 1000"),
+        ({"count": 10**400}, "count must be a whole number of at most"),
         ({"share": "half"}, "share must be one number, got 'half'"),
         ({"share": float("nan")}, "share is nan; it must be a finite number"),
         ({"name": 3}, "name"),

@@ -133,7 +133,7 @@ def test_what_is_not_a_row_of_numbers_is_refused_by_name(table):
 
 @pytest.mark.parametrize("players", [b"ab", {"a", "b"}, frozenset("ab")], ids=["bytes", "set", "frozen set"])
 def test_players_without_an_order_or_without_names_are_refused(players):
-    with refused("type", "players"):
+    with refused("type", "players", has="tuple of names"):
         TableGame(players, TABLE)
 
 

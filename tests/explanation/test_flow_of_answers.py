@@ -153,7 +153,7 @@ def test_the_result_says_which_heads_and_layers_were_followed():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"methods": "shapley", "heads": "max"}, "none of the methods asked takes it"),
+        ({"methods": "shapley", "heads": "max"}, "no requested method accepts"),
         ({"methods": "flow", "heads": "median"}, "heads is 'median'"),
         ({"methods": "flow", "layers": 7}, "layers 0 … 1"),
         ({"methods": "flow", "answer": SAID, "rather_than": "It is bad"}, "cannot compare"),

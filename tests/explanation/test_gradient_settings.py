@@ -81,11 +81,11 @@ def test_a_pad_row_of_zeros_can_be_left_for_another_baseline(family):
 @pytest.mark.parametrize(
     ("methods", "settings", "said"),
     [
-        ("shapley", {"layer": 1}, "layer is 1, and none of the methods asked takes it; those that do are integrated-gradients"),
-        ("saliency", {"baseline": "zero"}, "baseline is 'zero', and none of the methods asked takes it"),
+        ("shapley", {"layer": 1}, "layer is 1, and no requested method accepts it; it applies to integrated-gradients"),
+        ("saliency", {"baseline": "zero"}, "baseline is 'zero', and no requested method accepts it"),
         ("ig", {"layer": 5}, "layer is 5; give a number from 0 to 1"),
         ("ig", {"baseline": "snow"}, "baseline is 'snow'"),
-        ("ig", {"samples": 9}, "samples is 9, and none of the methods asked takes it; those that do are gradient-shap, smooth"),
+        ("ig", {"samples": 9}, "samples is 9, and no requested method accepts it; it applies to gradient-shap, smooth"),
         ("gradient-shap", {"samples": 1}, "samples is 1"),
         ("smoothgrad", {"noise": 0.0}, "noise above 0"),
         ("dig", {"points": 1}, "give points"),
