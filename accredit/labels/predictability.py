@@ -40,7 +40,7 @@ class Foretold:
     def refusal(self) -> str:
         """Why nobody may be accused; empty where somebody may be.
 
-        >>> Foretold(0.27, 0.26, 1000).refusal[:52]
+        >>> Foretold(0.27, 0.26, 1000).refusal[:53]
         'from these features 27.0% of the labels are predicted'
         >>> Foretold(0.9, 0.26, 1000).refusal
         ''
