@@ -24,10 +24,13 @@ def speaking_options(command: click.Command) -> Iterator[None]:
     try:
         yield
     except AccreditError as error:
-        if os.environ.get(ERRORS) == "json":
-            raise
         error.args = (in_options(str(error), error.argument, spell(command)), *error.args[1:])
         raise
+
+
+def say_in_options(ctx: click.Context, note: str) -> str:
+    """A note of the library, as the command shows it."""
+    return in_options(note, "", spell(ctx.command))
 
 
 def spell(command: click.Command) -> dict[str, str]:
@@ -47,6 +50,8 @@ def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
     """
     from accredit.views.language.arguments import as_option, in_words_of
 
+    if os.environ.get(ERRORS) == "json":  # a program reads it, and has its own words
+        return message
     return in_words_of(options, as_option, message, argument)
 
 

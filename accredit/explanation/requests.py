@@ -250,7 +250,7 @@ class RowRequest(Request):
             raise InvalidInput(
                 f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786",
                 argument="executor",
-                code="type",
+                code="unknown",
             )
         check_fields(self)
         if self.background_by is not None and self.most_background is None:
