@@ -335,7 +335,9 @@ def background_of(forest: Forest, rows: object, weight: object = None) -> Backgr
     """Rows to compare with, checked, each counted by its weight; None: equally."""
     matrix = forest.matrix(rows, "background")
     if not len(matrix):
-        raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios", code="missing")
+        raise InvalidInput(
+            "background has no rows; give at least one, or leave it out for cover ratios", argument="background", code="missing"
+        )
     counts = np.ones(len(matrix)) if weight is None else check_weight(weight, len(matrix))
     return Background(matrix, counts / counts.sum())
 
