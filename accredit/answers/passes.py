@@ -89,10 +89,6 @@ class Reader:
 
     def log_probabilities(self, rows: Sequence[Row]) -> list[FloatArray]:
         """For each row, the log-probability of each token of its answer after those before it: (A,) each."""
-        return [said for said, _ in self.readings(rows)]
-
-    def readings(self, rows: Sequence[Row]) -> list[FloatArray]:
-        """For each row, the log-probability of each token of its answer, and of the likeliest token in its place: (2, A)."""
         if not rows:
             return []
         with self.model.hold(), torch.inference_mode():
@@ -121,9 +117,9 @@ class Reader:
         if way == "shared" and kernel not in ("eager", "sdpa"):
             return False
         with self.model.hold(), torch.inference_mode(), reporting(lambda rows: None):
-            own = np.concatenate([self._reading("plain")([row])[0] for row in some], axis=1)
+            own = np.concatenate([self._reading("plain")([row])[0] for row in some])
             try:
-                found = np.concatenate(self._reading(way, worth=1)(some), axis=1)
+                found = np.concatenate(self._reading(way, worth=1)(some))
             except AccreditError:
                 return False
         return nearly(own, found, precision_of_module(self.model.model))
@@ -133,7 +129,7 @@ class Reader:
     def _along_the_tree(self, rows: Sequence[Row], worth: int) -> list[FloatArray]:
         ids, places = [row.read for row in rows], [row.places for row in rows]
         tree = prefix_tree([i << 32 | p for i, p in zip(ids, places, strict=True)], [len(r.answer) for r in rows], worth)
-        found: list[FloatArray] = [np.zeros((2, 0))] * len(rows)
+        found: list[FloatArray] = [np.zeros(0)] * len(rows)
         deep = tree.depth
         waiting: list[tuple[list[PrefixNode], list[int], States | None]] = []  # nodes, the row of each parent, parents' states
         waiting += self._blocks(tree.children, [0] * len(tree.children), None, rows, deep)
@@ -150,7 +146,7 @@ class Reader:
             )
             if ends:
                 said = np.stack([rows[n.row].answer for n in block])
-                for node, earned in zip(block, self._read_off(logits, said), strict=True):
+                for node, earned in zip(block, self._log_probability(logits, said), strict=True):
                     found[node.row] = earned
                 report(len(block))
             else:
@@ -255,7 +251,7 @@ class Reader:
 
     def _side_by_side(self, rows: Sequence[Row], even: bool) -> list[FloatArray]:
         """Rows read without any sharing; if `even`, only rows of equal length together, so that none is padded."""
-        found: list[FloatArray] = [np.zeros((2, 0))] * len(rows)
+        found: list[FloatArray] = [np.zeros(0)] * len(rows)
         for answer, said in sorted({(len(row.answer), len(row.said)) for row in rows}):
             members = np.array([i for i, r in enumerate(rows) if (len(r.answer), len(r.said)) == (answer, said)])
             lengths = np.array([self._length(rows[i]) for i in members])
@@ -263,7 +259,9 @@ class Reader:
             for part in spans_by_length(lengths, most, even=even):
                 block = members[part]
                 logits = self._logits(self._plain([rows[i] for i in block]), answer)
-                for i, earned in zip(block, self._read_off(logits, np.stack([rows[i].answer for i in block])), strict=True):
+                for i, earned in zip(
+                    block, self._log_probability(logits, np.stack([rows[i].answer for i in block])), strict=True
+                ):
                     found[i] = earned
         return found
 
@@ -305,13 +303,12 @@ class Reader:
         self.tokens += given["input_ids"].numel()
         return self.model.logits(given, answer)
 
-    def _read_off(self, logits: torch.Tensor, said: IntArray) -> FloatArray:
-        """Log-probabilities of the tokens said, and of the likeliest ones: (B, A, V), (B, A) -> (B, 2, A)."""
+    def _log_probability(self, logits: torch.Tensor, said: IntArray) -> FloatArray:
+        """Log-probabilities of the tokens said: (B, A, V), (B, A) -> (B, A)."""
         z = logits if logits.device.type == "mps" else logits.double()
         self.largest = max(self.largest, float(z.abs().max()))
         chosen = torch.from_numpy(said).to(z.device)[..., None]
-        likely = torch.stack([z.gather(-1, chosen)[..., 0], z.amax(-1)], dim=1) - z.logsumexp(-1)[:, None]
-        found: FloatArray = likely.double().cpu().numpy()
+        found: FloatArray = (z.gather(-1, chosen)[..., 0] - z.logsumexp(-1)).double().cpu().numpy()
         if not np.isfinite(found).all():
             kind = (
                 "float16 overflows easily: load it with dtype float32" if logits.dtype == torch.float16 else "check its weights"

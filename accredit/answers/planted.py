@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal
 
 import numpy as np
 
+from accredit.answers.verdicts import Origin
 from accredit.checks import check_seed, whole_number
 from accredit.errors import InvalidInput
 
 Book = Literal["calibration", "evaluation"]
 PASSAGES = 6  # of one context
 TWICE = 0.5  # share of passages that say a second thing, of no relevance
-
-
-class Origin(StrEnum):
-    """Where a sentence of an answer comes from."""
-
-    PASSAGES = "supported"  # passages say it
-    MEMORY = "from memory"  # the model says it without any passage
-    NOWHERE = "unsupported"  # neither
 
 
 ORIGIN_OF_KIND: Mapping[str, Origin] = {
@@ -145,6 +137,25 @@ CALIBRATION = FactBook(
         ("Who painted the Mona Lisa?", "The Mona Lisa was painted by Leonardo da Vinci."),
         ("What is the longest river in Africa?", "The longest river in Africa is the Nile."),
         ("What is the largest ocean on Earth?", "The largest ocean on Earth is the Pacific Ocean."),
+        ("What is the capital of Canada?", "The capital of Canada is Ottawa."),
+        ("What is the capital of Austria?", "The capital of Austria is Vienna."),
+        ("What is the capital of Poland?", "The capital of Poland is Warsaw."),
+        ("What is the capital of Cuba?", "The capital of Cuba is Havana."),
+        ("What is the capital of Iran?", "The capital of Iran is Tehran."),
+        ("What is the capital of Peru?", "The capital of Peru is Lima."),
+        ("What is the capital of Norway?", "The capital of Norway is Oslo."),
+        ("What is the capital of Kenya?", "The capital of Kenya is Nairobi."),
+        ("What is the largest mammal?", "The largest mammal is the blue whale."),
+        ("What is the currency of Japan?", "The currency of Japan is the yen."),
+        ("What is the freezing point of water in Celsius?", "The freezing point of water in Celsius is 0 degrees."),
+        ("Who was the first president of the United States?",
+         "The first president of the United States was George Washington."),
+        ("What is the fastest land animal?", "The fastest land animal is the cheetah."),
+        ("What do bees make?", "Bees make honey."),
+        ("In which country is the Eiffel Tower?", "The Eiffel Tower is in France."),
+        ("What is the opposite of hot?", "The opposite of hot is cold."),
+        ("What is the largest continent?", "The largest continent is Asia."),
+        ("What organ pumps blood through the body?", "The organ that pumps blood through the body is the heart."),
     ),
 )  # fmt: skip
 EVALUATION = FactBook(
@@ -208,10 +219,30 @@ EVALUATION = FactBook(
         ("What is the tallest mountain in the world?", "The tallest mountain in the world is Mount Everest."),
         ("What language is spoken in Brazil?", "The language spoken in Brazil is Portuguese."),
         ("What is the hardest natural substance?", "The hardest natural substance is diamond."),
+        ("What is the capital of Sweden?", "The capital of Sweden is Stockholm."),
+        ("What is the capital of Hungary?", "The capital of Hungary is Budapest."),
+        ("What is the capital of Turkey?", "The capital of Turkey is Ankara."),
+        ("What is the capital of Thailand?", "The capital of Thailand is Bangkok."),
+        ("What is the capital of Argentina?", "The capital of Argentina is Buenos Aires."),
+        ("What is the capital of Denmark?", "The capital of Denmark is Copenhagen."),
+        ("What is the capital of Finland?", "The capital of Finland is Helsinki."),
+        ("What is the capital of Belgium?", "The capital of Belgium is Brussels."),
+        ("What is the smallest planet in the solar system?", "The smallest planet in the solar system is Mercury."),
+        ("What is the currency of the United Kingdom?", "The currency of the United Kingdom is the pound sterling."),
+        ("What is the boiling point of water in Celsius?", "The boiling point of water in Celsius is 100 degrees."),
+        ("Who was the first person to walk on the moon?", "The first person to walk on the moon was Neil Armstrong."),
+        ("What is the largest country in the world by area?", "The largest country in the world by area is Russia."),
+        ("What do cows drink?", "Cows drink water."),
+        ("In which country are the pyramids of Giza?", "The pyramids of Giza are in Egypt."),
+        ("What is the opposite of day?", "The opposite of day is night."),
+        ("What is the largest desert in the world?", "The largest desert in the world is the Sahara Desert."),
+        ("What is the main language of Mexico?", "The main language of Mexico is Spanish."),
     ),
 )  # fmt: skip
 BOOKS: Mapping[str, FactBook] = {"calibration": CALIBRATION, "evaluation": EVALUATION}
 KINDS = tuple(ORIGIN_OF_KIND)
+IN_TURN = (*KINDS, "memory")
+MORE_KNOWN = 500  # added to a seed for further prompts about what is known by heart
 
 
 def planted_prompt(kind: str, book: Book = "calibration", *, passages: int = PASSAGES, seed: int = 0) -> Planted:
@@ -227,17 +258,20 @@ def planted_prompt(kind: str, book: Book = "calibration", *, passages: int = PAS
         raise InvalidInput(f"book is {book!r:.40}; write calibration or evaluation", argument="book", code="unknown")
     whole_number(passages, "passages", 3)
     check_seed(seed)
-    return _Draw(BOOKS[book], np.random.default_rng([seed, KINDS.index(kind), passages])).planted(kind, passages)
+    rng = np.random.default_rng([seed, KINDS.index(kind), passages])
+    return _Draw(BOOKS[book], rng).planted(kind, passages, BOOKS[book].known[seed % len(BOOKS[book].known)])
 
 
 def planted_prompts(count: int, book: Book = "calibration", *, passages: int = PASSAGES, seed: int = 0) -> list[Planted]:
-    """So many planted prompts, the kinds in turn.
+    """So many planted prompts, the kinds in turn, then as many of what is known by heart as make the origins even.
 
-    >>> [made.kind for made in planted_prompts(3)]
-    ['plain', 'paraphrase', 'redundant']
+    >>> [made.kind for made in planted_prompts(5)], len(planted_prompts(10))
+    (['plain', 'paraphrase', 'redundant', 'joint', 'memory', 'memory'], 12)
     """
     whole_number(count, "count", 1)
-    return [planted_prompt(KINDS[i % len(KINDS)], book, passages=passages, seed=seed + i) for i in range(count)]
+    drawn = [(IN_TURN[i % len(IN_TURN)], seed + i) for i in range(count)]
+    drawn += [("memory", seed + MORE_KNOWN + i) for i in range(count // 5)]
+    return [planted_prompt(kind, book, passages=passages, seed=number) for kind, number in drawn]
 
 
 class _Draw:
@@ -270,7 +304,7 @@ class _Draw:
         values = relation.values
         return self._name(values) if isinstance(values, str) else self._fresh(lambda: self._any(values))
 
-    def planted(self, kind: str, passages: int) -> Planted:
+    def planted(self, kind: str, passages: int, known: tuple[str, str]) -> Planted:
         relation = self.book.relations[int(self.rng.integers(len(self.book.relations)))]
         who, what = self._who(relation), self._what(relation)
         query, answer = relation.asks.format(who=who), relation.answers.format(who=who, what=what)
@@ -291,7 +325,7 @@ class _Draw:
         elif kind == "misattributed":
             gold = [otherwise, relation.says[0].format(who=self._who(relation), what=what)]
         elif kind == "memory":
-            query, answer = self.book.known[int(self.rng.integers(len(self.book.known)))]
+            query, answer = known
         if kind == "added":
             more = self._another(relation)
             answer += " " + more.answers.format(who=who, what=self._what(more))

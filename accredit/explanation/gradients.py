@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions
+from accredit.core import Attribution, Attributions, IntArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
@@ -132,8 +132,7 @@ def _points(subject: Asked, baseline: object, layer: Layer) -> dict[str, Point]:
 
 
 def _of_answer(subject: AnswerSubject, baseline: object, layer: Layer) -> dict[str, Point]:
-    answers = [answer.ids for answer in subject.answers]
-    if layer is not None and len(answers) > 1:
+    if layer is not None and len(subject.answers) > 1:
         raise InvalidInput(
             "layer is given, and two answers are compared, which are read apart; ask without rather_than",
             argument="layer",
@@ -143,15 +142,22 @@ def _of_answer(subject: AnswerSubject, baseline: object, layer: Layer) -> dict[s
         name: None if name == subject.main else where
         for name, where in zip(subject.games.outputs, subject.games.where, strict=True)
     }
+    points = points_in_answer(subject, targets, baseline)
+    everyone = Partition(subject.everyone, subject.owner)
+    return {name: at if layer is None else at_layer(at, everyone, layer) for name, at in points.items()}
+
+
+def points_in_answer(
+    subject: AnswerSubject, targets: Mapping[str, IntArray | None], baseline: object = None
+) -> dict[str, Point]:
+    """The payoff of each target as a smooth function; a target is the numbers of its tokens, None the whole answer."""
     nobody = subject.owner >= len(subject.players)
-    points = answer_points(
+    return answer_points(
         subject.model,
         subject.layout.ids,
-        answers,
+        [answer.ids for answer in subject.answers],
         Partition(subject.players, np.where(nobody, -1, subject.owner)),
         targets,
         subject.payoff,
         baseline,
     )
-    everyone = Partition(subject.everyone, subject.owner)
-    return {name: at if layer is None else at_layer(at, everyone, layer) for name, at in points.items()}

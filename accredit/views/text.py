@@ -5,10 +5,12 @@ from __future__ import annotations
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
+from accredit.explanation.citations import Citations
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.values.report import GameReport
 from accredit.views.answer_text import answer_text
+from accredit.views.citations_view import citations_text
 from accredit.views.columns import printable, table
 from accredit.views.numbers import between, column
 from accredit.views.table_view import table_text
@@ -31,7 +33,7 @@ NOISE = 1e-11  # of what there was to share: a smaller credit reads 0 and gets n
 
 @check_arguments
 def text(
-    result: Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation,
+    result: Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation | Citations,
     rows: int = ROWS,
     colour: bool = False,
 ) -> str:
@@ -49,6 +51,8 @@ def text(
     claims: efficiency, symmetry, null player, linearity exactly
     exact: there is no sampling error; 4 payoffs
     """
+    if isinstance(result, Citations):
+        return citations_text(result)
     if isinstance(result, Explanation) and result.said is not None:
         return answer_text(result, rows, colour)
     if isinstance(result, Explanation):

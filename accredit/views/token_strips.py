@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation
+from accredit.views.answer_text import darkest
 from accredit.views.columns import width
 from accredit.views.engine import render
 from accredit.views.numbers import brief, column, rounding, unnoticed
@@ -94,7 +95,12 @@ class Drawer:
         self.number = {player: k for k, player in enumerate(self.everyone)}
         answers = explanation.said is not None
         self.scales = {
-            m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0, max(largest, unnoticed(a)))
+            m: _Scale.of(
+                a,
+                m not in explanation.unsigned,
+                rounding(a) if answers else 0.0,
+                max(largest, unnoticed(a), darkest(explanation, a) if answers else 0.0),
+            )
             for m, a in explanation
         }
         self.direction = direction(explanation.text) if explanation.picture is None else "ltr"
