@@ -183,7 +183,7 @@ def asked_game(
         )
     stops = _stops(answer, cut)
     pays = FunctionPays(function, said.parts(players, fixed), answers, filler, stops)
-    pays.notes += said.leftovers(players)
+    pays.notes += [*said.leftovers(players), *said.repeats()]
     unit = players if isinstance(players, str) else "player"
     everybody = np.ones((1, len(pays.players)), dtype=bool)
     if stops:

@@ -348,7 +348,7 @@ def answer_game(
         )
     notes = asked.notes(said, form.get("context") is not None, prefix)
     if not isinstance(said, np.ndarray):
-        notes += tuple(said.leftovers(players))
+        notes += (*said.leftovers(players), *said.repeats())
     pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch), notes)
     others = len(answers[1].ids) if len(answers) == 2 else 0
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")

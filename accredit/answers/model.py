@@ -278,6 +278,13 @@ class AnsweringModel:
             raise InvalidInput(
                 f"{name} is {answer!r}: there is nothing to credit; give some words{instead}", argument=name, code="empty"
             )
+        if special := [token for token in self.reserved if token.strip() and token in answer]:
+            raise InvalidInput(
+                f"{name} holds {special[0]}, which {self.name} reads as a special token and never says as words; leave it out "
+                f"of {name}, or give token ids",
+                argument=name,
+                code="unsupported",
+            )
         ids = self._after(answer, prompt)
         if not len(ids) or self.tokenizer.unk_token_id in ids:
             raise InvalidInput(

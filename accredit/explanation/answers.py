@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ CUTS = {
     "sentences": "sentence",
     "words": "word",
 }  # how a function's answer is cut for a target
+PASSES_TIMED = 4  # passes that say what one costs
 EXACT_TARGETS, ESTIMATED_TARGETS = 400, 24  # targets that are solved by default
 
 
@@ -246,8 +248,29 @@ def answer_subject(
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
     game = _game(model, prompt, answer, generate, players, removal, seed, how, target)
     paid = payoff or defaults.PAYOFF_OF_ANSWERS
-    games, notes = _targets(game, paid, target, budget)
-    return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
+    spend, why = (budget, ()) if budget is not None else _budget(game)
+    games, notes = _targets(game, paid, target, spend)
+    return AnswerSubject(game, games, game.unit, players, paid, spend, seed, journal, (*why, *notes))
+
+
+def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:
+    """Payoffs of a sampled value by what a pass costs, measured on passes that leave one player out, which are kept."""
+    players = len(game.players)
+    if 2**players <= defaults.LEAST_PASSES:
+        return None, ()
+    game.ask(np.array([[True] * players, [False] * players]))  # how the model is read is tried out here, once
+    clock = time.process_time if hasattr(game.pays, "model") else time.perf_counter  # a function may wait for another machine
+    some = ~np.eye(players, dtype=bool)[:PASSES_TIMED]
+    began = clock()
+    game.ask(some)
+    each = (clock() - began) / len(some)
+    budget = defaults.budget_of_answer(players, each)
+    if budget is None:
+        return None, ()
+    return budget, (
+        f"Sampled values ask {budget} payoffs, because one takes {each:.2g} s here; a larger budget narrows them, and "
+        f"budget={budget} repeats this run.",
+    )
 
 
 def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | None) -> tuple[AnswerViews, tuple[str, ...]]:
