@@ -27,6 +27,7 @@ from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model
 
 CANDIDATES = 3  # passages that are tried alone and together, for each sentence
+PASSED_ON = ("template", "separator", "chat", "fixed", "memory", "batch")  # settings of the prompt and of passes
 WORTH_SHARING = 1.0  # nats that all passages must add before shares of them mean anything
 KIND, FORMAT = "citations", 1  # of the JSON
 
@@ -233,7 +234,7 @@ def cite(
     error: float = ERROR,
     calibration: Calibration | None = None,
     seed: int = 0,
-    **how: object,
+    **how: Any,
 ) -> Citations:
     """Where each sentence of an answer comes from: passages that say it, the model's own memory, or neither.
 
@@ -246,6 +247,13 @@ def cite(
     >>> found.answer, round(found.citations[0].whole.surprise, 2), round(found.citations[0].none.surprise, 2)
     ('Anna lives in Rome .', 0.0, 2.49)
     """
+    for name in how:
+        if name not in PASSED_ON:
+            raise InvalidInput(
+                f"{name} is not a setting of cite; beside its own arguments it takes {', '.join(PASSED_ON)}",
+                argument=name,
+                code="unknown",
+            )
     subject = answer_subject(
         answering_model(model, tokenizer),
         prompt,
@@ -327,7 +335,7 @@ class _Passes:
             credit = np.array([-self.over(frozenset([i]), span).surprise for i in range(self.count)])
             said = f"Candidates come from a pass over each passage alone, because relevance cannot be had: {error}"
             self.notes += [said] if said not in self.notes else []
-        return np.argsort(-credit, kind="stable")[:CANDIDATES].tolist()
+        return [int(i) for i in np.argsort(-credit, kind="stable")[:CANDIDATES]]
 
     def _relevance(self, span: Span) -> FloatArray:
         if self.subject.kind != "answer":
@@ -388,9 +396,9 @@ def _text(subject: AnswerSubject) -> str:
 
 def _passages(subject: AnswerSubject) -> tuple[str, ...]:
     """Each player's words in full, where the prompt is dealt out in stretches of text."""
-    parts = subject.game.pays.parts
+    parts: Any = getattr(subject.game.pays, "parts", None)
     dealt = getattr(parts, "parts", parts)
-    return dealt.texts() if hasattr(dealt, "texts") else subject.players
+    return tuple(dealt.texts()) if hasattr(dealt, "texts") else subject.players
 
 
 def _spans(subject: AnswerSubject, asked: Sequence[str] | None) -> list[Span]:
