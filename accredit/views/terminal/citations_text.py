@@ -111,7 +111,13 @@ def _wrap(line: str, indent: str) -> list[str]:
 
 
 def citations_markdown(found: Citations) -> str:
-    """The answer with footnotes; what could be read as Markdown is escaped."""
+    """The answer with footnotes; what could be read as Markdown is escaped.
+
+    >>> from accredit import cite
+    >>> found = cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
+    >>> print(citations_markdown(found).splitlines()[0])
+    Anna lives in Rome .[^1]
+    """
     body, notes = [], []
     for number, each in enumerate(found, 1):
         body.append(f"{_escape(found.text_of(each))}[^{number}]")
