@@ -1,5 +1,6 @@
 """One input, one output, many methods."""
 
+from accredit.explanation.citations import Citation, Citations, calibrate, cite
 from accredit.explanation.explainer import (
     Explainer,
     explain,
@@ -14,6 +15,8 @@ from accredit.explanation.result import Explanation, FlowPicture, Picture, Said,
 
 __all__ = [
     "AnswerRequest",
+    "Citation",
+    "Citations",
     "Explainer",
     "Explanation",
     "FlowPicture",
@@ -23,6 +26,8 @@ __all__ = [
     "Said",
     "TextRequest",
     "Token",
+    "calibrate",
+    "cite",
     "explain",
     "explain_answer",
     "explain_picture",

@@ -13,7 +13,7 @@ from accredit.core.notes import check_notes
 from accredit.errors import AccreditError
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import DRAWN, draw_flow, on_the_mask
-from accredit.explanation.result import Explanation, FlowPicture
+from accredit.explanation.result import Explanation, FlowPicture, on_little
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
 
@@ -52,6 +52,7 @@ def explanation_of(
         unsigned=tuple(each.name for each in methods if not each.method.signed),
         notes=check_notes(
             (
+                *on_little(described.get("said"), described["target"], described["payoff"], attributions),
                 *notes,
                 *undrawn,
                 *on_the_mask(attributions),
