@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from accredit.answers.server import is_url
 from accredit.cli.answers import explain_an_answer
 from accredit.cli.command import Command
 from accredit.cli.destination import Destination, announce, with_command
@@ -115,7 +116,7 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
 @click.option(
     "--model",
     help="A folder with a Hugging Face model, or a name in the local cache; for rows of a table a model file: xgboost, "
-    "lightgbm, catboost, skops or ONNX. Default: the built-in one.",
+    "lightgbm, catboost, skops or ONNX; for answers also the URL of an OpenAI-compatible server. Default: the built-in one.",
 )
 @setting_options
 @click.option(
@@ -168,7 +169,7 @@ def kind_of_question(subject: str | None, model: str | None, typed: Settings, ow
     that only rows have, makes rows."""
     from accredit.models.row_files import is_row_model_file
 
-    if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"}:
+    if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"} or is_url(model):
         return "answer"
     if "table" in own or (subject is not None and model is not None and is_row_model_file(model)):
         return "rows"

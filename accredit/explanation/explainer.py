@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 
 import numpy as np
 
+from accredit.answers.hosted_model import HostedModel
+from accredit.answers.server import is_url
 from accredit.checks.suggestions import nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
@@ -190,11 +192,13 @@ def _answer_prompt(prompt: object, model: object, request: AnswerRequest) -> Exp
     taken = settings_for(asked, request.readings)
     if request.store is None:
         subject = subject_in_prompt(prompt, model, request)
+        subject.check_cost(asked, request.announce)
         return explain_by(replace(subject, settings=taken), asked, request.announce)
     from accredit.store import Journal
 
     with closing(Journal(request.store)) as journal:
         subject = subject_in_prompt(prompt, model, request, journal)
+        subject.check_cost(asked, request.announce)
         return explain_by(replace(subject, settings=taken), asked, request.announce)
 
 
@@ -357,7 +361,8 @@ def explain_answer(
 
     The prompt is a text, chat messages, token ids, or `context=[passages], query=…`. `model` is None (the built-in one,
     which knows facts about a few people), a folder, a transformers model with its `tokenizer` or a pipeline of the two,
-    or a function of (prompts, answer) that returns log-probabilities.
+    the URL of an OpenAI-compatible server or a `HostedModel`, or a function of (prompts, answer) that returns
+    log-probabilities, or scores from 0 to 1.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
@@ -365,7 +370,7 @@ def explain_answer(
     ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
     """
     find_all(FOR_ANSWERS if request.methods is None else request.methods, "explain")
-    return _answer_prompt(prompt, answering_model(model, tokenizer), request)
+    return _answer_prompt(prompt, answering_model(model, tokenizer, request.server), request)
 
 
 def _check_given(given: object, what: str) -> None:
@@ -428,7 +433,8 @@ class Explainer:
             return _open_rows(self.model, cast("Sequence[str]", self.settings.get("trusted", ())))
         if kind not in self._loaded:
             if kind == "answer":
-                self._loaded[kind] = answering_model(self.model, self.tokenizer)
+                server = cast("Mapping[str, Any] | None", self.settings.get("server"))
+                self._loaded[kind] = answering_model(self.model, self.tokenizer, server)
             else:
                 self._loaded[kind] = load_model("" if kind == "text" else None, self.model, self.tokenizer)
         return self._loaded[kind]
@@ -536,13 +542,13 @@ def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
 def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
     """What kind of question this is: decided here and nowhere else.
 
-    A setting that only answers have asks for an answer. A background, a frame, a mapping, an estimator, or an array
+    A setting that only answers have asks for an answer, and so does a model behind a server. A background, a frame, a mapping, an estimator, or an array
     beside a plain function makes rows. A string, or a pair of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
     """
-    if only_in("answer") & set(settings):
+    if only_in("answer") & set(settings) or is_url(model) or isinstance(model, HostedModel):
         return "answer"
     if settings.get("background") is not None:
         return "rows"

@@ -273,10 +273,11 @@ class AnswerRequest(ModelRequest):
     minus the other's. `players` are passages, sentences, paragraphs, turns, examples, words, tokens, a list of
     passages, or names with strings or spans of characters; `fixed` are strings or spans that never play, like the
     template and special tokens. Parts leave by `removal`: "rebuild" (the default), "attention", or "filler" with
-    `filler='…'`. `payoff` is "log-probability", "mean" (per token) or "probability". `target` is answer, sentences or
-    tokens: what has credit of its own; see `.of(name)`. `memory` bounds the bytes of one pass, `batch` its rows.
+    `filler='…'`. `payoff` is "log-probability", "mean" (per token), "probability", or "score" of a function that
+    returns those. `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the bytes of one pass, `batch` its rows.
     `prefix` is what an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps
-    every payoff, so that a run that was stopped goes on where it was.
+    every payoff, so that a run that was stopped goes on where it was. `server` are settings of a model at a URL: those of
+    `HostedModel`, by name.
 
     >>> AnswerRequest(context=["Anna lives in Rome ."], query="Where does Anna live ?", layer=2).readings
     {'layer': 2}
@@ -310,6 +311,10 @@ class AnswerRequest(ModelRequest):
     separator: str | None = None
     chat: bool | None = None
     prefix: str = setting("", SAID_SO_FAR)
+    server: Mapping[str, object] | None = setting(
+        None,
+        "Of a --model at a URL, with commas between: name=smollm2,asks=chat,samples=32,concurrency=8,most_tokens=2000000.",
+    )
     store: str | Path | None = setting(None, "Keep payoffs here; a stopped run goes on where it was.")
 
     def __post_init__(self) -> None:

@@ -14,8 +14,10 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from accredit import defaults
+from accredit.answers.replies import with_noise
 from accredit.core import Attribution, Attributions, Game
-from accredit.errors import AccreditError
+from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.assemble import explanation_of
 from accredit.explanation.result import Explanation
@@ -146,6 +148,8 @@ def attribution_of(subject: Asked, method: str) -> Attribution:
 
 def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attributions:
     credit: Attribution | Attributions
+    if isinstance(subject, AnswerSubject) and subject.samples is not None:
+        chosen = linear(chosen, len(subject.players), subject.budget)
     if chosen.method.kind == "game":
         credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
     else:
@@ -155,13 +159,31 @@ def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attribut
     return credit
 
 
+def linear(chosen: Chosen, players: int, budget: int | None) -> Chosen:
+    """The method by which credit of sampled payoffs is computed: its error is known only where credit is linear in them. Shapley
+    values that are not exact are then those of random orders."""
+    if chosen.name == "shapley" and not defaults.affordable(players, budget):
+        return find("permutations", "strings")
+    if "linearity" not in chosen.method.axioms:
+        raise InvalidInput(
+            f"{chosen.name} is not linear in the payoffs, and these are shares of sampled replies, whose error it cannot pass on; "
+            "use shapley, banzhaf or leave-one-out",
+            argument="methods",
+            code="unsupported",
+        )
+    return chosen
+
+
 def _by_target(credit: Attribution | Attributions, subject: Asked) -> tuple[Attribution, dict[str, Attribution]]:
     """The credit for the subject's target, and for the others, with what was explained noted in each."""
     facts = subject.facts
     if isinstance(credit, Attribution):
         return _note(credit, facts), {}
     noted = {name: _note(one, {**facts, "target": name}) for name, one in credit.items()}
-    return noted.pop(subject.main), noted
+    main = noted.pop(subject.main)
+    if isinstance(subject, AnswerSubject) and subject.samples is not None:
+        return with_noise(main, noted, subject.samples), {}
+    return main, noted
 
 
 def _note(credit: Attribution, facts: Mapping[str, object]) -> Attribution:
