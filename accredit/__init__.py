@@ -36,6 +36,7 @@ from accredit.games import (
     restricted,
 )
 from accredit.values import (
+    asymmetric,
     banzhaf,
     banzhaf_interactions,
     banzhaf_owen,
@@ -93,8 +94,8 @@ __all__ = [
     "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "Explainer", "FunctionGame",
     "FunctionGames",
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
-    "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
-    "cached", "check_claims", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
+    "WeightedVote", "asymmetric", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
+    "bolger", "cached", "check_claims", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
     "explain_text", "flow_report", "from_shap", "grouped", "interactions", "joint_flow", "least_core",
     "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
     "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "roll_calls", "rollout", "semivalue",

@@ -43,6 +43,7 @@ TYPED: Mapping[str, Mapping[str, Any]] = {  # how a setting is typed that takes 
     "answer": {"is_flag": False, "flag_value": ALONE},
     "generate": {"is_flag": True},
     "fixed": {"multiple": True},
+    "confounding": {"is_flag": True},
 }
 
 

@@ -153,7 +153,9 @@ def _run_of(rows: object, model: object, request: RowRequest, questions: Questio
 
 
 def _row_methods(request: RowRequest) -> Sequence[Chosen]:
-    return find_all(("shapley",) if request.methods is None else request.methods, "game")
+    follows = request.order is not None and request.dependence != "causal"
+    usual = ("asymmetric",) if follows else ("shapley",)
+    return find_all(usual if request.methods is None else request.methods, "game")
 
 
 def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
@@ -190,6 +192,8 @@ def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
             background_by=request.background_by,
             names=request.names,
             interactions=request.interactions,
+            order=request.order,
+            confounding=request.confounding,
         )
         for method in methods
     )

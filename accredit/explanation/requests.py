@@ -217,7 +217,11 @@ class RowRequest(Request):
     where a regression predicts its exponential), "log-odds", "probability", a regression's number ("value"); where
     there are class probabilities also "margin", "loss", "correctness", "confidence" or "entropy"; or a function of the
     probabilities (else of the outputs), (batch, classes) -> (batch,). `dependence` says what stands in for absent
-    columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
+    columns: interventional (the default), empirical, gaussian, causal, or cover (trees). `players` groups columns. `order`
+    says which columns come before which: groups in order ([["age", "sex"], "income"]), pairs ([("age", "income")]) or a
+    text ("age, sex < income"). The method is then "asymmetric", unless `dependence` is "causal": absent columns are drawn
+    as if the present ones had been set, cause before effect; `confounding` says whether columns of one stage go together
+    because of something unseen, for all stages or for each.
     `interactions` adds those of every two columns. Many rows are spread over workers by `executor` ("processes:2",
     "dask"), and written to `out` line by line, where a run that was stopped goes on; a name that ends in .csv, .tsv or
     .parquet gives such a table.
@@ -232,7 +236,15 @@ class RowRequest(Request):
     background: object = setting(None, "A table of rows that rows are compared with.")
     players: Columns | None = setting(None, "JSON: names with the columns of each group.")
     payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
-    dependence: str | None = setting(None, "What stands in for absent columns: interventional, empirical, gaussian or cover.")
+    dependence: str | None = setting(
+        None, "What stands in for absent columns: interventional, empirical, gaussian, causal or cover."
+    )
+    order: Annotated[object, OWN_CHECK] = setting(
+        None, "Which columns come before which, for example 'age, sex < income; sex < job', or JSON."
+    )
+    confounding: bool | Sequence[bool] = setting(
+        False, "With --dependence causal: columns of one stage go together because of something unseen."
+    )
     weights: object = None
     most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1, example=100)
     background_by: defaults.BackgroundBy | None = setting(

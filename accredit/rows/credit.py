@@ -22,6 +22,7 @@ from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
 from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
 from accredit.trees.closed_form import Reading
+from accredit.values.precedence import Precedence, Stages
 
 if TYPE_CHECKING:
     from accredit.models.row_types import Table
@@ -50,6 +51,7 @@ class RowQuestion:
     prediction: FloatArray  # (rows, outputs): what the model says about the rows
     said: tuple[str, ...]  # what had to be widened or chosen to ask it
     reading: Reading | None = None  # the closed form's own reading of the rows, where it gave the prediction
+    confounding: bool | tuple[bool, ...] = False  # of stages, with dependence "causal"
 
     @property
     def model(self) -> RowModel:
@@ -71,6 +73,10 @@ class RowQuestion:
     @property
     def interactions(self) -> bool:
         return self.ground.sharing.interactions
+
+    @property
+    def order(self) -> Precedence | None:
+        return self.ground.sharing.order
 
     @property
     def start(self) -> int:
@@ -142,6 +148,10 @@ def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     rule = asked.ground.sharing.value
     if rule is None:
         raise NoClosedForm(f"{asked.method.name} has no closed form", tried=False)
+    if isinstance(rule, Stages) and asked.interactions:
+        raise NoClosedForm("values that follow an order have no interactions", tried=False)
+    if isinstance(rule, Stages) and asked.dependence == "cover":
+        raise NoClosedForm("cover ratios have no closed form for players that come in order")
     if asked.dependence not in ("interventional", "cover"):
         raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form", tried=False)
     form = asked.ground.form()
@@ -212,7 +222,7 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows", code="missing")
-    solver = asked.method.solver(asked.budget, asked.seed)
+    solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
         game: Game = row_game(
             asked.model,
@@ -224,13 +234,15 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
             asked.partition,
             dependence=asked.dependence,
             seed=asked.seed,
+            order=asked.order,
+            confounding=asked.confounding,
         )
         pairs = None
         if asked.interactions:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
         answer = replace(_of_row(solver.solve(game), asked.outputs), pairs=pairs)
-        yield _draw(answer) if asked.dependence == "gaussian" else answer
+        yield _draw(answer) if asked.dependence in ("gaussian", "causal") else answer
 
 
 def _draw(answer: RowAnswer) -> RowAnswer:

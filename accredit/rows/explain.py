@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TypedDict, Unpack
 
@@ -25,9 +25,11 @@ from accredit.rows.changes import Fit
 from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, read_prediction, way_left
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
-from accredit.rows.ground import Ground, Sharing, semivalue
+from accredit.rows.ground import Ground, Sharing, closed_value
+from accredit.rows.normal import stages_of_columns
 from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
+from accredit.values.precedence import precedence_of, write_order
 
 OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
@@ -59,6 +61,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         {
             **asked.compared.facts,
             "dependence": asked.dependence,
+            **({} if asked.order is None else {"order": write_order(asked.order)}),
             "budget": asked.budget,
             "seed": asked.seed,
             "accredit": __version__,
@@ -103,6 +106,8 @@ class Questions:
         budget: int | None = None,
         seed: int = 0,
         interactions: bool = False,
+        order: object = None,
+        confounding: bool | Sequence[bool] = False,
     ) -> None:
         self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
         self._fit = Fit(self._model.model)
@@ -115,6 +120,8 @@ class Questions:
         optional_whole(budget, "budget", example=1000)
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
+        self._order, self._confounding = order, confounding if isinstance(confounding, bool) else tuple(confounding)
+        self._check_order()
         self._names = None if names is None else tuple(names)
         self._compare = partial(
             compare_with,
@@ -132,6 +139,29 @@ class Questions:
         elif background is not None or dependence == "cover":
             self._compared = self._compare(None, background)
         self._grounds: dict[tuple[object, ...], Ground] = {}
+
+    def _check_order(self) -> None:
+        """Refuse an order that nothing follows, and causes that no order names."""
+        follows = "order" in self._method.method.takes
+        if self._order is None and follows:
+            raise InvalidInput(
+                "method 'asymmetric' needs to know which columns come before which; write order='age, sex < income'",
+                argument="order",
+                code="missing",
+            )
+        if self._order is not None and not follows and self._dependence != "causal":
+            raise InvalidInput(
+                f"order is given, and neither the method {self._method.name!r} nor the dependence follows it; write "
+                "methods='asymmetric', or dependence='causal'",
+                argument="order",
+                code="misplaced",
+            )
+        if self._confounding and self._dependence != "causal":
+            raise InvalidInput(
+                "confounding is about dependence='causal'; leave it out, or write that too",
+                argument="confounding",
+                code="misplaced",
+            )
 
     def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
@@ -165,6 +195,7 @@ class Questions:
             prediction,
             (*changed, *filter(None, [because])),
             None if read is None else read[1],
+            self._confounding,
         )
 
     def _find_ground(self, compared: Compared, given: Rows) -> Ground:
@@ -182,7 +213,10 @@ class Questions:
         partition = columns_as_players(given.columns, self._players)
         if self._interactions:
             check_pairs(partition.players)
-        sharing = Sharing(semivalue(self._method), self._interactions, partition)
+        order = None if self._order is None else precedence_of(partition.players, self._order)
+        if self._dependence == "causal":
+            stages_of_columns(partition, order)  # which refuses what it cannot use
+        sharing = Sharing(closed_value(self._method, order), self._interactions, partition, order)
         return Ground(self._model, compared, given, self._learned if given.framed else {}, sharing)
 
     @cached_property
@@ -211,6 +245,8 @@ class RowSettings(TypedDict, total=False):
     budget: int | None
     seed: int
     interactions: bool
+    order: object
+    confounding: bool | Sequence[bool]
 
 
 def question(rows: object, model: object, background: object = None, **settings: Unpack[RowSettings]) -> RowQuestion:
@@ -224,7 +260,7 @@ def _correlate(asked: RowQuestion) -> tuple[str, ...]:
 
 def _draws(asked: RowQuestion) -> tuple[str, ...]:
     said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
-    return (said,) if asked.dependence == "gaussian" else ()
+    return (said,) if asked.dependence in ("gaussian", "causal") else ()
 
 
 # What the reader must know

@@ -20,6 +20,7 @@ from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_we
 from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import owners, still_own
+from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
@@ -267,7 +268,8 @@ class LinearShares:
     """A linear model and the mean of its background: what credits rows by their distance from it."""
 
     def __init__(self, linear: Linear, background: FloatArray, asked: CreditRequest) -> None:
-        semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
+        if not isinstance(asked.value, Stages):
+            semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
         self._linear, self._asked, self._means = linear, asked, f"background of {len(background)} rows"
         self._mean = np.average(background, axis=0, weights=asked.weight)
         self._base = linear.margin(self._mean[None])[0]

@@ -43,6 +43,18 @@ def mask_credit(
 ) -> None:
     """Add the credit (or pair interactions i < j) of these leaves with a background."""
     moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
+    for some, mine, cubes in leaf_cubes(forest, paths, leaf, matrix, background):
+        value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
+        if pairs:
+            cubes.add_pairs(value, output, moments, players, earned.shape[1], flat[:, some])
+        else:
+            cubes.add_credit(value, output, moments, earned.shape[1], flat[:, some])
+
+
+def leaf_cubes(
+    forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray, background: Background
+) -> Iterator[tuple[slice, IntArray, LeafCubes]]:
+    """The cubes of leaves (local nodes), some rows and some leaves at a time: which rows, which leaves, their cubes."""
     theirs = _fail(forest, paths, leaf, background.matrix)
     for some in spans(len(matrix), ROWS_PER_MASK):
         own = _fail(forest, paths, leaf, matrix[some])
@@ -50,12 +62,7 @@ def mask_credit(
         for wide, mine in _by_width(paths.count[leaf], step):
             path = paths.path[leaf[mine]].astype(np.int64)
             cubes = LeafCubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
-            value = forest.value[paths.nodes[leaf[mine]]]
-            output = forest.output[paths.tree[leaf[mine]]]
-            if pairs:
-                cubes.add_pairs(value, output, moments, players, earned.shape[1], flat[:, some])
-            else:
-                cubes.add_credit(value, output, moments, earned.shape[1], flat[:, some])
+            yield some, leaf[mine], cubes
 
 
 def _fail(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
@@ -150,14 +157,20 @@ class LeafCubes:
         cubes = csr_array((gain, used, first), shape=(rows, len(pairs)))
         earned[targets] += (cubes @ fails).toarray().T
 
+    def sides(self) -> tuple[BoolArray, BoolArray]:
+        """Who is in A and who in B, by their places on the leaf's path: (cubes, places) each."""
+        present = _bits([words.ravel()[self.pair] for words in self.theirs])
+        absent = _bits([words[self.row, self.leaf] for words in self.own])
+        places = self.path.shape[1]  # words may be narrower, or wider, than the longest path
+        return present[:, :places], absent[:, :places]
+
     def add_pairs(
         self, value: FloatArray, output: IntArray, moments: FloatArray, players: int, outputs: int, earned: FloatArray
     ) -> None:
         """Add what each pair within A and B gets; earned (players² × outputs, rows)."""
-        present = _bits([words.ravel()[self.pair] for words in self.theirs])
-        absent = _bits([words[self.row, self.leaf] for words in self.own])
+        present, absent = self.sides()
         a, c = self.present, self.absent
-        i, j = np.triu_indices(min(present.shape[1], self.path.shape[1]), 1)
+        i, j = np.triu_indices(present.shape[1], 1)
         kinds = (
             (present[:, i] & present[:, j], moments[a - 2, c]),
             (absent[:, i] & absent[:, j], moments[a, c - 2]),

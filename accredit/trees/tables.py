@@ -38,8 +38,9 @@ class Background:
 
 
 def spans(total: int, step: int) -> Iterator[slice]:
-    """Slices of at most `step` that cover `total`."""
-    return (slice(start, min(start + step, total)) for start in range(0, total, max(1, step)))
+    """Slices of at most `step`, or of one, that cover `total`."""
+    step = max(1, step)
+    return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
 class Tables:
