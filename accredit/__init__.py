@@ -62,7 +62,15 @@ from accredit.values import (
 if TYPE_CHECKING:
     from accredit.attention import flow_report, joint_flow, pairwise_flow
     from accredit.attention.rollout import rollout as rollout
-    from accredit.explanation import Explainer, explain, explain_answer, explain_picture, explain_rows, explain_text
+    from accredit.explanation import (
+        Explainer,
+        explain,
+        explain_answer,
+        explain_picture,
+        explain_rows,
+        explain_series,
+        explain_text,
+    )
     from accredit.rows import from_shap
 
 
@@ -81,6 +89,7 @@ __getattr__ = lazy(
         "explain_answer": "accredit.explanation",
         "explain_picture": "accredit.explanation",
         "explain_rows": "accredit.explanation",
+        "explain_series": "accredit.explanation",
         "explain_text": "accredit.explanation",
         "flow_report": "accredit.attention",
         "from_shap": "accredit.rows",
@@ -96,7 +105,7 @@ __all__ = [
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
     "WeightedVote", "asymmetric", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
     "bolger", "cached", "check_claims", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
-    "explain_text", "flow_report", "from_shap", "grouped", "interactions", "joint_flow", "least_core",
+    "explain_series", "explain_text", "flow_report", "from_shap", "grouped", "interactions", "joint_flow", "least_core",
     "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
     "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "roll_calls", "rollout", "semivalue",
     "shapley", "shapley_interactions", "value_given",

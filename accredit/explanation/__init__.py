@@ -6,10 +6,11 @@ from accredit.explanation.explainer import (
     explain_answer,
     explain_picture,
     explain_rows,
+    explain_series,
     explain_text,
     kind_of,
 )
-from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, TextRequest
+from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, SeriesRequest, TextRequest
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
 
 __all__ = [
@@ -21,12 +22,14 @@ __all__ = [
     "PictureRequest",
     "RowRequest",
     "Said",
+    "SeriesRequest",
     "TextRequest",
     "Token",
     "explain",
     "explain_answer",
     "explain_picture",
     "explain_rows",
+    "explain_series",
     "explain_text",
     "kind_of",
 ]

@@ -24,7 +24,7 @@ from accredit.errors import InvalidInput
 from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 
-Kind = Literal["text", "picture", "rows", "answer"]
+Kind = Literal["text", "picture", "rows", "series", "answer"]
 Announce = Callable[[str], None]
 Settings = dict[str, Any]  # by name; each is checked where a request is made of them
 Methods = str | Sequence[str]
@@ -270,6 +270,36 @@ class RowRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeriesRequest(Request):
+    """How to explain time series, or other inputs of the shape (series, steps, channels).
+
+    `background` is what stands in for absent cells: an array of series, one series (`train.mean(axis=0)`) or "zeros"; of many,
+    `most_background` are drawn. `players` are "steps", "channels", "cells", "windows:24" (of 24 steps), "segments:8" (equal
+    stretches; the default has ten), "change-points:8" (stretches found in each series by itself), the same "x channels", named
+    lists of steps, or an array with the player of every step. `payoff` is as for rows. Arrays of the shape (series, channels,
+    steps), as convolutions of torch read them, are given with `channels_first`. `steps`, `channels` and `outputs` are names;
+    steps that are numbers or dates must be in order.
+
+    >>> SeriesRequest(background="zeros", players="windows:24").seed
+    0
+    """
+
+    kind = "series"
+    said = "series"
+
+    background: object = setting(None, "What stands in for absent cells: a .npy file of series, or zeros.")
+    players: object = setting(
+        None, "steps, channels, cells, windows:24, segments:8 or change-points:8, also with ' x channels' behind it."
+    )
+    payoff: Payoff | None = setting(None, "as for rows.")
+    most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1, example=100)
+    channels_first: bool = setting(False, "Series have the shape (channels, steps).")
+    steps: Sequence[object] | None = None
+    channels: Sequence[str] | None = None
+    outputs: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AnswerRequest(ModelRequest):
     """How to explain what a language model said.
 
@@ -331,7 +361,7 @@ PEERS = {  # what other libraries call a setting
     "feature_mask": "players", "n_steps": "most_steps", "sources": "context", "question": "query",
 }  # fmt: skip
 REQUESTS: Mapping[Kind, type[Request]] = {
-    request.kind: request for request in (TextRequest, PictureRequest, RowRequest, AnswerRequest)
+    request.kind: request for request in (TextRequest, PictureRequest, RowRequest, SeriesRequest, AnswerRequest)
 }
 
 

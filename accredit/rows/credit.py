@@ -241,7 +241,7 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
         if asked.interactions:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
-        answer = replace(_of_row(solver.solve(game), asked.outputs), pairs=pairs)
+        answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
         yield _draw(answer) if asked.dependence in ("gaussian", "causal") else answer
 
 
@@ -257,7 +257,7 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _of_row(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
+def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
     """The answer about one row; intervals only where every output has them."""
     every = [found[name] for name in outputs]
     return RowAnswer(

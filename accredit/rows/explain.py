@@ -19,7 +19,7 @@ from accredit.models.categories import remember
 from accredit.models.labels import check_index, label_index
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
-from accredit.models.rows import as_row_model
+from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
 from accredit.rows.changes import Fit
 from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, read_prediction, way_left
@@ -38,7 +38,7 @@ COVER = "absent columns send the row down both sides of their tests, in the prop
 
 def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | None) -> TableExplanation:
     """The answer with everything that is needed to read it."""
-    shown, chosen = _target(asked, asked.prediction, target)
+    shown, chosen = shown_first(asked.model, asked.outputs, asked.unit, asked.prediction, target)
     return TableExplanation(
         asked.partition.players,
         asked.outputs,
@@ -266,23 +266,23 @@ def _draws(asked: RowQuestion) -> tuple[str, ...]:
 # What the reader must know
 
 
-def _target(asked: RowQuestion, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+def shown_first(
+    model: RowModel, outputs: tuple[str, ...], unit: str, prediction: FloatArray, target: str | int | None
+) -> tuple[str, tuple[str, ...]]:
     """The output that is shown first, and why it was chosen."""
     if isinstance(target, str):
-        return asked.outputs[label_index(target, asked.outputs)], ()
+        return outputs[label_index(target, outputs)], ()
     if target is not None:
-        return asked.outputs[check_index(target, len(asked.outputs))], ()
-    if len(asked.outputs) == 1:
-        return asked.outputs[0], ()
-    if not asked.model.classifies:
-        return asked.outputs[0], (
-            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs; see .of(…) for the others.",
-        )
-    if len(asked.outputs) == 2 and len(prediction) > 1 and asked.unit in OPPOSITE:
-        return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
-    commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())
+        return outputs[check_index(target, len(outputs))], ()
+    if len(outputs) == 1:
+        return outputs[0], ()
+    if not model.classifies:
+        return outputs[0], (f"Shown first is {outputs[0]!r} of {len(outputs)} outputs; see .of(…) for the others.",)
+    if len(outputs) == 2 and len(prediction) > 1 and unit in OPPOSITE:
+        return outputs[1], (f"Shown is class {outputs[1]!r}; its credits are the opposite of the other's.",)
+    commonest = int(np.bincount(model.predicted(prediction, unit), minlength=len(outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
-    return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",)
+    return outputs[commonest], (f"Shown first is {outputs[commonest]!r}, {why}; see .of(…) for the others.",)
 
 
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ...]:

@@ -9,6 +9,7 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Interactions, Selection
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
+from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
 from accredit.views.engine import render
 from accredit.views.explanation import explanation_body, headline
@@ -16,13 +17,16 @@ from accredit.views.game import game_body
 from accredit.views.interactions import interactions_body
 from accredit.views.page import frame, page
 from accredit.views.parts import attribution_table, claims_table
+from accredit.views.series_view import QUESTION as PARTS
+from accredit.views.series_view import series_body
 from accredit.views.table_page import QUESTION as COLUMNS
 from accredit.views.table_page import table_body
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
+Explained = Explanation | TableExplanation | SeriesExplanation
+Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explained
 
 
 @check_arguments
@@ -38,6 +42,8 @@ def fragment(result: Drawable) -> str:
         return frame(explanation_body(result), headline(result))
     if isinstance(result, TableExplanation):
         return frame(table_body(result), COLUMNS)
+    if isinstance(result, SeriesExplanation):
+        return frame(series_body(result), PARTS)
     if isinstance(result, GameReport):
         return frame(game_body(result))
     if isinstance(result, Selection):
@@ -87,13 +93,15 @@ def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> st
 
 
 @check_arguments
-def to_page(result: Explanation | TableExplanation) -> str:
+def to_page(result: Explained) -> str:
     """A result as one file.
 
     >>> from accredit import explain
     >>> to_page(explain("A gripping film.", methods=["leave-one-out"])).startswith("<!doctype html>")
     True
     """
+    if isinstance(result, SeriesExplanation):
+        return page(PARTS, series_body(result), script_of="sorting")
     return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 

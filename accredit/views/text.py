@@ -7,10 +7,12 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
+from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
 from accredit.views.answer_text import answer_text
 from accredit.views.columns import printable, table
 from accredit.views.numbers import between, column
+from accredit.views.series_view import series_text
 from accredit.views.table_view import table_text
 from accredit.views.terminal import explanation_text
 from accredit.views.words import (
@@ -31,7 +33,14 @@ NOISE = 1e-11  # of what there was to share: a smaller credit reads 0 and gets n
 
 @check_arguments
 def text(
-    result: Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation,
+    result: Attribution
+    | Attributions
+    | Interactions
+    | Selection
+    | GameReport
+    | Explanation
+    | TableExplanation
+    | SeriesExplanation,
     rows: int = ROWS,
     colour: bool = False,
 ) -> str:
@@ -55,6 +64,8 @@ def text(
         return explanation_text(result, rows, colour)
     if isinstance(result, TableExplanation):
         return table_text(result, rows)
+    if isinstance(result, SeriesExplanation):
+        return series_text(result, rows)
     if isinstance(result, GameReport):
         return _game(result)
     if isinstance(result, Selection):

@@ -1,0 +1,173 @@
+"""Explained series in words, on a terminal and on a page: each series as a line over the credit of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from accredit.checks.json_data import round_off
+from accredit.core import Attribution, FloatArray
+from accredit.series.result import SeriesExplanation
+from accredit.views.columns import printable, table
+from accredit.views.engine import render
+from accredit.views.numbers import between, brief, column
+from accredit.views.palette import level
+from accredit.views.parts import attribution_table, claims_table
+from accredit.views.table_view import asked, facts
+from accredit.views.words import sentence
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+QUESTION = "Which parts of the series earned the output?"
+TEXT_SERIES = 3  # that a terminal shows
+PAGE_SERIES = 50  # that a page draws
+LINES = 15  # players of a series that are listed
+WIDTH, HEIGHT, GAP = 600, 64, 8  # of a channel's drawing
+
+
+class Band(NamedTuple):
+    """A stretch of one channel that belongs to one player: where it is, the level of its credit, what it says."""
+
+    x: str
+    width: str
+    level: str
+    says: str
+
+
+class Drawing(NamedTuple):
+    """One channel of one series: its bands and its line."""
+
+    name: str
+    bands: list[Band]
+    points: str
+    low: str
+    high: str
+
+
+def headline(explanation: SeriesExplanation) -> str:
+    """One sentence: what is explained, and which part matters most."""
+    k = explanation.table.place()
+    if len(explanation) == 1:
+        most = explanation.row(0).top(1)
+        way = "raises" if most.credit[0] >= 0 else "lowers"
+        said = f"{explanation.target}: {round_off(explanation.prediction[0, k])}"
+        return f"{said}; {most.players[0]} {way} it most, by {brief(float(most.credit[0]))}"
+    most = explanation.top(1)
+    by = round_off(float(most.credit[0]), 3)
+    return f"In {len(explanation):,} series: {most.players[0]} matters most, moving {explanation.target} by {by} on average"
+
+
+def name_in(explanation: SeriesExplanation, row: int, player: str) -> str:
+    """A player's name, with its steps where they were found in this series by itself."""
+    same = bool((explanation.owner == explanation.owner[0]).all())
+    if same and not player.startswith("segment "):
+        return player
+    return f"{player} ({explanation.stretch(row, player)})"
+
+
+def _with_steps(explanation: SeriesExplanation, row: int) -> Attribution:
+    """The credit of a series under the names that its players have in it."""
+    found = explanation.row(row)
+    return replace(found, players=tuple(name_in(explanation, row, player) for player in found.players))
+
+
+def series_text(explanation: SeriesExplanation, rows: int) -> str:
+    """For a terminal: the players over all series, then the first few series; several methods one below another."""
+    return "\n\n".join(_method_text(one, rows) for _, one in explanation.items())
+
+
+def _method_text(explanation: SeriesExplanation, rows: int) -> str:
+    lines = [printable(headline(explanation)), asked(explanation.table)]
+    if len(explanation) > 1:
+        overall = explanation.importance().ranked()[: min(rows, len(explanation.players))]
+        ends = overall.interval
+        cells = [
+            [printable(p), round_off(c), "" if ends is None else between(float(ends[i, 0]), float(ends[i, 1]), 3)]
+            for i, (p, c) in enumerate(zip(overall.players, overall.credit.tolist(), strict=True))
+        ]
+        lines += ["", *table(["part", "mean |credit|", "95% interval"], cells, overall.credit.tolist())]
+    k = explanation.table.place()
+    for row in range(min(len(explanation), TEXT_SERIES)):
+        credit = explanation.row(row).credit
+        ends = f"from {round_off(explanation.base[k])} to {round_off(explanation.prediction[row, k])}"
+        lines += ["", f"series {printable(explanation.table.rows[row])}: {printable(explanation.target)} {ends}"]
+        kept = np.arange(len(credit)) if len(credit) <= rows else np.sort(np.argsort(-np.abs(credit), kind="stable")[:rows])
+        means = column([float(explanation.table.values[i][row] or 0.0) for i in kept.tolist()])
+        cells = [
+            [printable(name_in(explanation, row, explanation.players[i])), mean, brief(float(credit[i]))]
+            for i, mean in zip(kept.tolist(), means, strict=True)
+        ]
+        lines += table(["part", "mean value", "credit"], cells, credit[kept].tolist())
+        if len(kept) < len(credit):
+            lines.append(f"… {len(credit) - len(kept)} more parts of smaller credit")
+    if len(explanation) > TEXT_SERIES:
+        lines += ["", f"… {len(explanation) - TEXT_SERIES:,} more series"]
+    return "\n".join([*lines, "", *(printable(sentence(fact)) for fact in facts(explanation.table))])
+
+
+def series_body(explanation: SeriesExplanation) -> Markup:
+    """The page: over all series, then each series as a line, its parts coloured by their credit."""
+    held = range(min(len(explanation), PAGE_SERIES))
+    several = len(explanation) > 1
+    return render(
+        "series",
+        "body",
+        answer=headline(explanation),
+        asked=sentence(asked(explanation.table)),
+        overall=attribution_table(explanation.importance().ranked()[:LINES], header=("part", "mean |credit|"), signed=False)
+        if several
+        else "",
+        drawings=[_one(explanation, row) for row in held],
+        more=len(explanation) - len(held),
+        facts=[sentence(fact) for fact in facts(explanation.table)],
+        claims=claims_table(explanation.row(0)),
+        others=[
+            {"asked": sentence(asked(one.table)), "drawings": [_one(one, row) for row in held]}
+            for name, one in explanation.items()
+            if name != explanation.methods[0]
+        ],
+    )
+
+
+def _one(explanation: SeriesExplanation, row: int) -> dict[str, object]:
+    k = explanation.table.place()
+    return {
+        "name": explanation.table.rows[row],
+        "target": explanation.target,
+        "base": round_off(explanation.base[k]),
+        "output": round_off(explanation.prediction[row, k]),
+        "channels": [_draw(explanation, row, c) for c in range(len(explanation.channels))],
+        "first": explanation.steps[0],
+        "last": explanation.steps[-1],
+        "credit": attribution_table(_with_steps(explanation, row).ranked()[:LINES]),
+    }
+
+
+def _draw(explanation: SeriesExplanation, row: int, channel: int) -> Drawing:
+    values, owner = explanation.series[row, :, channel], explanation.owner[row, :, channel]
+    credit = explanation.row(row).credit
+    largest, length = float(np.abs(credit).max()), len(values)
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(owner)) + 1])
+    ends = np.concatenate([starts[1:], [length]])
+    bands = [
+        Band(
+            f"{WIDTH * start / length:.1f}",
+            f"{WIDTH * (end - start) / length:.1f}",
+            level(float(credit[owner[start]]), largest),
+            f"{name_in(explanation, row, explanation.players[owner[start]])}: {brief(float(credit[owner[start]]))}",
+        )
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    low, high = round_off(float(values.min()), 3), round_off(float(values.max()), 3)
+    return Drawing(explanation.channels[channel], bands, _line(values), low, high)
+
+
+def _line(values: FloatArray) -> str:
+    spread = float(np.ptp(values))
+    share = (values - values.min()) / spread if spread > 0 else np.full(len(values), 0.5)
+    x = WIDTH * (np.arange(len(values)) + 0.5) / len(values)
+    y = HEIGHT - GAP - share * (HEIGHT - 2 * GAP)
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
