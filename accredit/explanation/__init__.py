@@ -10,6 +10,7 @@ from accredit.explanation.explainer import (
     explain_text,
     kind_of,
 )
+from accredit.explanation.refits import RefitExplanation, explain_refits
 from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, SeriesRequest, TextRequest
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
 
@@ -20,6 +21,7 @@ __all__ = [
     "FlowPicture",
     "Picture",
     "PictureRequest",
+    "RefitExplanation",
     "RowRequest",
     "Said",
     "SeriesRequest",
@@ -28,6 +30,7 @@ __all__ = [
     "explain",
     "explain_answer",
     "explain_picture",
+    "explain_refits",
     "explain_rows",
     "explain_series",
     "explain_text",

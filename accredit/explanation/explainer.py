@@ -558,9 +558,9 @@ def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
 def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
     """What kind of question this is: decided here and nowhere else.
 
-    A setting that only answers or series have asks for one. A background beside three axes makes series; any other, a frame,
-    a mapping, an estimator, or an array beside a plain function makes rows. A string, or a pair of them, is a text;
-    everything else is a picture.
+    A setting that only answers or series have asks for one. A background beside three axes makes series, unless the model
+    was fitted to a table; any other background, a frame, a mapping, an estimator, or an array beside a plain function makes
+    rows. A string, or a pair of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
@@ -570,7 +570,7 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     if only_in("series") & set(settings):
         return "series"
     if settings.get("background") is not None:
-        return "series" if _has_steps(given) else "rows"
+        return "series" if _has_steps(given) and not hasattr(model, "n_features_in_") else "rows"
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'", code="missing"

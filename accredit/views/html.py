@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.explanation.refits import RefitExplanation
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
@@ -17,6 +18,8 @@ from accredit.views.game import game_body
 from accredit.views.interactions import interactions_body
 from accredit.views.page import frame, page
 from accredit.views.parts import attribution_table, claims_table
+from accredit.views.refit_view import QUESTION as REFITS
+from accredit.views.refit_view import refit_body
 from accredit.views.series_view import QUESTION as PARTS
 from accredit.views.series_view import series_body
 from accredit.views.table_page import QUESTION as COLUMNS
@@ -25,7 +28,7 @@ from accredit.views.table_page import table_body
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Explained = Explanation | TableExplanation | SeriesExplanation
+Explained = Explanation | TableExplanation | SeriesExplanation | RefitExplanation
 Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explained
 
 
@@ -44,6 +47,8 @@ def fragment(result: Drawable) -> str:
         return frame(table_body(result), COLUMNS)
     if isinstance(result, SeriesExplanation):
         return frame(series_body(result), PARTS)
+    if isinstance(result, RefitExplanation):
+        return frame(refit_body(result), REFITS)
     if isinstance(result, GameReport):
         return frame(game_body(result))
     if isinstance(result, Selection):
@@ -102,6 +107,8 @@ def to_page(result: Explained) -> str:
     """
     if isinstance(result, SeriesExplanation):
         return page(PARTS, series_body(result), script_of="sorting")
+    if isinstance(result, RefitExplanation):
+        return page(REFITS, refit_body(result), script_of="sorting")
     return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
+from accredit.explanation.refits import RefitExplanation
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
@@ -12,6 +13,7 @@ from accredit.values.report import GameReport
 from accredit.views.answer_text import answer_text
 from accredit.views.columns import printable, table
 from accredit.views.numbers import between, column
+from accredit.views.refit_view import refit_text
 from accredit.views.series_view import series_text
 from accredit.views.table_view import table_text
 from accredit.views.terminal import explanation_text
@@ -40,7 +42,8 @@ def text(
     | GameReport
     | Explanation
     | TableExplanation
-    | SeriesExplanation,
+    | SeriesExplanation
+    | RefitExplanation,
     rows: int = ROWS,
     colour: bool = False,
 ) -> str:
@@ -66,6 +69,8 @@ def text(
         return table_text(result, rows)
     if isinstance(result, SeriesExplanation):
         return series_text(result, rows)
+    if isinstance(result, RefitExplanation):
+        return refit_text(result, rows)
     if isinstance(result, GameReport):
         return _game(result)
     if isinstance(result, Selection):
