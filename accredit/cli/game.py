@@ -60,7 +60,13 @@ def game(
     sheet = read_sheet(file) if is_table(file) else None
     if sheet is not None and has_choices(sheet):
         other = None if method == "shapley" else method
-        idle = {"--groups": groups, "--order": order, "--html": html_file, "--budget": budget, "--method": other}
+        idle: dict[str, object] = {
+            "--groups": groups,
+            "--order": order,
+            "--html": html_file,
+            "--budget": budget,
+            "--method": other,
+        }
         credit = _of_choices(sheet, rule, idle)
         click.echo(credit.to_json() if as_json else views.text(credit))
         return

@@ -88,6 +88,7 @@ def read_background(given: object, series: Series, channels_first: bool = False)
                 code="unknown",
             )
         return np.zeros((1, *like)), "absent cells are zero"
+    values: npt.NDArray[np.generic]
     if hasattr(given, "iloc"):
         read = _of_frame(given, "background", channels_first)
         for name in ("steps", "channels"):
@@ -106,8 +107,8 @@ def read_background(given: object, series: Series, channels_first: bool = False)
             values = values.swapaxes(1, 2)
     if values.ndim != 3 or values.shape[1:] != like or not len(values):
         raise InvalidInput(
-            f"background has the shape {np.shape(given)}; the series have {like[0]} steps and {like[1]} channels each, and so "
-            "must the background: an array of such series, one of them, or 'zeros'",
+            f"background has the shape {getattr(given, 'shape', values.shape)}; the series have {like[0]} steps and {like[1]} "
+            "channels each, and so must the background: an array of such series, one of them, or 'zeros'",
             argument="background",
             code="shape",
         )
@@ -133,7 +134,7 @@ def _of_arrays(given: object, what: str) -> npt.NDArray[np.generic]:
     return values
 
 
-def _is_even(one: object) -> bool:
+def _is_even(one: Any) -> bool:
     try:
         np.shape(one)
     except ValueError:
@@ -189,7 +190,8 @@ def _of_frame(frame: Any, what: str, channels_first: bool) -> Series:
             argument="channels_first",
             code="conflict",
         )
-    names, first, found = [], None, []
+    names: list[str] = []
+    first, found = None, []
     for name, part in table.groupby(level=0, sort=False):
         steps = part.index.get_level_values(1)
         _check_steps(name, steps, what)

@@ -87,12 +87,13 @@ def _exact(game: Game, steps: list[Step]) -> Attribution:
     """From all closed coalitions: the walk's chance of every step, times what the step adds."""
     n = len(game.players)
     v = payoffs(game, np.concatenate([*(step.held for step in steps), np.ones((1, n), dtype=bool)]))
-    credit, reach, first = np.zeros(n), np.ones(1), 0
+    credit, first = np.zeros(n), 0
+    reach: FloatArray = np.ones(1)
     for step in steps:
         here, following = v[first : first + len(step.held)], v[first + len(step.held) :]
         chance = reach[step.source] * step.chance
         credit += np.bincount(step.player, chance * (following[step.target] - here[step.source]), n)
-        reach = np.bincount(step.target, chance)
+        reach = np.asarray(np.bincount(step.target, chance), dtype=np.float64)
         first += len(step.held)
     return Attribution(
         game.players,

@@ -92,8 +92,8 @@ def _method_text(explanation: SeriesExplanation, rows: int) -> str:
     k = explanation.table.place()
     for row in range(min(len(explanation), TEXT_SERIES)):
         credit = explanation.row(row).credit
-        ends = f"from {round_off(explanation.base[k])} to {round_off(explanation.prediction[row, k])}"
-        lines += ["", f"series {printable(explanation.table.rows[row])}: {printable(explanation.target)} {ends}"]
+        way = f"from {round_off(explanation.base[k])} to {round_off(explanation.prediction[row, k])}"
+        lines += ["", f"series {printable(explanation.table.rows[row])}: {printable(explanation.target)} {way}"]
         kept = np.arange(len(credit)) if len(credit) <= rows else np.sort(np.argsort(-np.abs(credit), kind="stable")[:rows])
         means = column([float(explanation.table.values[i][row] or 0.0) for i in kept.tolist()])
         cells = [
