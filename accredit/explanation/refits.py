@@ -53,6 +53,12 @@ class RefitExplanation(Drawn):
 
     `table` holds the mean credit with its interval over refits, `whole` the credit of the model that was fitted to all rows as
     they are. `sizes[b, i, k]` is the mean |credit| of player i in refit b for output k: by it players are ranked.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> x = np.random.default_rng(0).normal(size=(60, 2))
+    >>> found: RefitExplanation = explain_refits(x[:3], LinearRegression(), x, x @ [3.0, 1.0], refits=9)
+    >>> found.rank_interval.tolist(), found.failed
+    ([[1, 1], [2, 2]], {})
     """
 
     table: TableExplanation

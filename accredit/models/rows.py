@@ -23,6 +23,7 @@ from accredit.models.arrays import (
     two_sided,
 )
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
+from accredit.models.survival import SurvivalCurves
 
 if TYPE_CHECKING:
     import catboost
@@ -171,6 +172,8 @@ def as_row_model(model: object) -> RowModel:
         raise InvalidInput(
             f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
         )
+    if isinstance(model, SurvivalCurves):
+        return RowModel({"value": model.predict}, model.labels, model.name, model)
     if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
         return as_row_model(model.best_estimator_)
     home = type(model).__module__.split(".")[0]
@@ -230,7 +233,11 @@ def _chances(model: ArrayModel) -> dict[str, RowFunction]:
 def reads_rows(model: object) -> bool:
     """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
     home = type(model).__module__.split(".")[0]
-    if isinstance(model, RowModel) or home in _BOOSTERS or (hasattr(model, "predict") and hasattr(model, "fit")):
+    if (
+        isinstance(model, RowModel | SurvivalCurves)
+        or home in _BOOSTERS
+        or (hasattr(model, "predict") and hasattr(model, "fit"))
+    ):
         return True
     return home not in BUILT_IN and any(entry.name == home for entry in plugins.entries(plugins.READERS))
 
