@@ -408,4 +408,6 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
         return columns.index(str(column))
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(columns):
         return int(column)
-    raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", code="unknown")
+    raise InvalidInput(
+        f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", argument="players", code="unknown"
+    )

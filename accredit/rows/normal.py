@@ -142,7 +142,7 @@ def numeric(both: Table, why: str = "conditional answers need numbers: write dep
         if kind not in "biuf" or missing:
             name = f"x{i}" if isinstance(both, np.ndarray) else both.columns[i]
             seen = "has missing values" if missing else f"is {column.dtype}"
-            raise InvalidInput(f"column {str(name)!r} {seen}; {why}", code="type")
+            raise InvalidInput(f"column {str(name)!r} {seen}; {why}", code="missing" if missing else "type")
     return np.asarray(both, dtype=np.float64) if isinstance(both, np.ndarray) else both.to_numpy(dtype=np.float64)
 
 

@@ -221,7 +221,7 @@ def test_refusals():
         ((x[:1], LinearRegression(), x, y[:-1]), {}, "shape", "answers"),
         ((x[:1], LinearRegression, x, y), {}, "type", "fit"),
         ((x[:1], 5, x, y), {}, "type", "fit"),
-        ((x[:1], LinearRegression(), x, y), {"refits": 1}, "type", "refits"),
+        ((x[:1], LinearRegression(), x, y), {"refits": 1}, "range", "refits"),
         ((x[:1], LinearRegression(), x, y), {"methods": "shapley,banzhaf"}, "too-many", "methods"),
         ((x[:1], LinearRegression(), x, y), {"dependance": "gaussian"}, "unknown", "dependance"),
     ):
