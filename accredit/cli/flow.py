@@ -29,7 +29,8 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
     FILE is a table with the columns from,to,capacity, and where wanted lower,cost. With --from and --to: the maximum flow and
     the minimum cut that proves it; with several of each, one commodity per pair. Without: the circulation of least cost.
     """
-    from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+    from accredit.flow.commodities import multi_commodity
+    from accredit.flow.graph import Graph, graph_flow, least_cost
     from accredit.views.edges_page import edges_page
 
     if len(sources) != len(sinks):

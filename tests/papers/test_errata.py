@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 from accredit.attention import rollout
 from accredit.core.coalitions import from_index
 from accredit.evaluate import axioms_kept
-from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+from accredit.flow.commodities import multi_commodity
+from accredit.flow.graph import Graph, graph_flow, least_cost
 from accredit.flow.network import LayeredNetwork
 from accredit.games import FunctionGame, TableGame
 from accredit.values import (
