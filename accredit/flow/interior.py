@@ -110,6 +110,8 @@ class Laplacian:
         drops = abs(self._plain[1])
         pattern = (drops.T @ drops).tocsr()
         size = pattern.shape[0]
+        if not size:
+            return 0.0
         at = np.empty(size, dtype=np.int64)
         at[csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(size)
         first, entries = np.arange(size), pattern.tocoo()
@@ -119,7 +121,8 @@ class Laplacian:
     def weigh(self, theta: FloatArray) -> None:
         """Take the weights of the edges, and prepare to solve with them."""
         self._theta = theta
-        self._prepare()
+        if self._plain[1].shape[1]:
+            self._prepare()
 
     def _prepare(self) -> None:
         """The matrix, its diagonal scaled to 1, and what the present way of solving needs of it."""
@@ -150,6 +153,8 @@ class Laplacian:
 
     def solve(self, demand: FloatArray, flow: FloatArray, pull: FloatArray) -> FloatArray:
         """Prices y with B'ΘB·y = demand − B'·flow − B'·pull, (n,)."""
+        if not self._plain[1].shape[1]:  # every edge is a loop
+            return np.zeros(self.nodes)
         y, off = self._solve(demand, flow, pull)
         while off > NEARLY_SOLVED and self._way + 1 < len(self._ways):
             self._way += 1
@@ -259,13 +264,13 @@ class _Path:
         widest = float(room[self.closed].max(initial=0.0)) or 1.0
         self.x = np.where(self.closed, room / 2, widest)
         self.s = np.where(self.closed, room / 2, np.inf)
-        price = float(np.abs(cost).max(initial=0.0)) + quadratic * widest
+        price = float(np.abs(cost).max(initial=0.0)) + quadratic * widest or 1.0
         start = 0.1 * float(self.x.mean()) * price
         self.z = start / self.x
         self.w = start / self.s
         self.y = np.zeros(len(demand))
         self.bounds = len(room) + int(self.closed.sum())
-        self.widest = widest
+        self.widest, self.price = widest, price
         self.laplacian = Laplacian(len(demand), *ends, self.widest / price)
         self.mu = self.off_centre = self.unbalanced = np.inf
 
@@ -291,7 +296,7 @@ class _Path:
     def is_feasible(self) -> bool:
         """Whether this is a flow, and its multipliers fit its prices."""
         dual = np.abs((self.slope + self.z - self.w) * np.sqrt(self.theta)).max()
-        scale = np.sqrt(self.widest * max(1e-300, float(np.abs(self.cost).max()) + self.q * self.widest))
+        scale = np.sqrt(self.widest * self.price)
         return bool(self.unbalanced <= BALANCED * self.widest and dual <= DUAL_FEASIBLE * scale)
 
     def step(self, mu: float) -> None:
