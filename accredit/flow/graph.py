@@ -236,7 +236,7 @@ def graph_flow(
     """
     epsilon = check_rule(rule, epsilon)
     _check_size(len(graph.tail))
-    joined, s, t = _join(graph, source, sink)
+    joined, s, t = join_ends(graph, source, sink)
     narrow, unit = _in_units(joined, s, t)
     name = _merged_name(joined, s, t)
     found, prices = _contract(narrow, s, t).optimum("a flow that respects the lower bounds", name)
@@ -342,7 +342,7 @@ def _certify(optima: Optima, chosen: Chosen, epsilon: float) -> dict[str, float]
     return asdict(kkt) | {"rule_residual": chosen.residual}
 
 
-def _join(graph: Graph, source: Ends, sink: Ends) -> tuple[Graph, int, int]:
+def join_ends(graph: Graph, source: Ends, sink: Ends) -> tuple[Graph, int, int]:
     """The graph with one source and one sink: the only one there is, or a super node behind several."""
     begin, end = _ends(graph, source, "source"), _ends(graph, sink, "sink")
     both = set(begin) & set(end)

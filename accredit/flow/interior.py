@@ -35,7 +35,8 @@ TO_THE_WALL = 0.995  # share of the longest feasible step that is taken
 AIM = 1.5  # power of the share of μ that the predictor leaves
 CENTRING = 3.0  # times the wanted μ: from here on plain Newton steps do best
 ROUNDED = 1e-4  # off-centre share that rounding may leave
-BALANCED = 1e-11  # imbalance of a node that counts as none, in units of the widest edge
+BALANCED = 1e-11  # imbalance of a node that counts as none, in units of the widest edge; the grounded node collects that of others
+BALANCED_PER_NODE = 1e-14
 DUAL_FEASIBLE = 1e-8  # error of c + q·f − B·y = z − w that counts as none, in the metric √θ
 TOO_FAR_APART = "capacities or costs are too far apart; rescale them, or ask for a larger epsilon"
 
@@ -297,7 +298,7 @@ class _Path:
         """Whether this is a flow, and its multipliers fit its prices."""
         dual = np.abs((self.slope + self.z - self.w) * np.sqrt(self.theta)).max()
         scale = np.sqrt(self.widest * self.price)
-        return bool(self.unbalanced <= BALANCED * self.widest and dual <= DUAL_FEASIBLE * scale)
+        return bool(self.unbalanced <= max(BALANCED, BALANCED_PER_NODE * len(self.y)) * self.widest and dual <= DUAL_FEASIBLE * scale)
 
     def step(self, mu: float) -> None:
         """One predictor–corrector step towards the barrier weight `mu`."""

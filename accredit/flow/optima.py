@@ -20,8 +20,10 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.errors import InvalidInput, MissingExtra
 from accredit.flow.network import from_units, in_units, integer_shift
 from accredit.flow.program import FlowProgram
+from accredit.flow.solver import MaxFlow, simple_max_flow, solve
 
 TIGHT = 1e-9  # room and reduced costs below this count as none, in units of the largest flow and of the largest cost
 UNCLEAR = 1e-7  # reduced costs up to here may be rounding
@@ -47,7 +49,8 @@ class Ranges:
 class Optima:
     """All flows as good as a given one.
 
-    >>> two_ways = FlowProgram(np.array([0, 0, 1]), np.array([1, 1, 0]), np.zeros(3), np.ones(3), np.array([0, 0, -1.0]), np.zeros(2))
+    >>> there, back = np.array([0, 0, 1]), np.array([1, 1, 0])
+    >>> two_ways = FlowProgram(there, back, np.zeros(3), np.ones(3), np.array([0, 0, -1.0]), np.zeros(2))
     >>> optima = Optima(two_ways, *two_ways.optimum())
     >>> optima.unique, optima.free.tolist(), optima.ranges().bounds.tolist()
     (False, [True, True, False], [[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
@@ -120,7 +123,8 @@ class Optima:
         others = np.flatnonzero(self.tight & (np.arange(len(tail)) != edge))
         arcs = np.concatenate([others[more[others] > 0], others[less[others] > 0]])
         ahead = np.arange(len(arcs)) < int((more[others] > 0).sum())
-        path = _path(len(self.program.demand), np.where(ahead, tail[arcs], head[arcs]), np.where(ahead, head[arcs], tail[arcs]), int(start), int(end))
+        begin, finish = np.where(ahead, (tail[arcs], head[arcs]), (head[arcs], tail[arcs]))
+        path = _path(len(self.program.demand), begin, finish, int(start), int(end))
         if path is None:
             return None
         cycle = np.append(edge, arcs[path])
@@ -150,9 +154,30 @@ class Optima:
         return Ranges(bounds, exact, seconds)
 
     def _moves(self, edges: IntArray) -> Iterator[tuple[float, float]]:
-        """How much less and more each of some free edges can carry: a max flow back to where it came from, without the edge."""
-        from accredit.flow.solver import simple_max_flow, solve
+        """How much less and more each of some free edges can carry: by max flows, or programs where OR-tools is not there."""
+        try:
+            solver = simple_max_flow()
+        except MissingExtra:
+            return map(self._move_by_program, edges)
+        return self._moves_by_flows(solver, edges)
 
+    def _move_by_program(self, edge: int) -> tuple[float, float]:
+        cost = np.zeros(len(self.edges))
+        cost[edge] = 1.0
+        down, up = (self._least(cost), self._least(-cost))
+        return float(self.edges[edge] - down), np.inf if up == -np.inf else float(-up - self.edges[edge])
+
+    def _least(self, cost: FloatArray) -> float:
+        """The least of a cost among the optimal flows."""
+        try:
+            return float(cost @ self.program.on_face(self.edges, self.tight, cost).optimum()[0])
+        except InvalidInput as error:
+            if error.code == "undefined":  # there is no least
+                return -np.inf
+            raise
+
+    def _moves_by_flows(self, solver: MaxFlow, edges: IntArray) -> Iterator[tuple[float, float]]:
+        """A max flow from the edge's head back to its tail, without the edge, is how much more it can carry."""
         more, less = self.rooms
         endless = np.isinf(more) & self.movable
         most = float(more[np.isfinite(more)].sum() + less.sum())  # no finite cycle carries more
@@ -162,7 +187,6 @@ class Optima:
         rooms = np.minimum(np.concatenate([more[arcs], less[arcs]]), most)
         shift = integer_shift(float(rooms.sum()))
         units = in_units(rooms, shift)
-        solver = simple_max_flow()
         numbers = solver.add_arcs_with_capacity(
             np.concatenate([tail, head]).astype(np.int32), np.concatenate([head, tail]).astype(np.int32), units
         )
