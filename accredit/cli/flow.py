@@ -105,7 +105,7 @@ def _ends(sources: tuple[str, ...], sinks: tuple[str, ...]) -> tuple[Any, Any]:
 def _supply(text: str) -> tuple[str, float]:
     name, mark, amount = text.rpartition("=")
     if not mark or not name:
-        raise InvalidInput(f"--supply is {text!r:.60}; write NODE=AMOUNT, as in --supply mine=4", code="value")
+        raise InvalidInput(f"--supply is {text!r:.60}; write NODE=AMOUNT, as in --supply mine=4", code="format")
     return name, number(amount, f"--supply {name}")
 
 
