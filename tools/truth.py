@@ -7,8 +7,8 @@
 Game number k is the same in every run, so a run may be cut into parts with --from and --games. Prints a table and one JSON line
 per part; exits 1 where anything is wrong.
 
-False alarms: axioms, flows, graphs and attacks compare with rounding in mind and have none by design. A kind of game raises an alarm
-when the coverage of its 95 % intervals lies below 90 % by more than chance explains once in a million.
+False alarms: axioms, flows, graphs and attacks compare with rounding in mind and have none by design. A kind of game raises an
+alarm when the coverage of its 95 % intervals lies below 90 % by more than chance explains once in a million.
 """
 
 from __future__ import annotations
@@ -168,7 +168,13 @@ def _ends(what: str, ended: dict[str, dict[str, int]], ways: Sequence[str], head
 RUNS = {"axioms": run_axioms, "coverage": run_coverage, "flows": run_flows, "graphs": run_graphs, "attacks": run_attacks}
 
 
-TABLES = {"axioms": axioms_table, "coverage": coverage_table, "flows": flows_table, "graphs": flows_table, "attacks": attacks_table}
+TABLES = {
+    "axioms": axioms_table,
+    "coverage": coverage_table,
+    "flows": flows_table,
+    "graphs": flows_table,
+    "attacks": attacks_table,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -68,7 +68,7 @@ def flow(
     _check_ends(sources, sinks, together, bool(supplies))
     graph = Graph.read(file)
     if share:
-        _share(graph, sources, sinks, share, as_json, html_file)
+        _share(file, graph, sources, sinks, share, as_json, html_file)
         return
     if len(sources) > 1 and not together:
         _commodities(file, graph, sources, sinks, as_json, html_file, settings["rule"])
@@ -146,9 +146,10 @@ def _plain(graph: Graph, found: GraphFlow, ranges: Any, notes: list[str]) -> dic
         for e, edge in enumerate(edges):
             low, high = ranges.bounds[e].tolist()
             edge |= {"least": low, "most": None if high == float("inf") else high, "exact": bool(ranges.exact[e])}
-    goal = {"cost": found.cost} if found.cut is None else {"value": found.value, "cost": found.cost, "cut": found.cut}
+    goal: dict[str, Any] = {"cost": found.cost}
     if found.cut is not None:
-        goal |= {"source_side": list(found.source_side), "sources": found.sources, "sinks": found.sinks}
+        goal |= {"value": found.value, "cut": found.cut, "source_side": list(found.source_side)}
+        goal |= {"sources": found.sources, "sinks": found.sinks}
     return goal | {
         "gap": found.gap,
         "rule": found.rule,
@@ -163,9 +164,17 @@ def _plain(graph: Graph, found: GraphFlow, ranges: Any, notes: list[str]) -> dic
 
 
 def _share(
-    graph: Graph, sources: tuple[str, ...], sinks: tuple[str, ...], share: str, as_json: bool, html_file: str | None
+    file: str,
+    graph: Graph,
+    sources: tuple[str, ...],
+    sinks: tuple[str, ...],
+    share: str,
+    as_json: bool,
+    html_file: str | None,
 ) -> None:
     """The Shapley value of the flow."""
+    from markupsafe import Markup
+
     from accredit import views
     from accredit.flow.graph_game import GraphFlowGame
     from accredit.values import shapley
@@ -174,7 +183,8 @@ def _share(
         raise InvalidInput("--share needs --from and --to: it shares a maximum flow", code="missing")
     credit = shapley(GraphFlowGame(graph, *_ends(sources, sinks), players=share))
     if html_file:
-        write_whole(html_file, views.to_page(credit))
+        name = click.format_filename(file, shorten=True)
+        write_whole(html_file, views.page(f"Who carries the flow through {name}?", Markup(views.fragment(credit))))
     click.echo(json.dumps(credit.as_dict(), ensure_ascii=False) if as_json else views.text(credit))
     if html_file:
         write(html_file)

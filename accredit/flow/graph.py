@@ -1,7 +1,7 @@
 r"""Flows in ordinary graphs that prove their answers: greatest flow, least cost, one chosen out of many by a rule.
 
-Every question is a `FlowProgram`. The greatest flow from s to t is the circulation in which what reaches t returns to s and earns 1:
-both are one node there, and edges into t cost −1. The value of a flow is what *leaves* its source, less what returns to it.
+Every question is a `FlowProgram`. The greatest flow from s to t is the circulation in which what reaches t returns to s and
+earns 1: both are one node there, and edges into t cost −1. The value of a flow is what *leaves* its source, less what returns to it.
 """
 
 from __future__ import annotations
@@ -224,10 +224,10 @@ def graph_flow(
 ) -> GraphFlow:
     """A maximum flow of an ordinary graph, with its minimum cut and the word on whether it is the only one.
 
-    Lower bounds are respected. Costs are not read, unless the `cheapest` of all maximum flows are asked for. Several sources or sinks
-    are a list of names, each joined to a super-source or super-sink by an edge as wide as its own, or a mapping to what they
-    feed or drain at most. `rule` picks one flow: `barrier`, whose value may be `epsilon` below the maximum (that share of it, if
-    it is below 1), `l2`, `l1`, or `none`.
+    Lower bounds are respected. Costs are not read, unless the `cheapest` of all maximum flows are asked for. Several sources or
+    sinks are a list of names, each joined to a super-source or super-sink by an edge as wide as its own, or a mapping to what
+    they feed or drain at most. `rule` picks one flow: `barrier`, whose value may be `epsilon` below the maximum (that share of
+    it, if it is below 1), `l2`, `l1`, or `none`.
 
     >>> pipes = Graph.of([("s", "a", 3), ("s", "b", 2), ("a", "b", 1), ("a", "t", 2), ("b", "t", 3)])
     >>> flow = graph_flow(pipes, "s", "t")
@@ -295,7 +295,9 @@ def least_cost(
     _check_size(len(graph.tail))
     enters = _supplies(graph, supplies or {})
     program = FlowProgram(graph.tail, graph.head, graph.lower, graph.capacity, graph.cost, -enters)
-    optima = Optima(program, *program.optimum("a flow that carries the supplies" if supplies else "a circulation", graph.nodes.__getitem__))
+    optima = Optima(
+        program, *program.optimum("a flow that carries the supplies" if supplies else "a circulation", graph.nodes.__getitem__)
+    )
     least = abs(float(graph.cost @ optima.edges))
     chosen = choose(optima, rule, epsilon * min(1.0, least or 1.0), graph.nodes.__getitem__)
     return GraphFlow(
@@ -336,8 +338,8 @@ def _certify(optima: Optima, chosen: Chosen, epsilon: float) -> dict[str, float]
     spent = float(np.abs(program.cost) @ np.abs(chosen.edges))
     if lost or kkt.gap > epsilon * (1 + PROVEN) + PROVEN * spent + COST_ROUNDING * program.width() * program.price():
         raise NotConverged(
-            f"the flow of the rule is {kkt.gap:.1e} from the optimum and {kkt.conservation:.1e} from conservation: capacities or "
-            "costs are too far apart"
+            f"the flow of the rule is {kkt.gap:.1e} from the optimum and {kkt.conservation:.1e} from conservation: capacities "
+            "or costs are too far apart"
         )
     return asdict(kkt) | {"rule_residual": chosen.residual}
 
@@ -374,12 +376,11 @@ def _ends(graph: Graph, given: Ends, argument: str) -> dict[int, float | None]:
     """Nodes, and what they feed or drain at most; None: as much as their edges can."""
     if isinstance(given, str | int):
         return {graph.node(given): None}
-    if isinstance(given, Mapping):
-        named = {name: real_number(most, f"{argument}[{name!r}]", 0, np.inf) for name, most in given.items()}
-        ends: dict[int, float | None] = {graph.node(name): most for name, most in named.items()}
-    else:
-        named = dict.fromkeys(given)
-        ends = {graph.node(name): None for name in named}
+    named: Mapping[str | int, float | None] = given if isinstance(given, Mapping) else dict.fromkeys(given)
+    ends = {
+        graph.node(name): None if most is None else real_number(most, f"{argument}[{name!r}]", 0, np.inf)
+        for name, most in named.items()
+    }
     if not ends:
         raise InvalidInput(f"{argument} is empty; name at least one node", argument=argument, code="empty")
     if len(ends) != len(named):
@@ -403,10 +404,8 @@ def _net(graph: Graph, edges: FloatArray, node: int) -> float:
     return float(edges[graph.tail == node].sum() - edges[graph.head == node].sum()) + 0.0
 
 
-def _amounts(
-    graph: Graph, edges: FloatArray, node: int, nodes: int, own: int, value: float, sign: float
-) -> dict[str, float]:
-    """What passes each source or sink: all of it where there is one, and what its super edge carries where there are several."""
+def _amounts(graph: Graph, edges: FloatArray, node: int, nodes: int, own: int, value: float, sign: float) -> dict[str, float]:
+    """What passes each source or sink: all of it where there is one, else what its super edge carries."""
     if node < nodes:
         return {graph.nodes[node]: value}
     inner, outer = (graph.head, graph.tail) if sign > 0 else (graph.tail, graph.head)
@@ -414,9 +413,7 @@ def _amounts(
     return {graph.nodes[inner[e]]: float(edges[e]) for e in here}
 
 
-def _cut(
-    graph: Graph, narrow: Graph, found: FloatArray, edges: FloatArray, s: int, t: int
-) -> tuple[BoolArray, float]:
+def _cut(graph: Graph, narrow: Graph, found: FloatArray, edges: FloatArray, s: int, t: int) -> tuple[BoolArray, float]:
     """Nodes on the source's side of a minimum cut, and its capacity; refused where it does not prove the flow."""
     side = _reachable(narrow, found, s)
     leaves, enters = side[graph.tail] & ~side[graph.head], ~side[graph.tail] & side[graph.head]

@@ -1,4 +1,4 @@
-"""The flow of an ordinary graph as a cooperative game: edges, nodes, sources or sinks play, and earn the flow they can carry."""
+"""The flow of an ordinary graph as a cooperative game: edges, nodes, sources or sinks earn the flow they can carry."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class GraphFlowGame:
     """v(S) = max flow when, of the edges, nodes, sources or sinks that play, only those of S are open.
 
     The flow is solved anew for every coalition. So its Shapley value is unique whether or not the flow is, and shares the whole
-    flow; `accredit.games.grouped` merges players. For sources, or sinks, v is submodular and the value is what some maximum flow
-    sends through them; for edges and nodes it need not be, because what is in series is complementary.
+    flow; `accredit.games.grouped` merges players. For sources, or sinks, v is submodular and the value is what some maximum
+    flow sends through them; for edges and nodes it need not be, because what is in series is complementary.
 
     >>> pipes = Graph.of([("s", "a", 1), ("s", "b", 1), ("a", "t", 1), ("b", "t", 3)])
     >>> game = GraphFlowGame(pipes, "s", "t", players="nodes")
@@ -77,9 +77,7 @@ class GraphFlowGame:
         return from_units(solve_all(self._solver, self._source, self._sink, self._numbers[self._arcs], units), self._shift)
 
 
-def _roles(
-    graph: Graph, joined: Graph, players: str, ends: tuple[int, int]
-) -> tuple[list[str], IntArray, IntArray]:
+def _roles(graph: Graph, joined: Graph, players: str, ends: tuple[int, int]) -> tuple[list[str], IntArray, IntArray]:
     """Names of the players; and which edges need which of them, as two lists."""
     own = len(graph.tail)
     if players == "edges":

@@ -23,7 +23,8 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import NotConverged
 
 MAX_ITERATIONS = 200
-DIRECT_FLOPS = 5e8  # of a factorisation by its profile: beyond this, conjugate gradients cost less
+DIRECT_FLOPS = 5e7  # of a factorisation: beyond this, conjugate gradients cost less
+TRIED_FLOPS = (1e7, 2e9)  # by the profile alone: between these, one factorisation is made to count its entries
 DENSE_NODES = 3000  # nodes up to which a factorisation is afforded where conjugate gradients fail
 SHIFTS = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, tried in turn where rounding makes a factorisation indefinite
 GRADIENT_STEPS = 1500  # of conjugate gradients
@@ -35,7 +36,9 @@ TO_THE_WALL = 0.995  # share of the longest feasible step that is taken
 AIM = 1.5  # power of the share of μ that the predictor leaves
 CENTRING = 3.0  # times the wanted μ: from here on plain Newton steps do best
 ROUNDED = 1e-4  # off-centre share that rounding may leave
-BALANCED = 1e-11  # imbalance of a node that counts as none, in units of the widest edge; the grounded node collects that of others
+BALANCED = (
+    1e-11  # imbalance of a node that counts as none, in units of the widest edge; the grounded node collects that of others
+)
 BALANCED_PER_NODE = 1e-14
 DUAL_FEASIBLE = 1e-8  # error of c + q·f − B·y = z − w that counts as none, in the metric √θ
 TOO_FAR_APART = "capacities or costs are too far apart; rescale them, or ask for a larger epsilon"
@@ -69,9 +72,8 @@ class Laplacian:
         self.nodes, self.tail, self.head, self.unit = nodes, tail, head, unit
         self._whole = self._clusters(np.ones(len(tail), dtype=bool))
         self._plain = self._basis([])
-        flops = self._profile()
         ways: tuple[str | float, ...] = SHIFTS
-        if flops > DIRECT_FLOPS:
+        if self._fills():
             ways = ("diagonal", "tree", *(SHIFTS if nodes <= DENSE_NODES else ()))
         self._ways = [("plain", ways[0]), *(("clusters", way) for way in ways if way != "diagonal")]
         self._way = 0
@@ -105,6 +107,15 @@ class Laplacian:
             drops.append(sparse.csr_array(entries, shape=(len(edges), size)))
             width += size
         return sparse.hstack(prices, format="csr"), sparse.hstack(drops, format="csr")
+
+    def _fills(self) -> bool:
+        """Whether a factorisation costs more than conjugate gradients: by its profile or, if that may mislead, by a trial."""
+        profile = self._profile()
+        if not TRIED_FLOPS[0] < profile <= TRIED_FLOPS[1]:
+            return profile > TRIED_FLOPS[0]
+        drops = self._plain[1]
+        trial = _factor((drops.T @ drops + sparse.eye_array(drops.shape[1])).tocsc(), 0.0)
+        return trial is None or trial.nnz**2 / (4 * drops.shape[1]) > DIRECT_FLOPS
 
     def _profile(self) -> float:
         """Multiplications that a factorisation needs at most, in the order of Cuthill and McKee."""
@@ -278,7 +289,9 @@ class _Path:
     def balance(self, x: FloatArray) -> FloatArray:
         """What enters each node minus what leaves it."""
         n = len(self.demand)
-        return np.bincount(self.head, weights=x, minlength=n) - np.bincount(self.tail, weights=x, minlength=n)
+        return np.asarray(
+            np.bincount(self.head, weights=x, minlength=n) - np.bincount(self.tail, weights=x, minlength=n), dtype=np.float64
+        )
 
     def drops(self, y: FloatArray) -> FloatArray:
         """B·y."""
@@ -298,7 +311,9 @@ class _Path:
         """Whether this is a flow, and its multipliers fit its prices."""
         dual = np.abs((self.slope + self.z - self.w) * np.sqrt(self.theta)).max()
         scale = np.sqrt(self.widest * self.price)
-        return bool(self.unbalanced <= max(BALANCED, BALANCED_PER_NODE * len(self.y)) * self.widest and dual <= DUAL_FEASIBLE * scale)
+        return bool(
+            self.unbalanced <= max(BALANCED, BALANCED_PER_NODE * len(self.y)) * self.widest and dual <= DUAL_FEASIBLE * scale
+        )
 
     def step(self, mu: float) -> None:
         """One predictor–corrector step towards the barrier weight `mu`."""

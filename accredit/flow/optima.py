@@ -4,8 +4,8 @@ With prices y that prove an optimum, a flow is optimal if and only if it leaves 
 bound. The other edges are *tight*. So two optimal flows differ by cycles of tight edges with room, residual cycles; every such
 cycle is the witness of another optimum. An edge at a bound can leave it if and only if both its ends are in one strongly
 connected component of the tight residual graph. What is then strictly between its bounds in some optimum can go either way, and
-an edge of that undirected graph is free if and only if it is not a bridge. Components and bridges take linear time; the exact range of
-a free edge takes two max flows.
+an edge of that undirected graph is free if and only if it is not a bridge. Components and bridges take linear time; the exact
+range of a free edge takes two max flows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Ranges:
         known = int(self.exact.sum())
         if known == len(self.exact):
             return f"exact ranges of all {known:,} edges"
-        return f"exact ranges of {known:,} of {len(self.exact):,} edges, within {self.seconds:g} seconds; the rest are outer bounds"
+        some = f"{known:,} of {len(self.exact):,} edges, within {self.seconds:g} seconds"
+        return f"exact ranges of {some}; the rest are outer bounds"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ class Optima:
 
     @cached_property
     def witness(self) -> tuple[IntArray, FloatArray] | None:
-        """A cycle of edges, and another optimal flow, which differs by half of what the cycle can carry; None if there is none."""
+        """A cycle of edges, and another optimal flow, half of what the cycle can carry away; None if there is none."""
         for edge in np.flatnonzero(self.free):
             for forward in (True, False):
                 found = self._cycle(int(edge), forward)

@@ -37,7 +37,8 @@ NAMED = 8  # nodes that a message names
 class FlowProgram:
     """min c·f : Bᵀf = d, l ≤ f ≤ u.
 
-    >>> there_and_back = FlowProgram(np.array([0, 1]), np.array([1, 0]), np.zeros(2), np.ones(2), np.array([-1, 0.5]), np.zeros(2))
+    >>> zero, ends = np.zeros(2), np.array([0, 1])
+    >>> there_and_back = FlowProgram(ends, ends[::-1], zero, np.ones(2), np.array([-1, 0.5]), zero)
     >>> edges, prices = there_and_back.optimum()
     >>> edges.tolist(), there_and_back.residuals(edges, prices).gap
     ([1.0, 1.0], 0.0)
@@ -53,7 +54,8 @@ class FlowProgram:
     def balance(self, flow: FloatArray) -> FloatArray:
         """What enters each node less what leaves it, (n,)."""
         n = len(self.demand)
-        return np.bincount(self.head, weights=flow, minlength=n) - np.bincount(self.tail, weights=flow, minlength=n)
+        enters, leaves = (np.bincount(ends, weights=flow, minlength=n) for ends in (self.head, self.tail))
+        return np.asarray(enters - leaves, dtype=np.float64)
 
     def reduced(self, prices: FloatArray) -> FloatArray:
         """c − By, (m,)."""
@@ -145,7 +147,7 @@ class FlowProgram:
         )
         if lacking[0] <= lacking[1]:
             return "lower bounds and capacities contradict each other"
-        members = [name(v) for v in np.flatnonzero(inside)]
+        members = [name(int(v)) for v in np.flatnonzero(inside)]
         named = ", ".join(members[:NAMED]) + (f" and {len(members) - NAMED} more" if len(members) > NAMED else "")
         return (
             f"lower bounds and capacities contradict each other. Around {named}, {lacking[0] * unit:g} must enter and "

@@ -1,7 +1,7 @@
 r"""Rules that pick one optimal flow of any graph out of many.
 
-`barrier(ε)` minimises c·f − μ Σ [log(f − l) + log(u − f)] with μ = ε / (number of bounds), so that the cost is at most ε above the
-least. As ε → 0 it tends to the analytic centre of all optimal flows. Edges that no flow can move off a bound have no logarithm:
+`barrier(ε)` minimises c·f − μ Σ [log(f − l) + log(u − f)] with μ = ε / (number of bounds), so that the cost is at most ε above
+the least. As ε → 0 it tends to the analytic centre of all optimal flows. Edges that no flow can move off a bound have no logarithm:
 they are held there, and reported.
 
 `l2` is the optimal flow of least Σ f². `l1` has the least Σ |f|: on graphs whose paths differ in length that discriminates, but
@@ -44,9 +44,7 @@ class Chosen:
 def check_rule(rule: str, epsilon: float) -> float:
     """The allowed deficit, if rule and epsilon are possible."""
     if rule not in RULES:
-        raise InvalidInput(
-            f"rule is {rule!r}; write one of {', '.join(map(repr, RULES))}", argument="rule", code="unknown"
-        )
+        raise InvalidInput(f"rule is {rule!r}; write one of {', '.join(map(repr, RULES))}", argument="rule", code="unknown")
     epsilon = real_number(epsilon, "epsilon", 0, example=1e-6)
     if not epsilon:
         raise InvalidInput(
@@ -135,7 +133,7 @@ def _interior(
 
 
 def centring_error(program: FlowProgram, moves: BoolArray, edges: FloatArray, prices: FloatArray, mu: float) -> float:
-    """How far a flow is from the centre of a barrier weight: the largest |c − By − μ/x + μ/s|·√θ/√μ, from edges and prices alone.
+    """How far a flow is from the centre of a barrier weight: the largest |c − By − μ/x + μ/s|·√(θ/μ), from edges and prices.
 
     It is the relative distance of an edge from its bounds at which the barrier would put it.
     """
@@ -168,9 +166,7 @@ def squares_error(program: FlowProgram, moves: BoolArray, edges: FloatArray, pri
     return float(np.abs(wanted - edges[moves]).max(initial=0.0))
 
 
-def _polish(
-    program: FlowProgram, moves: BoolArray, edges: FloatArray, prices: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _polish(program: FlowProgram, moves: BoolArray, edges: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The same flow to the last digits, if the bounds that hold it are known: edges inside are then drops of prices."""
     inside = moves.copy()
     drop = prices[program.head] - prices[program.tail]
@@ -206,4 +202,9 @@ def _least_sum(optima: Optima) -> Chosen:
     least = Optima(split, *split.optimum("a flow of least Σ |f|"))
     found = least.edges[: len(edges)].copy()
     found[either] -= least.edges[len(edges) :]
-    return Chosen(found, least.unique, np.zeros(len(edges), dtype=bool), split.residuals(least.edges, least.prices).gap / max(1.0, optima.scale))
+    return Chosen(
+        found,
+        least.unique,
+        np.zeros(len(edges), dtype=bool),
+        split.residuals(least.edges, least.prices).gap / max(1.0, optima.scale),
+    )

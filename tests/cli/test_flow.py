@@ -48,7 +48,7 @@ def test_one_of_many_is_said_and_a_rule_picks_one(run, tmp_path):
     assert "analytic centre" in out and "left out of the barrier: x → y" in out
     found = json.loads(run("flow", "many.csv", "--from", "s", "--to", "t", "--rule", "l2", "--json")[1])
     assert [edge["flow"] for edge in found["edges"]] == pytest.approx([1.5, 1.5, 1.5, 1.5, 3, 0])
-    assert [(edge["least"], edge["most"]) for edge in found["edges"]][0] == pytest.approx((1, 2))
+    assert next((edge["least"], edge["most"]) for edge in found["edges"]) == pytest.approx((1, 2))
     assert (found["unique"], found["singled_out"]) == (False, True) and len(found["another"]) == 6
     assert "l1 does not single out" in run("flow", "many.csv", "--from", "s", "--to", "t", "--rule", "l1")[1].replace("\n", " ")
     assert "only one maximum flow, and this is it" in run("flow", "pipes.csv", "--from", "s", "--to", "t")[1]
@@ -86,3 +86,10 @@ def test_the_page_shows_ranges_and_escapes_names(run, tmp_path):
     assert run("flow", "odd.csv", "--from", "<i>", "--to", "t", "--rule", "l2", "--html", "odd.html")[0] == 0
     page = (tmp_path / "odd.html").read_text(encoding="utf-8")
     assert "&lt;i&gt; → a" in page and "<i>" not in page and "One of many maximum flows" in page and ">most<" in page
+
+
+def test_a_capacity_without_a_limit_does_not_hide_the_others(run, tmp_path):
+    (tmp_path / "open.csv").write_text("from,to,capacity\ns,a,2.5\na,t,inf\n")
+    assert run("flow", "open.csv", "--from", "s", "--to", "t", "--html", "open.html")[0] == 0
+    page = (tmp_path / "open.html").read_text(encoding="utf-8")
+    assert "<td>2.5</td><td>∞</td>" not in page and "∞" in page and page.count("2.5") >= 3

@@ -11,7 +11,7 @@ from accredit.flow.graph import Graph, graph_flow
 from accredit.values import Permutations, shapley
 
 pytest.importorskip("ortools")
-from accredit.flow.graph_game import GraphFlowGame  # noqa: E402
+from accredit.flow.graph_game import GraphFlowGame
 
 ROWS = [("s", "a", 3), ("s", "b", 2), ("a", "b", 1), ("a", "t", 2), ("b", "t", 3.5), ("s", "a", 0.5), ("b", "s", 9)]
 

@@ -52,7 +52,8 @@ def test_layers_are_a_graph_like_any_other(rule):
     network = LayeredNetwork.from_attention(attention, outputs=[0, 2])
     layered = unique_flow(network, rule)
     rows = [
-        (f"{layer + 1} {i}", f"{layer} {j}", network.capacity[layer, i, j]) for layer, i, j in np.ndindex(network.capacity.shape)
+        (f"{layer + 1} {i}", f"{layer} {j}", network.capacity[layer, i, j])
+        for layer, i, j in np.ndindex(network.capacity.shape)
     ]
     ends = [
         {f"{at} {i}": float(most) for i, most in enumerate(amounts) if most > 0}
@@ -71,7 +72,12 @@ def test_least_squares_as_clarabel_finds_them():
     rng = np.random.default_rng(4)
     for _ in range(5):
         pairs = rng.integers(12, size=(60, 2))
-        graph = Graph.of([(int(a), int(b), float(u), 0.0, float(c)) for (a, b), u, c in zip(pairs, rng.random(60), rng.integers(3, size=60), strict=True)])
+        graph = Graph.of(
+            [
+                (int(a), int(b), float(u), 0.0, float(c))
+                for (a, b), u, c in zip(pairs, rng.random(60), rng.integers(3, size=60), strict=True)
+            ]
+        )
         supplies = {int(pairs[0, 0]): 0.1, int(pairs[1, 1]): -0.1}
         if len(supplies) < 2:
             continue
@@ -199,7 +205,10 @@ def test_bridges_as_networkx_finds_them():
         graph.add_nodes_from(range(n))
         graph.add_edges_from(zip(tail.tolist(), head.tolist(), strict=True))
         single = {frozenset(edge) for edge in networkx.bridges(networkx.Graph(graph))}
-        count = [sum({int(a), int(b)} == {int(c), int(d)} for c, d in zip(tail, head, strict=True)) for a, b in zip(tail, head, strict=True)]
+        count = [
+            sum({int(a), int(b)} == {int(c), int(d)} for c, d in zip(tail, head, strict=True))
+            for a, b in zip(tail, head, strict=True)
+        ]
         expected = [frozenset((int(a), int(b))) in single and c == 1 for a, b, c in zip(tail, head, count, strict=True)]
         assert bridges(n, tail, head).tolist() == expected
 
@@ -223,7 +232,12 @@ def test_a_long_path_and_a_graph_that_fills_are_solved_alike():
     found = graph_flow(Graph.of(path), 0, 3000, rule="barrier")
     assert found.certificate["conservation"] < 1e-9 and 0 <= found.gap <= 1e-6
     ends = rng.integers(2500, size=(10_000, 2))
-    dense = Graph.of([(int(a), int(b), float(u), 0.0, float(c)) for (a, b), u, c in zip(ends, rng.random(10_000), rng.normal(size=10_000), strict=True)])
+    dense = Graph.of(
+        [
+            (int(a), int(b), float(u), 0.0, float(c))
+            for (a, b), u, c in zip(ends, rng.random(10_000), rng.normal(size=10_000), strict=True)
+        ]
+    )
     found = least_cost(dense, rule="barrier")
     assert found.certificate["gap"] <= 1e-6 and found.certificate["conservation"] < 1e-9
     assert found.certificate["rule_residual"] < 1e-2

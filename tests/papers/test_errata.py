@@ -195,7 +195,7 @@ def test_super_sink_edges_as_printed_carry_nothing():
 
 
 def test_the_minimum_of_a_comparison_is_a_truth_value():
-    """min(A > 0) is 0 or 1, not the smallest positive weight: with a zero anywhere its logarithm is −∞, otherwise the scale is 1."""
+    """min(A > 0) is 0 or 1, not the smallest positive weight: its logarithm is −∞ with a zero anywhere, and 0 otherwise."""
     attention = np.array([[0.25, 0.75], [0.5, 0.5]])
     assert np.min(attention > 0) == 1 and attention[attention > 0].min() == 0.25
     assert (10.0 ** np.floor(np.log10(float(np.min(attention > 0)))) * attention).astype(int).max() == 0  # all is cut off
@@ -215,7 +215,7 @@ def test_neither_algorithm_computes_a_flow():
 
 
 def test_a_strictly_convex_objective_has_one_optimal_point_not_one_feasible_point():
-    """5.1: *therefore have a unique feasible solution*. Two flows are feasible here, and only one is optimal for the barrier."""
+    """5.1: *therefore have a unique feasible solution*. Two flows are feasible here, one is optimal for the barrier."""
     square = Graph.of([("s", "a", 1), ("s", "b", 1), ("a", "t", 1), ("b", "t", 1), ("t", "u", 1)])
     centre = graph_flow(square, "s", "u", rule="barrier")
     assert centre.singled_out and not centre.unique and centre.another is not None

@@ -125,7 +125,9 @@ class Reference:
                     continue
                 for v, limit in ends.items():
                     own = sum(u for (a, b, *_), u in zip(problem.rows, capacity, strict=True) if (a if outward else b) == v)
-                    rows.append(((n, v) if outward else (v, n)) + (float(min(limit, own) if np.isinf(limit) else limit), 0.0, 0.0))
+                    rows.append(
+                        ((n, v) if outward else (v, n)) + (float(min(limit, own) if np.isinf(limit) else limit), 0.0, 0.0)
+                    )
                 s, t = (n, t) if outward else (s, n)
                 n += 1
             rows.append((t, s, np.inf, -np.inf, 0.0))
@@ -177,7 +179,7 @@ def faults_of(k: int, rules: tuple[str, ...] = ("none", "barrier", "l2", "l1")) 
         try:
             found = problem.solve(rule)
         except InvalidInput as error:
-            if reference.status == 2 and error.code == "conflict" or reference.status == 3 and error.code == "undefined":
+            if (reference.status == 2 and error.code == "conflict") or (reference.status == 3 and error.code == "undefined"):
                 return problem.kind, "refused", faults
             if rule == "barrier" and error.code == "undefined" and "endless" in problem.kind:
                 ended = "no centre"
@@ -233,7 +235,11 @@ def _witness(problem: Problem, reference: Reference, found: GraphFlow, scale: fl
         return ["a verdict and its witness disagree"]
     if other is None:
         return []
-    faults = [] if np.abs(other - found.edges).max() > 1e-7 * scale or found.optima.free[reference.m :].any() else ["a witness is the same flow"]
+    faults = (
+        []
+        if np.abs(other - found.edges).max() > 1e-7 * scale or found.optima.free[reference.m :].any()
+        else ["a witness is the same flow"]
+    )
     if (other < problem.graph.lower - 1e-9 * scale).any() or (other > problem.graph.capacity + 1e-9 * scale).any():
         faults.append("a witness leaves its bounds")
     cost = float(problem.graph.cost @ other)
