@@ -1,7 +1,8 @@
 r"""Flows in ordinary graphs that prove their answers: greatest flow, least cost, one chosen out of many by a rule.
 
 Every question is a `FlowProgram`. The greatest flow from s to t is the circulation in which what reaches t returns to s and
-earns 1: both are one node there, and edges into t cost −1. The value of a flow is what *leaves* its source, less what returns to it.
+earns 1: both are one node there, and edges into t cost −1. The value of a flow is what *leaves* its source, less what returns
+to it.
 """
 
 from __future__ import annotations

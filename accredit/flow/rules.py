@@ -1,8 +1,8 @@
 r"""Rules that pick one optimal flow of any graph out of many.
 
 `barrier(ε)` minimises c·f − μ Σ [log(f − l) + log(u − f)] with μ = ε / (number of bounds), so that the cost is at most ε above
-the least. As ε → 0 it tends to the analytic centre of all optimal flows. Edges that no flow can move off a bound have no logarithm:
-they are held there, and reported.
+the least. As ε → 0 it tends to the analytic centre of all optimal flows. Edges that no flow can move off a bound have no
+logarithm: they are held there, and reported.
 
 `l2` is the optimal flow of least Σ f². `l1` has the least Σ |f|: on graphs whose paths differ in length that discriminates, but
 need not single out one flow. `none` takes the vertex that the simplex method ends in.
