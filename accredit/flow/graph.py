@@ -375,8 +375,16 @@ def join_ends(graph: Graph, source: Ends, sink: Ends) -> tuple[Graph, int, int]:
 
 def _ends(graph: Graph, given: Ends, argument: str) -> dict[int, float | None]:
     """Nodes, and what they feed or drain at most; None: as much as their edges can."""
-    if isinstance(given, str | int):
-        return {graph.node(given): None}
+    if isinstance(given, str | int | np.integer):
+        return {graph.node(as_name(given)): None}
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{argument} is {shown(given)}; name a node, or several in a list", argument=argument, code="type")
+    if not isinstance(given, Mapping):
+        given = list(given)
+        if not all(isinstance(name, str | int | np.integer) for name in given):
+            raise InvalidInput(
+                f"{argument} is {shown(given)}; name each node by a string or a whole number", argument=argument, code="type"
+            )
     named: Mapping[str | int, float | None] = given if isinstance(given, Mapping) else dict.fromkeys(given)
     ends = {
         graph.node(name): None if most is None else real_number(most, f"{argument}[{name!r}]", 0, np.inf)

@@ -213,7 +213,10 @@ def _conjugate_gradients(
             break
         direction = near + (now / before) * direction if before != 1.0 or direction.any() else near
         image = matrix @ direction
-        length = now / float(direction @ image)
+        stiffness = float(direction @ image)
+        if not stiffness > 0:  # the matrix is singular along it, to working precision
+            break
+        length = now / stiffness
         x = x + length * direction
         residual = residual - length * image
         before, norm = now, float(np.linalg.norm(residual))

@@ -72,10 +72,11 @@ def _centre(optima: Optima, epsilon: float, name: Callable[[int], str]) -> Chose
     moves = movable(program, np.ones(len(edges), dtype=bool), *optima.rooms)
     if not moves.any():
         return Chosen(edges, True, ~moves, 0.0)
-    scale = max(1.0, program.price() * optima.scale)
+    scale = program.price() * optima.scale
     if epsilon < FINEST_EPSILON * scale:
         raise InvalidInput(
-            f"epsilon {epsilon:.1e} is below the rounding of costs of {scale:.3g}; use {FINEST_EPSILON * scale:.1e} or more",
+            f"epsilon allows to lose {epsilon:.1e}, which is below the rounding of costs of {scale:.3g}; make it "
+            f"{FINEST_EPSILON * scale / epsilon:.0f} times larger",
             argument="epsilon",
             code="range",
         )

@@ -118,6 +118,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "flow.Certificate": "a record",
     "flow.Graph": "built by Graph.of",
     "flow.GraphFlow": "a record",
+    "flow.GraphFlow.ranges": "asked of what graph_flow returns",
     "flow.Optima": "asked by graph_flow",
     "flow.Optima.*": "asked by graph_flow",
     "flow.Ranges": "a record",
