@@ -67,6 +67,9 @@ def flow(
 
     _check_ends(sources, sinks, together, bool(supplies))
     graph = Graph.read(file)
+    for option, names in (("--from", sources), ("--to", sinks), ("--supply", [_supply(text)[0] for text in supplies])):
+        for name in names:
+            graph.node(name, option)
     if share:
         _share(file, graph, sources, sinks, share, as_json, html_file)
         return

@@ -48,7 +48,7 @@ def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) 
         raise InvalidInput(
             f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]", argument="pairs", code="type"
         )
-    ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
+    ends = [(graph.node(a, "pairs"), graph.node(b, "pairs")) for a, b in pairs]
     for (a, _), (s, t) in zip(pairs, ends, strict=True):
         if s == t:
             raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes", argument="pairs", code="duplicate")

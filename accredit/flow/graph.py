@@ -121,10 +121,14 @@ class Graph:
         """B: −1 at the tail, +1 at the head, (m, n); a loop has nothing."""
         return incidence(self.tail, self.head, len(self.nodes))
 
-    def node(self, name: str | int) -> int:
-        """The place of a node by name."""
+    def node(self, name: str | int, argument: str = "name") -> int:
+        """The place of a node by name; `argument` is who asks, for the message."""
         if as_name(name) not in self.nodes:
-            raise InvalidInput(f"unknown node {shown(name)}; the nodes are {', '.join(self.nodes[:8])}", code="unknown")
+            raise InvalidInput(
+                f"unknown node {shown(name)} in {argument}; the nodes are {', '.join(self.nodes[:8])}",
+                argument=argument,
+                code="unknown",
+            )
         return self.nodes.index(as_name(name))
 
 
@@ -320,7 +324,7 @@ def least_cost(
 def _supplies(graph: Graph, supplies: Mapping[str | int, float]) -> FloatArray:
     enters = np.zeros(len(graph.nodes))
     for name, amount in supplies.items():
-        enters[graph.node(name)] += real_number(amount, f"supplies[{name!r}]", example=1.0)
+        enters[graph.node(name, "supplies")] += real_number(amount, f"supplies[{name!r}]", example=1.0)
     if abs(enters.sum()) > PROVEN * np.abs(enters).sum():
         raise InvalidInput(
             f"supplies add up to {enters.sum():g}; what enters must leave, so give amounts that add up to 0",
@@ -376,8 +380,8 @@ def join_ends(graph: Graph, source: Ends, sink: Ends) -> tuple[Graph, int, int]:
 def _ends(graph: Graph, given: Ends, argument: str) -> dict[int, float | None]:
     """Nodes, and what they feed or drain at most; None: as much as their edges can."""
     if isinstance(given, str | int | np.integer):
-        return {graph.node(as_name(given)): None}
-    if not isinstance(given, Iterable):
+        return {graph.node(as_name(given), argument): None}
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InvalidInput(f"{argument} is {shown(given)}; name a node, or several in a list", argument=argument, code="type")
     if not isinstance(given, Mapping):
         given = list(given)
@@ -387,7 +391,7 @@ def _ends(graph: Graph, given: Ends, argument: str) -> dict[int, float | None]:
             )
     named: Mapping[str | int, float | None] = given if isinstance(given, Mapping) else dict.fromkeys(given)
     ends = {
-        graph.node(name): None if most is None else real_number(most, f"{argument}[{name!r}]", 0, np.inf)
+        graph.node(name, argument): None if most is None else real_number(most, f"{argument}[{name!r}]", 0, np.inf)
         for name, most in named.items()
     }
     if not ends:
