@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +17,6 @@ from accredit.errors import InvalidInput
 if TYPE_CHECKING:
     from accredit.flow.graph import Graph, GraphFlow
 
-LINE = 80  # characters
 SECONDS = 5.0  # for exact ranges
 
 
@@ -115,8 +113,9 @@ def _supply(text: str) -> tuple[str, float]:
 def _show(
     file: str, graph: Graph, found: GraphFlow, settings: dict[str, Any], seconds: float, as_json: bool, html_file: str | None
 ) -> None:
-    from accredit.views.edges_page import edges_page
-    from accredit.views.edges_text import edge_name, edges_table, headline, range_words, verdict
+    from accredit.views.language.flow_words import edge_name, headline, range_words, verdict
+    from accredit.views.pages.flow_page import edges_page
+    from accredit.views.terminal.edges_text import edges_text
 
     said = headline(found)
     notes = verdict(found, graph, settings["epsilon"], settings.get("cheapest", False))
@@ -133,8 +132,7 @@ def _show(
     if as_json:
         click.echo(json.dumps(_plain(graph, found, ranges, notes), ensure_ascii=False))
     else:
-        lines = [line for note in (said, *notes) for line in wrap(note, LINE, break_long_words=False)]
-        click.echo("\n".join([*lines, *edges_table(graph, found.edges.tolist(), ranges)]))
+        click.echo(edges_text(graph, [said, *notes], found.edges.tolist(), ranges))
     if html_file:
         write(html_file)
 
@@ -204,8 +202,9 @@ def _commodities(
 ) -> None:
     """One flow per pair, all through the same edges."""
     from accredit.flow.commodities import multi_commodity
-    from accredit.views.edges_page import edges_page
-    from accredit.views.edges_text import edge_name, edges_table
+    from accredit.views.language.flow_words import edge_name
+    from accredit.views.pages.flow_page import edges_page
+    from accredit.views.terminal.edges_text import edges_text
 
     if rule != "none":
         raise InvalidInput(
@@ -227,6 +226,6 @@ def _commodities(
         ]
         click.echo(json.dumps({"value": many.value, "values": many.values.tolist(), "edges": listed, "gap": many.gap}))
     else:
-        click.echo("\n".join([said, *edges_table(graph, edges, None)]))
+        click.echo(edges_text(graph, [said], edges))
     if html_file:
         write(html_file)
