@@ -22,6 +22,7 @@ from accredit.checks.tables import number, read_sheet
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.game import as_name
 from accredit.errors import InvalidInput, NotConverged
+from accredit.flow.network import LayeredNetwork
 from accredit.flow.optima import RANGE_SECONDS, TIGHT, Optima, Ranges
 from accredit.flow.program import COST_ROUNDING, PROVEN, FlowProgram, incidence
 from accredit.flow.rules import Chosen, GraphRule, check_rule, choose
@@ -130,6 +131,22 @@ class Graph:
                 code="unknown",
             )
         return self.nodes.index(as_name(name))
+
+
+def layers_as_graph(network: LayeredNetwork) -> tuple[Graph, dict[str, float], dict[str, float]]:
+    """A layered network as an ordinary graph, its sources and its sinks: `unique_flow` is faster on it, `graph_flow` says more.
+
+    Node `2 0` is token 0 of layer 2. The edges are those of the network in the order of its capacities.
+
+    >>> layered = LayeredNetwork.from_attention(np.full((1, 2, 2), 0.5))
+    >>> graph_flow(*layers_as_graph(layered), rule="l2").sinks
+    {'0 0': 1.0, '0 1': 1.0}
+    """
+    places = list(np.ndindex(network.capacity.shape))
+    rows = [(f"{layer + 1} {i}", f"{layer} {j}", network.capacity[layer, i, j]) for layer, i, j in places]
+    feeds = {f"{network.layers} {i}": float(most) for i, most in enumerate(network.supply) if most > 0}
+    drains = {f"0 {j}": float(most) for j, most in enumerate(network.demand) if most > 0}
+    return Graph.of(rows), feeds, drains
 
 
 Ends = str | int | Mapping[str | int, float] | Iterable[str | int]

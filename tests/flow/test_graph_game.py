@@ -22,6 +22,7 @@ def closed(rows, absent):
     return graph_flow(Graph.of([*left, ("s", "t", 0), ("a", "b", 0)]), "s", "t").value
 
 
+@pytest.mark.slow
 def test_every_coalition_earns_its_max_flow():
     game = GraphFlowGame(Graph.of(ROWS), "s", "t")
     assert game.players[0] == "s → a" and game.players[5] == "s → a (2)"
