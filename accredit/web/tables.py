@@ -52,7 +52,7 @@ class FittedTable:
 
 
 def fit(frame: pandas.DataFrame, target: str, file: str) -> FittedTable:
-    """Gradient-boosted trees that foretell `target` from the other columns; judged on folds that they did not see."""
+    """Gradient-boosted trees that predict `target` from the other columns; judged on folds that they did not see."""
     if target not in frame.columns:
         raise InvalidInput(
             f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}", argument="target", code="unknown"
