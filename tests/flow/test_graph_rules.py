@@ -153,7 +153,7 @@ def test_a_contradiction_comes_with_the_cut_that_proves_it():
         (lambda g: graph_flow(g, "s", "t", rule="barrier", epsilon=1e-14), "epsilon", "range"),
         (lambda g: graph_flow(g, ["s", "a"], ["a", "t"]), "source", "duplicate"),
         (lambda g: graph_flow(g, [], "t"), "source", "empty"),
-        (lambda g: graph_flow(g, {"s": -1}, "t"), "source['s']", "type"),
+        (lambda g: graph_flow(g, {"s": -1}, "t"), "source", "range"),
         (lambda g: least_cost(g, supplies={"s": 1}), "supplies", "conflict"),
         (lambda g: Graph.of(islice(repeat(("a", "b", 1)), MOST_EDGES + 1)), "edges", "too-many"),
     ],
