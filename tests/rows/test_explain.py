@@ -203,7 +203,7 @@ def test_payoffs_of_texts_are_payoffs_of_rows(payoff):
     assert_allclose(explained.credit[0], shared(CHANCES[payoff], len(explained.outputs)), atol=1e-9)
     assert_allclose(explained.unshared, 0, atol=1e-9)
     assert not explained.method.closed_form
-    assert any("shares its logit" in note.text and says(note.text, "one game per") for note in explained.notes)
+    assert any("shares its logit" in note.text and "through the trees" in note.text for note in explained.notes)
 
 
 def test_the_exact_route_says_nothing_of_games():
