@@ -34,7 +34,6 @@ WALKED, COMPARED = 1000, 250  # numbers that a leaf and its tests take when it i
 TABLE_NANOSECONDS = 3000  # nanoseconds that a leaf's table costs whatever its size
 KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
 NODE_BYTES = 300  # of a node's path and place among the blocks
-STEADY_WEIGHTS = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,11 +239,10 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
 
 
 def _check_steady(rule: Semivalue, most: int) -> None:
-    size = float(np.abs(rule.rule(max(1, most))[1]).sum())
-    if size > STEADY_WEIGHTS:
+    if not rule.is_steady(most):
         raise InvalidInput(
             f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
-            f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background',
+            f'{rule.size(most):.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background',
             code="unsupported",
         )
 
