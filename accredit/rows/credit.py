@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's own output")
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
 SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
-# What a closed form shares -> our word for it
-UNIT = {"margin": "logit", "probability": "probability", "value": "value", "log of the value": "log"}
+UNIT = {"margin": "logit", "log of the value": "log"}  # what a closed form shares -> our word for it, where it is another
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +143,12 @@ def _in_closed_form(asked: RowQuestion) -> RowAnswer:
         raise NoClosedForm(f"{asked.method.name} has no closed form", tried=False)
     if asked.dependence not in ("interventional", "cover"):
         raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form", tried=False)
-    form = asked.ground.form()
-    unit = UNIT.get(form.payoff)
+    form = asked.ground.form(asked.unit)
+    unit = UNIT.get(form.payoff, form.payoff)
     known = unit == asked.unit
     if not known and (unit, asked.unit) != ("logit", "value"):
         raise _other_unit(asked, form.payoff)
-    got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
+    got = asked.ground.share(asked.table, asked.unit, _raw(asked, len(form.outputs)) if known else None, asked.reading)
     if not known and not _predicts(asked, got.margin):
         raise _other_unit(asked, got.payoff)  # a regression with a link
     credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
@@ -175,9 +174,9 @@ def _predicts(asked: RowQuestion, margin: FloatArray) -> bool:
 
 
 def _other_unit(asked: RowQuestion, payoff: str) -> NoClosedForm:
-    unit = UNIT.get(payoff)
+    unit = UNIT.get(payoff, payoff)
     instead = f"write payoff={unit!r}" if unit in asked.model.units else ""
-    why = f"the closed form of {asked.model.name} shares its {unit or payoff}, not its {asked.unit}"
+    why = f"the closed form of {asked.model.name} shares its {unit}, not its {asked.unit}"
     return NoClosedForm(why, instead=instead, of_unit=True)
 
 
@@ -188,8 +187,11 @@ def _raw(asked: RowQuestion, outputs: int) -> FloatArray:
 
 def read_prediction(ground: Ground, unit: str, table: Table) -> tuple[FloatArray, Reading] | None:
     """What a closed form that stands for the model says about rows, in this unit: (rows, outputs); None: ask the model."""
-    reading = ground.reading(table)
-    if reading is None or UNIT.get(ground.form().payoff) != unit:
+    reading = ground.reading(table, unit)
+    if reading is None:
+        return None
+    payoff = ground.form(unit).payoff
+    if UNIT.get(payoff, payoff) != unit:
         return None
     return two_classes(reading[1], len(ground.model.known_labels or ())), reading
 

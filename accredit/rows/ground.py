@@ -17,10 +17,7 @@ from accredit.models.rows import RowModel
 from accredit.rows.backgrounds import Compared
 from accredit.rows.frames import Rows, join, part, type_of
 from accredit.rows.game import check_reads
-from accredit.trees.closed_form import ClosedForm, Reading, RowCredit
-from accredit.trees.linear import NotLinear
-from accredit.trees.reading import NotTrees
-from accredit.trees.separable import NotSeparable
+from accredit.trees.closed_form import NO_FORM, ClosedForm, Reading, RowCredit
 from accredit.values.exact import semivalue_claims
 from accredit.values.semivalue_rules import semivalue_of
 
@@ -89,8 +86,8 @@ class Ground:
             self._like = part(both, 0, len(compared.rows))
             self.background, _ = self._categorise(self._like)
         self._read: set[str] = set()  # units in which the model has read the background
-        self._form: ClosedForm | None = None
-        self._why = ""  # there is no closed form
+        self._forms: dict[str, ClosedForm] = {}  # by the unit that was asked for
+        self._why: dict[str, str] = {}  # there is no closed form, by the same
 
     def table(self, rows: Rows) -> tuple[Table, tuple[str, ...]]:
         """Rows of these types as the model reads them, and what had to be done for that. No value changes, or it is refused."""
@@ -127,39 +124,41 @@ class Ground:
 
     # The closed form
 
-    def form(self) -> ClosedForm:
-        """The closed form of the model beside this background, read when it is first asked for."""
-        if self._why:
-            raise NoClosedForm(self._why)
-        if self._form is None:
+    def form(self, unit: str) -> ClosedForm:
+        """The closed form of the model beside this background, read when it is first asked for; in this unit, if there are
+        several."""
+        if unit in self._why:
+            raise NoClosedForm(self._why[unit])
+        if unit not in self._forms:
             try:
-                self._form = ClosedForm(
+                self._forms[unit] = ClosedForm(
                     self.model.model,
                     self.background,
                     value=self.sharing.value,
                     interactions=self.sharing.interactions,
                     weight=None if self.background is None else self.compared.weights,
                     players=self.sharing.partition.owner,
+                    unit=unit,
                 )
-            except (NotTrees, NotLinear, NotSeparable) as why:
-                self._why = str(why)
-                raise NoClosedForm(self._why) from None
-        return self._form
+            except NO_FORM as why:
+                self._why[unit] = str(why)
+                raise NoClosedForm(self._why[unit]) from None
+        return self._forms[unit]
 
-    def reading(self, table: Table) -> Reading | None:
+    def reading(self, table: Table, unit: str) -> Reading | None:
         """What the closed form says about rows for which it may stand for the model; None where the model must be asked."""
-        return None if self._form is None else self._form.read(table)
+        return self._forms[unit].read(table) if unit in self._forms else None
 
-    def share(self, table: Table, said: FloatArray | None, reading: Reading | None) -> RowCredit:
+    def share(self, table: Table, unit: str, said: FloatArray | None, reading: Reading | None) -> RowCredit:
         """The credit of rows in closed form. A reading that the model no longer agrees with is made anew, once."""
-        before = self._form
+        before = self._forms.get(unit)
         try:
-            return self.form().share(table, said, reading)
-        except (NotTrees, NotLinear, NotSeparable) as why:
+            return self.form(unit).share(table, said, reading)
+        except NO_FORM as why:
             if before is None:
                 raise NoClosedForm(str(why)) from None
-        self._form = None
-        return self.share(table, said, None)
+        del self._forms[unit]
+        return self.share(table, unit, said, None)
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:

@@ -20,7 +20,8 @@ from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput
 from accredit.rows.frames import stack
 from accredit.rows.game import mix
-from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form, owners
+from accredit.products import NotLinear
+from accredit.trees import NotSeparable, NotTrees, closed_form, owners
 from accredit.values.semivalues import shapley_from_table
 from tests.trees.families import frame, numbers, three
 
