@@ -263,6 +263,8 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         if name == "IsolationForest":
             logs["path length"] = _behind(model, partial(path_lengths, _last(model)))
         return RowModel({"value": score, **logs}, None, name, model)
+    if compares_pairs(model) and not hasattr(model, "predict_proba"):
+        return RowModel({"pairs": model.decision_function}, class_pairs(classes), name, model)
     units: dict[str, RowFunction] = {}
     if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
         units["logit"] = two_sided(class_decisions(model))

@@ -1,17 +1,17 @@
 r"""A model as a sum: a start, functions of single columns, and products of such functions.
 
-$$f_k(z) = \text{start}_k + \sum_{\text{additive}} \sum_s c_{sk} \sum_j h_{sj}(z_j) + \sum_{\text{product}} \sum_s c_{sk} \prod_j e^{h_{sj}(z_j)}$$
+$$f_k(z) = \text{start}_k + \sum_s c_{sk} \sum_j h_{sj}(z_j) + \sum_s c'_{sk} \prod_j e^{h'_{sj}(z_j)} + \sum_s c''_{sk} \prod_j z_j^{p_{sj}}$$
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 from accredit.core.rounding import DOUBLE
 from accredit.errors import InvalidInput
 from accredit.products.columns import ColumnFunctions
@@ -39,6 +39,10 @@ class NotProducts(InvalidInput):
 
     usual = "unsupported"
 
+    def __init__(self, message: str, *, instead: str = "", code: str | None = None) -> None:
+        super().__init__(message, code=code or self.usual)
+        self.instead = instead  # what to write to have a closed form
+
 
 @dataclass(frozen=True, eq=False)
 class Additive:
@@ -46,6 +50,14 @@ class Additive:
 
     coefficient: FloatArray  # (terms, outputs)
     functions: ColumnFunctions
+
+    @property
+    def terms(self) -> int:
+        return self.functions.terms
+
+    @property
+    def columns(self) -> int:
+        return self.functions.columns
 
     def value(self, matrix: FloatArray) -> FloatArray:
         """(rows, columns) -> (rows, outputs)."""
@@ -68,6 +80,15 @@ class Product:
 
     coefficient: FactorArray  # (terms, outputs)
     functions: ColumnFunctions
+    rounding: float = EXPONENT_ROUNDINGS  # of an exponent, relative to the numbers that cancel in it
+
+    @property
+    def terms(self) -> int:
+        return self.functions.terms
+
+    @property
+    def columns(self) -> int:
+        return self.functions.columns
 
     def value(self, matrix: FloatArray) -> FloatArray:
         """(rows, columns) -> (rows, outputs)."""
@@ -78,7 +99,7 @@ class Product:
         sizes = (self.functions.size(matrix[:, j], j) for j in range(matrix.shape[1]))
         doubt: FloatArray = sum(sizes, np.ones((len(matrix), 1)))
         factors = np.exp(self._exponents(matrix).real)
-        return np.asarray((factors * (CLOSE + EXPONENT_ROUNDINGS * doubt)) @ np.abs(self.coefficient))
+        return np.asarray((factors * (CLOSE + self.rounding * doubt)) @ np.abs(self.coefficient))
 
     def _exponents(self, matrix: FloatArray) -> FactorArray:
         exponents: FactorArray = self.functions.of(matrix[:, 0], 0, slice(None))
@@ -88,15 +109,68 @@ class Product:
 
 
 @dataclass(frozen=True, eq=False)
+class Monomials:
+    """A polynomial: a weighted sum of products of powers of the columns.
+
+    >>> Monomials(np.array([[2.0], [5.0]]), np.array([[1, 2], [0, 1]])).value(np.array([[3.0, 10.0]])).tolist()
+    [[650.0]]
+    """
+
+    coefficient: FloatArray  # (terms, outputs)
+    powers: IntArray  # (terms, columns)
+
+    @property
+    def terms(self) -> int:
+        return len(self.powers)
+
+    @property
+    def columns(self) -> int:
+        return self.powers.shape[1]
+
+    def factors(self, z: FloatArray, j: int) -> FloatArray:
+        """Powers of column j at its values: (rows,) -> (rows, terms)."""
+        every = z[:, None] ** np.arange(self.powers[:, j].max(initial=0) + 1)
+        return np.asarray(every[:, self.powers[:, j]])
+
+    def value(self, matrix: FloatArray) -> FloatArray:
+        """(rows, columns) -> (rows, outputs)."""
+        return np.asarray(self._products(matrix) @ self.coefficient)
+
+    def slack(self, matrix: FloatArray) -> FloatArray:
+        """How far another way to compute it may be off: (rows, outputs)."""
+        return np.asarray(CLOSE * (np.abs(self._products(matrix)) @ np.abs(self.coefficient)))
+
+    def _products(self, matrix: FloatArray) -> FloatArray:
+        products = np.ones((len(matrix), self.terms))
+        for j in range(matrix.shape[1]):
+            products *= self.factors(matrix[:, j], j)
+        return products
+
+
+Part = Additive | Product | Monomials
+
+
+def plain_numbers(rows: Table) -> FloatArray:
+    """Rows that are numbers already."""
+    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class Form:
     """A model's output as such a sum, with the model's own words for it."""
 
     source: str  # the model, in words
     start: FloatArray  # (outputs,)
-    parts: tuple[Additive | Product, ...]
+    parts: tuple[Part, ...]
     outputs: tuple[str, ...]
     payoff: str  # what the outputs are: margin, value, log-odds, log-joint, joint
     own: TableFunction  # the model's own output of rows -> (rows, outputs)
+    numbers: Callable[[Table], FloatArray] = plain_numbers  # rows as the model reads them -> (rows, columns)
+
+    @property
+    def columns(self) -> int:
+        """How many columns a row has."""
+        return self.parts[0].columns
 
     def value(self, matrix: FloatArray) -> FloatArray:
         """(rows, columns) -> (rows, outputs)."""
@@ -120,5 +194,5 @@ class Form:
             )
 
     def _spans(self, matrix: FloatArray) -> Iterator[FloatArray]:
-        step = max(1, CELLS_AT_ONCE // max(part.functions.terms for part in self.parts))
+        step = max(1, CELLS_AT_ONCE // max(part.terms for part in self.parts))
         return (matrix[start : start + step] for start in range(0, len(matrix), step))

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.core import FloatArray
 from accredit.models.arrays import class_pairs, pair_decisions
-from accredit.models.rows import scikit_has_log_link
 from accredit.products.columns import Bells, ColumnFunctions, Levels, Peaks, Slopes, Steps
-from accredit.products.form import Additive, Form, NotProducts, Product
-from accredit.products.linear import linear_of
+from accredit.products.form import EXPONENT_ROUNDINGS, Additive, Form, Monomials, NotProducts, Part, Product
+from accredit.products.linear import CLOSE as LINEAR_CLOSE
+from accredit.products.linear import Linear, linear_of
 
 if TYPE_CHECKING:
     import sklearn.base
     import sklearn.gaussian_process.kernels
     from sklearn.pipeline import Pipeline
 
+MOST_MONOMIALS = 20_000  # of a polynomial that is multiplied out
+MONOMIALS_AT_ONCE = 256
 MOST_SUMMANDS = 64  # of a kernel that is multiplied out
 NEAREST = "which rows are nearest is decided by comparing sums over the columns, as in a weighted vote, and not by a sum"
 
@@ -52,7 +56,8 @@ def _svm(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
     if pairs and unit != "pairs":
         raise NotProducts(
             f"{type(model).__name__} decides between {len(classes)} classes by the votes of pairs of them, which are steps and no "
-            "sum of products; each pair by itself is one: write payoff='pairs'"
+            "sum of products; each pair by itself is one",
+            instead="write payoff='pairs'",
         )
     points = _dense(model.support_vectors_)
     weights = _pair_weights(model) if pairs else _dense(model.dual_coef_)
@@ -98,7 +103,7 @@ class KernelSettings:
     coef0: float
     degree: float
 
-    def parts(self, points: FloatArray, weights: FloatArray, source: str) -> tuple[Additive | Product, ...]:
+    def parts(self, points: FloatArray, weights: FloatArray, source: str) -> tuple[Part, ...]:
         """Σ_s α_s k(x, s): points (s, columns), weights (s, outputs)."""
         match self.kernel:
             case "rbf":
@@ -107,8 +112,29 @@ class KernelSettings:
                 return (Product(weights, Peaks(points, self.gamma)),)
             case "linear":
                 return (Additive(np.eye(weights.shape[1]), Slopes(weights.T @ points)),)
+            case "poly" | "polynomial" if self.degree == int(self.degree) and self.degree >= 1:
+                return (self._multiply_out(points, weights, source),)
         named = self.kernel if isinstance(self.kernel, str) else "its own"
         raise NotProducts(f"{source} has the kernel {named!r}, which is not a product over the columns; rbf, laplacian are")
+
+    def _multiply_out(self, points: FloatArray, weights: FloatArray, source: str) -> Monomials:
+        """(γ x·s + c)^p as a polynomial in the columns, whatever the number of points: p!/(p₀!…p_d!) c^p₀ Π_j (γ s_j x_j)^p_j."""
+        degree, columns = int(self.degree), points.shape[1]
+        count = comb(columns + degree, degree)
+        if count > MOST_MONOMIALS:
+            raise NotProducts(f"{source} is a polynomial of {count:,} products, more than the {MOST_MONOMIALS:,} that are multiplied out")
+        chosen = np.array(list(combinations_with_replacement(range(columns + 1), degree)))  # column `columns` stands for c
+        powers = (chosen[:, :, None] == np.arange(columns + 1)).sum(axis=1)
+        ways = np.array([factorial(degree) / prod(map(factorial, p)) for p in powers.tolist()])
+        amount = np.empty((count, weights.shape[1]))
+        for start in range(0, count, MONOMIALS_AT_ONCE):
+            some = slice(start, start + MONOMIALS_AT_ONCE)
+            each = np.ones((len(powers[some]), len(points)))
+            for j in range(columns):
+                each *= (self.gamma * points[:, j]) ** powers[some, j, None]
+            amount[some] = each @ weights
+        amount *= (ways * float(self.coef0) ** powers[:, columns])[:, None]
+        return Monomials(amount, powers[:, :columns])
 
 
 def _gaussian_process(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
@@ -184,13 +210,14 @@ def _power(bells: list[Bell], exponent: float, kernel: object) -> list[Bell]:
 # Exponentials of sums
 
 
-def _log_link(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
-    """Linear models with a log link, on the scale of the prediction: one product, exp(intercept) Π_j exp(w_j x_j)."""
-    if not scikit_has_log_link(model):
-        raise NotProducts(f"{type(model).__name__} is linear by itself; it has no log link")
-    weights = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-    scale = np.exp(np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)))[:, None]
-    return Form(type(model).__name__, np.zeros(1), (Product(scale, Slopes(weights)),), ("value",), "value", model.predict)
+def exponential_form(linear: Linear) -> Form:
+    """A linear model with a log link, on the scale of the prediction: one product, exp(start) Π_j exp(w_j x_j) for each output."""
+    rounding = max(EXPONENT_ROUNDINGS, linear.close if linear.close > LINEAR_CLOSE else 0.0)
+    part = Product(np.diag(np.exp(linear.start)), Slopes(linear.weights), rounding)
+    zero = np.zeros(len(linear.start))
+    return Form(
+        linear.source, zero, (part,), linear.outputs, "value", lambda rows: np.exp(linear.own(rows)), linear.numbers
+    )
 
 
 def _naive_bayes(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
@@ -240,24 +267,33 @@ def _densities(model: sklearn.base.BaseEstimator) -> tuple[ColumnFunctions, Floa
 
 
 def _feature_map(model: Pipeline, unit: str | None) -> Form:
-    """Random Fourier features, or a Nyström map, and the linear model that reads them."""
-    features, last = (step for _, step in model.steps)
+    """A map into features of all columns, perhaps a scaler, and the linear model that reads them: random Fourier features, a Nyström
+    map, or powers and products of columns."""
+    features, *scalers, last = (step for _, step in model.steps)
     linear = linear_of(last)
-    weights, start, labels, payoff = linear.weights, linear.start, linear.outputs, linear.payoff
-    source = f"{type(features).__name__} → {type(last).__name__}"
+    weights, start = linear.weights, linear.start
+    for scaler in scalers:
+        weights = weights if scaler.scale_ is None else weights / scaler.scale_
+        start = start if scaler.mean_ is None or not scaler.with_mean else start - weights @ scaler.mean_
+    if linear.payoff == "log of the value":
+        raise NotProducts(f"{linear.source} reads features of all columns through a log link, which is no sum of products")
+    source = f"{type(features).__name__} → {linear.source}"
     own = model.decision_function if hasattr(model, "decision_function") else model.predict
-    if type(features).__name__ == "RBFSampler":  # cos(w·x + o) is the real part of exp(i(w·x + o))
-        scale = np.sqrt(2.0 / features.n_components)
-        turn = np.exp(1j * np.asarray(features.random_offset_))[:, None]
-        part = Product(scale * turn * weights.T, Slopes(1j * np.asarray(features.random_weights_).T))
-        return Form(source, start, (part,), labels, payoff, own)
-    if features.kernel not in ("rbf", "laplacian", "linear"):
-        raise NotProducts(f"Nystroem has the kernel {features.kernel!r}, which is not a product over the columns; rbf is")
+    return Form(source, start, _mapped(features, weights), linear.outputs, linear.payoff, own)
+
+
+def _mapped(features: sklearn.base.BaseEstimator, weights: FloatArray) -> tuple[Part, ...]:
+    """Weighted features: (outputs, features)."""
+    match type(features).__name__:
+        case "PolynomialFeatures":
+            return (Monomials(weights.T, np.asarray(features.powers_)),)
+        case "RBFSampler":  # cos(w·x + o) is the real part of exp(i(w·x + o))
+            turn = np.sqrt(2.0 / features.n_components) * np.exp(1j * np.asarray(features.random_offset_))[:, None]
+            return (Product(turn * weights.T, Slopes(1j * np.asarray(features.random_weights_).T)),)
     points = _dense(features.components_)
     gamma = 1 / points.shape[1] if features.gamma is None else float(features.gamma)
-    mapped = np.asarray(features.normalization_).T @ weights.T
-    parts = KernelSettings(features.kernel, gamma, 0.0, 0.0).parts(points, mapped, "Nystroem")
-    return Form(source, start, parts, labels, payoff, own)
+    settings = KernelSettings(features.kernel, gamma, 1 if features.coef0 is None else features.coef0, features.degree or 3)
+    return settings.parts(points, np.asarray(features.normalization_).T @ weights.T, "Nystroem")
 
 
 def _nearest(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
@@ -277,7 +313,6 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), _svm),
     "KernelRidge": _kernel_ridge,
     "GaussianProcessRegressor": _gaussian_process,
-    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _log_link),
     **dict.fromkeys(("GaussianNB", "MultinomialNB", "ComplementNB", "CategoricalNB", "BernoulliNB"), _naive_bayes),
     "Pipeline": _feature_map,
     **dict.fromkeys(

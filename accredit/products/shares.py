@@ -14,8 +14,8 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray
 from accredit.core.game import LARGEST
-from accredit.products.form import Additive, Form, NotProducts, Product
-from accredit.values.products import FactorArray, ScaledProducts, product_credit, product_pairs
+from accredit.products.form import Additive, Form, Monomials, NotProducts, Product
+from accredit.values.products import FactorArray, ScaledProducts, product_credit, product_pairs, scale_products
 from accredit.values.semivalue_rules import semivalue_of
 
 CELLS_PER_BLOCK = 1 << 22  # players × background rows × products that are held at once
@@ -66,7 +66,7 @@ class FormShares:
         share = np.ones(len(background)) if weight is None else weight
         self._weight = share / share.sum()
         self._base = self._weight @ form.value(background)
-        self._kept: tuple[Product, slice, slice, FactorArray] | None = None  # what was prepared last
+        self._kept: tuple[Product | Monomials, slice, slice, FactorArray] | None = None  # what was prepared last
 
     def credit(self, rows: FloatArray) -> FormCredit:
         """Exact credit of every player in every output of these rows: (rows, columns)."""
@@ -85,41 +85,64 @@ class FormShares:
             mean = self._weight @ part.share(self._background[:, j], j)
             credit[:, self._seats[seat]] += part.share(rows[:, j], j) - mean
 
-    def _multiply(self, part: Product, rows: FloatArray, credit: FloatArray, pairs: FloatArray | None) -> None:
+    def _multiply(self, part: Product | Monomials, rows: FloatArray, credit: FloatArray, pairs: FloatArray | None) -> None:
+        most = self._most(part)
         for others, terms in self._blocks(part):
             absent = self._prepare(part, others, terms)  # (players, background rows, products)
             for r, row in enumerate(rows):
-                present = self._logarithms(part, row[None], terms)  # (players, 1, products)
-                products = _scale(part.coefficient[terms], self._weight[others], present, absent)
-                credit[r, self._seats] += product_credit(products, self._rule)
+                present = self._factors(part, row[None], terms)  # (players, 1, products)
+                scale = _scale_logarithms if isinstance(part, Product) else _scale_factors
+                products = scale(part.coefficient[terms], self._weight[others], present, absent)
+                credit[r, self._seats] += product_credit(products, self._rule, most)
                 if pairs is not None:
-                    pairs[r][np.ix_(self._seats, self._seats)] += product_pairs(products, self._rule)
+                    pairs[r][np.ix_(self._seats, self._seats)] += product_pairs(products, self._rule, most)
 
-    def _blocks(self, part: Product) -> Iterator[tuple[slice, slice]]:
+    def _most(self, part: Product | Monomials) -> int:
+        """How many players one product has at most."""
+        if isinstance(part, Product):
+            return len(self._seats)
+        has = np.zeros((part.terms, len(self._seats)), dtype=bool)
+        for j, seat in enumerate(self._seat):
+            has[:, seat] |= part.powers[:, j] > 0
+        return int(has.sum(axis=1).max(initial=1))
+
+    def _blocks(self, part: Product | Monomials) -> Iterator[tuple[slice, slice]]:
         """Background rows and products that are worked on together."""
         most = max(1, CELLS_PER_BLOCK // len(self._seats))
         rows = min(len(self._background), most)
         terms = max(1, most // rows)
         for first in range(0, len(self._background), rows):
-            for start in range(0, part.functions.terms, terms):
+            for start in range(0, part.terms, terms):
                 yield slice(first, first + rows), slice(start, start + terms)
 
-    def _prepare(self, part: Product, others: slice, terms: slice) -> FactorArray:
-        """Logarithms of the background's factors; kept for the next rows where there is only one block."""
+    def _prepare(self, part: Product | Monomials, others: slice, terms: slice) -> FactorArray:
+        """The background's factors; kept for the next rows where there is only one block."""
         if self._kept is None or self._kept[:3] != (part, others, terms):
-            self._kept = part, others, terms, self._logarithms(part, self._background[others], terms)
+            self._kept = part, others, terms, self._factors(part, self._background[others], terms)
         return self._kept[3]
 
-    def _logarithms(self, part: Product, rows: FloatArray, terms: slice) -> FactorArray:
-        """Logarithms of the factors of every player: (players, rows, products)."""
+    def _factors(self, part: Product | Monomials, rows: FloatArray, terms: slice) -> FactorArray:
+        """Factors of every player, or their logarithms, in some products: (players, rows, products)."""
         found: list[FactorArray | None] = [None] * len(self._seats)
         for j, seat in enumerate(self._seat):
-            mine, before = part.functions.of(rows[:, j], j, terms), found[seat]
-            found[seat] = mine if before is None else before + mine
+            before = found[seat]
+            if isinstance(part, Product):
+                mine = part.functions.of(rows[:, j], j, terms)
+                found[seat] = mine if before is None else before + mine
+            else:
+                mine = part.factors(rows[:, j], j)[:, terms]
+                found[seat] = mine if before is None else before * mine
         return np.stack([each for each in found if each is not None])
 
 
-def _scale(coefficient: FactorArray, weight: FloatArray, present: FactorArray, absent: FactorArray) -> ScaledProducts:
+def _scale_factors(coefficient: FactorArray, weight: FloatArray, present: FactorArray, absent: FactorArray) -> ScaledProducts:
+    """Products of a row and background rows, from their factors; shapes as in `_scale_logarithms`."""
+    worth = (weight[:, None, None] * coefficient).reshape(absent[0].size, -1)
+    n = len(absent)
+    return scale_products(worth, np.broadcast_to(present, absent.shape).reshape(n, -1), absent.reshape(n, -1))
+
+
+def _scale_logarithms(coefficient: FactorArray, weight: FloatArray, present: FactorArray, absent: FactorArray) -> ScaledProducts:
     """Products of a row and background rows, from the logarithms of their factors; the larger of two factors becomes 1.
 
     `coefficient` (products, outputs), `weight` (m,), `present` (players, 1, products), `absent` (players, m, products).

@@ -177,6 +177,8 @@ def _other_unit(asked: RowQuestion, payoff: str) -> NoClosedForm:
     unit = UNIT.get(payoff, payoff)
     instead = f"write payoff={unit!r}" if unit in asked.model.units else ""
     why = f"the closed form of {asked.model.name} shares its {unit}, not its {asked.unit}"
+    if (unit, asked.unit) == ("log", "value"):
+        why += ", which is the exponential of a sum of trees and no short sum of products"
     return NoClosedForm(why, instead=instead, of_unit=True)
 
 

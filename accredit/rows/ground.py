@@ -87,7 +87,7 @@ class Ground:
             self.background, _ = self._categorise(self._like)
         self._read: set[str] = set()  # units in which the model has read the background
         self._forms: dict[str, ClosedForm] = {}  # by the unit that was asked for
-        self._why: dict[str, str] = {}  # there is no closed form, by the same
+        self._why: dict[str, NoClosedForm] = {}  # there is no closed form, by the same
 
     def table(self, rows: Rows) -> tuple[Table, tuple[str, ...]]:
         """Rows of these types as the model reads them, and what had to be done for that. No value changes, or it is refused."""
@@ -128,7 +128,7 @@ class Ground:
         """The closed form of the model beside this background, read when it is first asked for; in this unit, if there are
         several."""
         if unit in self._why:
-            raise NoClosedForm(self._why[unit])
+            raise self._why[unit]
         if unit not in self._forms:
             try:
                 self._forms[unit] = ClosedForm(
@@ -141,8 +141,8 @@ class Ground:
                     unit=unit,
                 )
             except NO_FORM as why:
-                self._why[unit] = str(why)
-                raise NoClosedForm(self._why[unit]) from None
+                self._why[unit] = NoClosedForm(str(why), getattr(why, "instead", ""))
+                raise self._why[unit] from None
         return self._forms[unit]
 
     def reading(self, table: Table, unit: str) -> Reading | None:

@@ -17,10 +17,9 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
-from accredit.models.rows import scikit_has_log_link
 from accredit.products.form import Form, NotProducts
 from accredit.products.linear import Linear, NotLinear, is_linear, linear_of
-from accredit.products.reading import READERS, form_of
+from accredit.products.reading import READERS, exponential_form, form_of
 from accredit.products.shares import FormShares
 from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_weight
 from accredit.trees.members import Member, members_of
@@ -29,11 +28,13 @@ from accredit.trees.separable import NotSeparable, owners, still_own
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
     from accredit.models.row_types import Table
 
 NO_FORM = (NotTrees, NotLinear, NotProducts, NotSeparable)  # why there is none
 MEMBERS_CLOSE = 1e-6  # how far a mean of members may be from the model, relative to their sizes; each was compared by itself
-FEATURE_MAPS = ("RBFSampler", "Nystroem")  # steps that are read together with the linear model behind them
+FEATURE_MAPS = ("RBFSampler", "Nystroem", "PolynomialFeatures")  # steps that are read together with the linear model behind them
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +307,7 @@ class _Multiplied:
 
     def numbers(self, rows: Table) -> FloatArray:
         try:
-            return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+            return self._form.numbers(rows)
         except (TypeError, ValueError) as error:
             raise NotProducts(f"{self._form.source} reads numbers; the rows hold something else: {error}") from None
 
@@ -315,9 +316,8 @@ class _Multiplied:
 
     def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
         matrix = self.numbers(rows)
-        columns = self._form.parts[0].functions.columns
-        if matrix.shape[1] != columns:
-            raise NotProducts(f"{self._form.source} reads {columns} columns; the rows have {matrix.shape[1]}")
+        if matrix.shape[1] != self._form.columns:
+            raise NotProducts(f"{self._form.source} reads {self._form.columns} columns; the rows have {matrix.shape[1]}")
         margin = self._form.value(matrix)
         self._form.check(rows, matrix, margin, said)
         return matrix, margin
@@ -463,8 +463,10 @@ def _solver(model: object, unit: str | None) -> Solver:
     if found is not None:
         return _Mean(model, *found)
     name = type(model).__name__
-    if is_linear(model) and not (unit == "value" and scikit_has_log_link(model)):
-        return _Weighted(linear_of(model))
+    if is_linear(model):
+        linear = linear_of(model)
+        exponential = unit == "value" and linear.payoff == "log of the value"
+        return _Multiplied(exponential_form(linear)) if exponential else _Weighted(linear)
     if name in READERS:
         return _Multiplied(form_of(model, unit))
     return _Trees(ensemble_of(model))
@@ -478,12 +480,12 @@ def _steps(model: object) -> tuple[object, Callable[[Table], Table]]:
     from sklearn.pipeline import Pipeline
 
     pipeline: Pipeline = model
-    mapped = len(pipeline.steps) > 1 and type(pipeline.steps[-2][1]).__name__ in FEATURE_MAPS
-    if mapped and len(pipeline.steps) == 2:
+    tail = _tail(pipeline)
+    if tail == len(pipeline.steps) > 1:
         return model, lambda rows: rows
-    final = pipeline[-2:] if mapped else pipeline.steps[-1][1]
-    before = pipeline[:-2] if mapped else pipeline[:-1]
-    if isinstance(final, Pipeline) and not mapped:
+    final = pipeline.steps[-1][1] if tail == 1 else pipeline[-tail:]
+    before = pipeline[:-tail]
+    if isinstance(final, Pipeline) and tail == 1:
         raise NotTrees("the last step of the pipeline is a pipeline itself; flatten it")
 
     def encode(rows: Table) -> Table:
@@ -491,6 +493,14 @@ def _steps(model: object) -> tuple[object, Callable[[Table], Table]]:
         return encoded.toarray() if hasattr(encoded, "toarray") else encoded
 
     return final, encode
+
+
+def _tail(pipeline: Pipeline) -> int:
+    """How many of the last steps are one model: a map into features, perhaps scaled, with what reads them."""
+    names = [type(step).__name__ for _, step in pipeline.steps]
+    if len(names) > 2 and names[-3] in FEATURE_MAPS and names[-2] == "StandardScaler":
+        return 3
+    return 2 if len(names) > 1 and names[-2] in FEATURE_MAPS else 1
 
 
 def _table(rows: object, what: str) -> Table:

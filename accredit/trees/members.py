@@ -1,4 +1,4 @@
-"""Models that are weighted means of others: bagging and voting of scikit-learn, each member with the columns that it reads."""
+"""Models that are weighted means of others: bagging, voting and linear stacking of scikit-learn, each member with the columns that it reads."""
 
 from __future__ import annotations
 

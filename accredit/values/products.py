@@ -160,10 +160,11 @@ def scale_products(weight: FactorArray, present: FactorArray, absent: FactorArra
     return ScaledProducts(worth, present[:, pays] / size, absent[:, pays] / size)
 
 
-def product_credit(products: ScaledProducts, rule: Semivalue) -> FloatArray:
-    """Credit of every player in every output under a semivalue: (n, outputs). Costs n · ⌈n/2⌉ multiplications per term."""
+def product_credit(products: ScaledProducts, rule: Semivalue, most: int | None = None) -> FloatArray:
+    """Credit of every player in every output under a semivalue: (n, outputs). Costs n · ⌈n/2⌉ multiplications per term; fewer
+    where at most `most` players of any one product make a difference to it."""
     worth, present, absent = products
-    t, w = rule.rule(len(present))
+    t, w = rule.rule(max(1, most or len(present)))
     credit = np.zeros((len(present), worth.shape[1]))
     for some in _chunks(len(worth), len(t)):
         gap, factor = _factors(present[:, some], absent[:, some], t)
@@ -173,14 +174,14 @@ def product_credit(products: ScaledProducts, rule: Semivalue) -> FloatArray:
     return credit
 
 
-def product_pairs(products: ScaledProducts, rule: Semivalue) -> FloatArray:
+def product_pairs(products: ScaledProducts, rule: Semivalue, most: int | None = None) -> FloatArray:
     """Interaction of every pair in every output under a semivalue: (n, n, outputs), symmetric with a zero diagonal."""
     worth, present, absent = products
     n, outputs = len(present), worth.shape[1]
     pairs = np.zeros((n, n, outputs))
     if n < 2:
         return pairs
-    t, w = rule.rule(n - 1)
+    t, w = rule.rule(max(1, (most or n) - 1))
     for some in _chunks(len(worth), len(t)):
         gap, factor = _factors(present[:, some], absent[:, some], t)
         whole = np.multiply.reduce(factor, axis=0) * w[:, None]
