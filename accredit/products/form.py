@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ROWS_CHECKED = 1000  # rows that are compared with the model's own output
 CELLS_AT_ONCE = 1 << 21  # rows × terms that are added up at once
 CLOSE = 1e-9  # how far a form may be from its model, relative to the sizes of the terms that are summed
+AGREE = 1e-8  # the same relative to the largest output: terms that nearly cancel must not hide a difference
 EXPONENT_ROUNDINGS = 16 * DOUBLE  # error of an exponent, relative to the numbers that cancel in it; factors have it once more
 
 
@@ -166,6 +167,7 @@ class Form:
     payoff: str  # what the outputs are: margin, value, log-odds, log-joint, joint
     own: TableFunction  # the model's own output of rows -> (rows, outputs)
     numbers: Callable[[Table], FloatArray] = plain_numbers  # rows as the model reads them -> (rows, columns)
+    agree: float = AGREE  # how far it may be from the model, relative to the largest output
 
     @property
     def columns(self) -> int:
@@ -185,7 +187,8 @@ class Form:
         if asked.shape != own.shape:
             raise NotProducts(f"{self.source} gives {asked.shape[1]} outputs where its form has {own.shape[1]}")
         slack = np.concatenate([sum(p.slack(some) for p in self.parts) for some in self._spans(matrix[:ROWS_CHECKED])])
-        wrong = ~(np.abs(own - asked) <= slack + CLOSE * (np.abs(self.start) + np.abs(asked)))
+        most = self.agree * np.abs(asked).max(axis=0, initial=0.0) + np.finfo(np.float64).tiny
+        wrong = ~(np.abs(own - asked) <= np.minimum(slack + CLOSE * (np.abs(self.start) + np.abs(asked)), most))
         if wrong.any():
             row, output = np.argwhere(wrong)[0]
             raise NotProducts(

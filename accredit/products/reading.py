@@ -16,7 +16,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.models.arrays import class_pairs, pair_decisions
 from accredit.products.columns import Bells, ColumnFunctions, Levels, Peaks, Slopes, Steps
-from accredit.products.form import EXPONENT_ROUNDINGS, Additive, Form, Monomials, NotProducts, Part, Product
+from accredit.products.form import AGREE, EXPONENT_ROUNDINGS, Additive, Form, Monomials, NotProducts, Part, Product
 from accredit.products.linear import CLOSE as LINEAR_CLOSE
 from accredit.products.linear import Linear, linear_of
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import sklearn.gaussian_process.kernels
     from sklearn.pipeline import Pipeline
 
+AGREE_SINGLE = 1e-4  # how far a model in single precision may be from its form, relative to the largest output
 MOST_MONOMIALS = 20_000  # of a polynomial that is multiplied out
 MONOMIALS_AT_ONCE = 256
 MOST_SUMMANDS = 64  # of a kernel that is multiplied out
@@ -212,11 +213,17 @@ def _power(bells: list[Bell], exponent: float, kernel: object) -> list[Bell]:
 
 def exponential_form(linear: Linear) -> Form:
     """A linear model with a log link, on the scale of the prediction: one product, exp(start) Π_j exp(w_j x_j) for each output."""
-    rounding = max(EXPONENT_ROUNDINGS, linear.close if linear.close > LINEAR_CLOSE else 0.0)
-    part = Product(np.diag(np.exp(linear.start)), Slopes(linear.weights), rounding)
-    zero = np.zeros(len(linear.start))
+    single = linear.close > LINEAR_CLOSE  # the model computes in single precision
+    part = Product(np.diag(np.exp(linear.start)), Slopes(linear.weights), linear.close if single else EXPONENT_ROUNDINGS)
     return Form(
-        linear.source, zero, (part,), linear.outputs, "value", lambda rows: np.exp(linear.own(rows)), linear.numbers
+        linear.source,
+        np.zeros(len(linear.start)),
+        (part,),
+        linear.outputs,
+        "value",
+        lambda rows: np.exp(linear.own(rows)),
+        linear.numbers,
+        AGREE_SINGLE if single else AGREE,
     )
 
 

@@ -157,7 +157,9 @@ def _scale_logarithms(coefficient: FactorArray, weight: FloatArray, present: Fac
     if not whole < LARGEST:
         raise NotProducts(f"some mixtures of the rows and the background have an output of e^{float(top.max()):.0f}")
     keep = (size > NEGLIGIBLE * whole / size.size).ravel()
-    gap = gap.reshape(len(gap), -1)[:, keep]
+    gap = gap.reshape(len(gap), -1)
+    if not keep.all():
+        gap = gap[:, keep]
     smaller, larger = np.exp(-np.abs(gap.real)), gap.real >= 0
     plays, stays = np.where(larger, 1.0, smaller), np.where(larger, smaller, 1.0)
     worth = (reach[:, :, None] * coefficient).reshape(len(keep), -1)[keep]

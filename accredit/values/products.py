@@ -12,10 +12,13 @@ polynomials of degree n − 1 and n − 2 in t, so ⌈n/2⌉ Gauss–Legendre no
 Kernel machines, models with a log link and densities of independent columns are such sums.
 
 **Rounding.** Factors are scaled by term and player so that the larger of |a| and |b| is 1. Then no factor exceeds 1 at any node, and
-each is known to a few roundings of 1. One factor is left out by dividing the product of all by it: whatever error it has is in the
-product too, and cancels, so this is safe unless the factor is exactly 0. That happens only where b and t(a − b) cancel to the last
-digit, and there a factor of 2⁻⁵⁸ is as right as 0 is. In all, with u = 2⁻⁵³, the error of a credit is at most
-(20 n + nodes + terms of one chunk + chunks + 20)·2u·Σ_m |c_m| Π_j max(|a_mj|, |b_mj|), times the sum of the |weights| of the rule.
+each is known to a few roundings of 1. A factor is left out by dividing the product of all by it: whatever error it has is in the
+product too, and cancels, so this is safe unless the factor is exactly 0. That happens only where its terms cancel to the last digit,
+and there a factor of 2⁻⁵⁸ is as right as 0 is. In all, the error of a credit is at most
+(40 n + nodes + terms of one chunk + chunks + 20)·2⁻⁵²·Σ_m |c_m| Π_j max(|a_mj|, |b_mj|), times the sum of the |weights| of the rule.
+
+**Two players at a time.** $g_i g_j$ is a polynomial of degree 2 in t. With $L(t)$ the product of all other factors, player i earns
+$c\,(a_i - b_i)\,(b_j\,\Lambda L + (a_j - b_j)\,\Lambda tL)$, so that half as many factors are made and divided, by matrix products.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from accredit.core.rounding import DOUBLE
 from accredit.errors import InvalidInput
 from accredit.values.semivalue_rules import Semivalue
 
-CELLS_PER_CHUNK = 1 << 12  # nodes × terms that are worked on together, so that all their factors stay in a cache
+CELLS_PER_CHUNK = 1 << 13  # nodes × terms that are worked on together, so that all their factors stay in a cache
 CELLS_PER_PAYOFF = 1 << 20  # coalitions × terms of one batch of payoffs
 ALMOST_ZERO = 2.0**-58  # a factor that cancelled to nothing
 FactorArray = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
@@ -165,13 +168,27 @@ def product_credit(products: ScaledProducts, rule: Semivalue, most: int | None =
     where at most `most` players of any one product make a difference to it."""
     worth, present, absent = products
     t, w = rule.rule(max(1, most or len(present)))
-    credit = np.zeros((len(present), worth.shape[1]))
+    n, half = len(present), (len(present) + 1) // 2
+    powers, moments = np.stack([np.ones_like(t), t, t * t], axis=1), np.stack([w, w * t])
+    credit = np.zeros((n, worth.shape[1]))
     for some in _chunks(len(worth), len(t)):
-        gap, factor = _factors(present[:, some], absent[:, some], t)
-        whole = np.multiply.reduce(factor, axis=0) * w[:, None]
-        others = np.divide(whole, factor, out=factor).sum(axis=1)  # (n, terms): all factors but one, summed over the nodes
-        credit += ((others * gap) @ worth[some]).real
+        gap, stays = _pad(present[:, some] - absent[:, some], 0.0), _pad(absent[:, some], 1.0)
+        (d, other_d), (b, other_b) = (gap[:half], gap[half:]), (stays[:half], stays[half:])
+        squares = np.stack([b * other_b, b * other_d + other_b * d, d * other_d], axis=1)
+        factor = powers @ squares  # (pairs, nodes, terms): that of both players
+        factor[factor == 0] = ALMOST_ZERO
+        whole = np.multiply.reduce(factor, axis=0)
+        left, rising = np.moveaxis(moments @ np.divide(whole, factor, out=factor), 1, 0)  # (pairs, terms): ΛL and ΛtL
+        both = np.concatenate([d * (other_b * left + other_d * rising), other_d * (b * left + d * rising)])
+        credit += (both[:n] @ worth[some]).real
     return credit
+
+
+def _pad(factors: FactorArray, fill: float) -> FactorArray:
+    """An even number of players: one who does not matter is added where there is an odd one."""
+    if len(factors) % 2 == 0:
+        return factors
+    return np.concatenate([factors, np.full((1, factors.shape[1]), fill, dtype=factors.dtype)])
 
 
 def product_pairs(products: ScaledProducts, rule: Semivalue, most: int | None = None) -> FloatArray:
@@ -206,7 +223,7 @@ def product_rounding(products: ScaledProducts, rule: Semivalue) -> float:
     n, terms = len(products.present), len(products.worth)
     nodes, weights = rule.rule(n)
     chunk = max(1, CELLS_PER_CHUNK // len(nodes))
-    roundings = 20 * n + len(nodes) + min(chunk, terms) + -(-terms // chunk) + 20
+    roundings = 40 * n + len(nodes) + min(chunk, terms) + -(-terms // chunk) + 20
     size = float(np.abs(products.worth).sum(axis=0).max(initial=0.0))
     return roundings * DOUBLE * size * float(np.abs(weights).sum())
 
@@ -221,6 +238,5 @@ def _factors(present: FactorArray, absent: FactorArray, t: FloatArray) -> tuple[
     gap = present - absent
     factor = t[:, None] * gap[:, None, :]
     factor += absent[:, None, :]
-    if np.iscomplexobj(factor) or (present * absent).min(initial=0.0) < 0:  # only these can cancel
-        factor[factor == 0] = ALMOST_ZERO
+    factor[factor == 0] = ALMOST_ZERO
     return gap, factor

@@ -64,4 +64,4 @@ def test_the_table_counts_what_was_found(capsys):
     assert zoo.main(["--only", "scikit-learn", "--like", "Lasso"]) == 0
     assert "| scikit-learn | 1 | 1 | 1 | 0 | 0 |" in capsys.readouterr().out
     assert zoo.main(["--only", "scikit-learn", "--like", "KNeighbors"]) == 0
-    assert "KNeighborsRegressor is not a tree ensemble" in capsys.readouterr().out
+    assert "KNeighborsRegressor has no closed form for columns" in capsys.readouterr().out
