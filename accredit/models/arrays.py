@@ -173,6 +173,11 @@ def compares_pairs(model: sklearn.base.BaseEstimator) -> bool:
     return getattr(last, "decision_function_shape", None) == "ovo" and len(last.classes_) > 2
 
 
+def votes_by_pairs(model: object) -> bool:
+    """Is this a support vector machine of more than two classes, which decides by comparing each pair of them?"""
+    return hasattr(model, "decision_function_shape") and len(getattr(model, "classes_", ())) > 2
+
+
 def pair_decisions(model: sklearn.base.BaseEstimator) -> RowFunction:
     """The decision values of a support vector machine for every pair of its classes, whatever shape its decision function has."""
     decide: RowFunction = model.decision_function if compares_pairs(model) else model._decision_function

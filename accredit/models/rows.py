@@ -23,6 +23,7 @@ from accredit.models.arrays import (
     is_module,
     pair_decisions,
     two_sided,
+    votes_by_pairs,
 )
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
 
@@ -99,7 +100,7 @@ class RowModel:
                 argument="payoff",
                 code="type",
             )
-        if payoff == "pairs" and _compares_several(self.model):
+        if payoff == "pairs" and votes_by_pairs(_last(self.model)):
             last = _last(self.model)
             decide = _behind(self.model, pair_decisions(last))
             return RowModel({"pairs": decide}, class_pairs(last.classes_), self.name, self.model), payoff
@@ -135,7 +136,7 @@ class RowModel:
     def unit_for(self, asked: str | None, rows: Sized) -> tuple[str, str]:
         """A unit by name, else the natural one for such rows, and what to say about it: chances of 0 or 1 have no log-odds."""
         unit = self.unit(asked)
-        if asked is None and unit == "log-odds":
+        if asked is None and unit == "log-odds" and "log-joint" not in self.units:  # from which log-odds are always had
             chances = self.outputs(rows, "probability")
             if not ((chances > 0) & (chances < 1)).all():
                 return "probability", "Probabilities are shared: where a chance is 0 or 1 there are no log-odds."
@@ -274,7 +275,7 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         units |= dict(reversed(chances.items())) if averaged else chances
     if hasattr(_last(model), "predict_joint_log_proba"):  # naive Bayes
         joint = _behind(model, _last(model).predict_joint_log_proba)
-        units |= {"log-joint": joint, "joint": lambda rows: np.exp(joint(rows))}
+        units |= {"log-odds": _joint_odds(joint), "log-joint": joint, "joint": lambda rows: np.exp(joint(rows))}
     if not units and classes is not None:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
@@ -296,12 +297,6 @@ def _behind(model: sklearn.base.BaseEstimator, function: RowFunction) -> RowFunc
     if not hasattr(model, "steps"):
         return function
     return lambda rows: function(model[:-1].transform(rows))
-
-
-def _compares_several(model: object) -> bool:
-    """Is this a support vector machine of several classes, or a pipeline that ends in one?"""
-    last = _last(model)
-    return hasattr(last, "decision_function_shape") and len(getattr(last, "classes_", ())) > 2
 
 
 def path_lengths(model: sklearn.base.BaseEstimator, rows: Sized) -> FloatArray:
@@ -462,6 +457,17 @@ def _log_odds(chances: RowFunction) -> RowFunction:
     def odds(rows: Sized) -> FloatArray:
         p = real_numbers(chances(rows), "what the model returned", BadPayoff)
         return np.stack([payoff_of(p, k, "log-odds", "probability") for k in range(p.shape[1])], axis=1)
+
+    return odds
+
+
+def _joint_odds(joint: RowFunction) -> RowFunction:
+    """Log-odds of every class from the logarithms of joint densities, which chances of 0 and 1 do not lose."""
+
+    def odds(rows: Sized) -> FloatArray:
+        logs = real_numbers(joint(rows), "what the model returned", BadPayoff)
+        others = np.stack([np.delete(logs, k, axis=1) for k in range(logs.shape[1])], axis=2)  # (rows, classes − 1, classes)
+        return np.asarray(logs - np.logaddexp.reduce(others, axis=1))
 
     return odds
 

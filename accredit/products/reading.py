@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.models.arrays import class_pairs, pair_decisions
+from accredit.models.arrays import class_pairs, pair_decisions, votes_by_pairs
 from accredit.products.columns import Bells, ColumnFunctions, Levels, Peaks, Slopes, Steps
 from accredit.products.form import AGREE, EXPONENT_ROUNDINGS, Additive, Form, Monomials, NotProducts, Part, Product
 from accredit.products.linear import CLOSE as LINEAR_CLOSE
@@ -52,8 +52,7 @@ def form_of(model: object, unit: str | None = None) -> Form:
 
 def _svm(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
     """Support vector machines: Σ_s α_s k(x, s) + intercept; several classes have one such sum for each pair of them."""
-    classes = getattr(model, "classes_", None)
-    pairs = classes is not None and len(classes) > 2
+    classes, pairs = getattr(model, "classes_", None), votes_by_pairs(model)
     if pairs and unit != "pairs":
         raise NotProducts(
             f"{type(model).__name__} decides between {len(classes)} classes by the votes of pairs of them, which are steps and no "

@@ -17,6 +17,7 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.models.arrays import votes_by_pairs
 from accredit.products.form import Form, NotProducts
 from accredit.products.linear import Linear, NotLinear, is_linear, linear_of
 from accredit.products.reading import READERS, exponential_form, form_of
@@ -296,7 +297,13 @@ class _Weighted:
         return matrix, self._linear.margin(matrix)
 
     def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
-        return LinearShares(self._linear, _needed(background, "a linear model"), asked)
+        if background is None:
+            raise InvalidInput(
+                "a linear model needs a background to compare with; pass background=rows of the training data",
+                argument="background",
+                code="missing",
+            )
+        return LinearShares(self._linear, background, asked)
 
 
 class _Multiplied:
@@ -323,8 +330,9 @@ class _Multiplied:
         return matrix, margin
 
     def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
-        compared = _needed(background, "a sum of products")
-        return _ProductShares(self._form, compared, asked)
+        if background is None:
+            raise NotProducts(f"{self._form.source} is a sum of products, which needs background rows to compare with")
+        return _ProductShares(self._form, background, asked)
 
 
 class _ProductShares:
@@ -420,17 +428,6 @@ class MeanShares:
         )
 
 
-def _needed(background: Numbers | None, what: str) -> FloatArray:
-    if background is None:
-        raise InvalidInput(
-            f"{what} needs a background to compare with; pass background=rows of the training data",
-            argument="background",
-            code="missing",
-        )
-    compared: FloatArray = background
-    return compared
-
-
 class LinearShares:
     """A linear model and the mean of its background: what credits rows by their distance from it."""
 
@@ -463,7 +460,7 @@ def _solver(model: object, unit: str | None) -> Solver:
     if found is not None:
         return _Mean(model, *found)
     name = type(model).__name__
-    if is_linear(model):
+    if is_linear(model) and not votes_by_pairs(model):
         linear = linear_of(model)
         exponential = unit == "value" and linear.payoff == "log of the value"
         return _Multiplied(exponential_form(linear)) if exponential else _Weighted(linear)
