@@ -179,7 +179,7 @@ def votes_by_pairs(model: object) -> bool:
 
 
 def pair_decisions(model: sklearn.base.BaseEstimator) -> RowFunction:
-    """The decision values of a support vector machine for every pair of its classes, whatever shape its decision function has."""
+    """The decision values of a support vector machine for every pair of its classes, whatever its decision function returns."""
     decide: RowFunction = model.decision_function if compares_pairs(model) else model._decision_function
     return decide
 

@@ -178,7 +178,7 @@ def as_row_model(model: object) -> RowModel:
         raise InvalidInput(
             f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
         )
-    if hasattr(model, "predict_log_partial_hazard"):  # a Cox model as lifelines fits it
+    if hasattr(model, "predict_log_partial_hazard") and hasattr(model, "predict_partial_hazard"):  # Cox models of lifelines
         hazards = {"value": model.predict_partial_hazard, "log": model.predict_log_partial_hazard}
         return RowModel(hazards, None, type(model).__name__, model)
     if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
@@ -265,7 +265,7 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
             logs["path length"] = _behind(model, partial(path_lengths, _last(model)))
         return RowModel({"value": score, **logs}, None, name, model)
     if compares_pairs(model) and not hasattr(model, "predict_proba"):
-        return RowModel({"pairs": model.decision_function}, class_pairs(classes), name, model)
+        return RowModel({"pairs": model.decision_function}, class_pairs(model.classes_), name, model)
     units: dict[str, RowFunction] = {}
     if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
         units["logit"] = two_sided(class_decisions(model))
@@ -275,7 +275,7 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         units |= dict(reversed(chances.items())) if averaged else chances
     if hasattr(_last(model), "predict_joint_log_proba"):  # naive Bayes
         joint = _behind(model, _last(model).predict_joint_log_proba)
-        units |= {"log-odds": _joint_odds(joint), "log-joint": joint, "joint": lambda rows: np.exp(joint(rows))}
+        units |= {"log-odds": _joint_odds(joint), "log-joint": joint, "joint": lambda rows: np.exp(np.asarray(joint(rows)))}
     if not units and classes is not None:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "

@@ -5,4 +5,15 @@ from accredit.products.linear import Linear, NotLinear, linear_of
 from accredit.products.reading import form_of
 from accredit.products.shares import FormCredit, FormShares
 
-__all__ = ["Additive", "Form", "FormCredit", "FormShares", "Linear", "NotLinear", "NotProducts", "Product", "form_of", "linear_of"]
+__all__ = [
+    "Additive",
+    "Form",
+    "FormCredit",
+    "FormShares",
+    "Linear",
+    "NotLinear",
+    "NotProducts",
+    "Product",
+    "form_of",
+    "linear_of",
+]

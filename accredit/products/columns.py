@@ -48,7 +48,7 @@ class Bells:
 
     @property
     def columns(self) -> int:
-        return self.centre.shape[1]
+        return int(self.centre.shape[1])
 
     def of(self, z: FloatArray, j: int, some: slice) -> FloatArray:
         gap = z[:, None] - self.centre[some, j]
@@ -77,7 +77,7 @@ class Peaks:
 
     @property
     def columns(self) -> int:
-        return self.centre.shape[1]
+        return int(self.centre.shape[1])
 
     def of(self, z: FloatArray, j: int, some: slice) -> FloatArray:
         return np.asarray(-self.rate * np.abs(z[:, None] - self.centre[some, j]))
@@ -102,7 +102,7 @@ class Slopes:
 
     @property
     def columns(self) -> int:
-        return self.weight.shape[1]
+        return int(self.weight.shape[1])
 
     def of(self, z: FloatArray, j: int, some: slice) -> FactorArray:
         return z[:, None] * self.weight[some, j]
@@ -129,7 +129,7 @@ class Steps:
 
     @property
     def columns(self) -> int:
-        return self.low.shape[1]
+        return int(self.low.shape[1])
 
     def of(self, z: FloatArray, j: int, some: slice) -> FloatArray:
         return np.where(z[:, None] > self.threshold, self.high[some, j], self.low[some, j])

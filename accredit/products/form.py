@@ -1,6 +1,7 @@
 r"""A model as a sum: a start, functions of single columns, and products of such functions.
 
-$$f_k(z) = \text{start}_k + \sum_s c_{sk} \sum_j h_{sj}(z_j) + \sum_s c'_{sk} \prod_j e^{h'_{sj}(z_j)} + \sum_s c''_{sk} \prod_j z_j^{p_{sj}}$$
+$$f_k(z) = \text{start}_k + \sum_s c_{sk} \sum_j h_{sj}(z_j) + \sum_s c'_{sk} \prod_j e^{h'_{sj}(z_j)}
++ \sum_s c''_{sk} \prod_j z_j^{p_{sj}}$$
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class NotProducts(InvalidInput):
 
     usual = "unsupported"
 
-    def __init__(self, message: str, *, instead: str = "", code: str | None = None) -> None:
-        super().__init__(message, code=code or self.usual)
+    def __init__(self, message: str, *, instead: str = "", fitted: bool = True) -> None:
+        super().__init__(message, code="unsupported" if fitted else "not-fitted")
         self.instead = instead  # what to write to have a closed form
 
 
@@ -126,7 +127,7 @@ class Monomials:
 
     @property
     def columns(self) -> int:
-        return self.powers.shape[1]
+        return int(self.powers.shape[1])
 
     def factors(self, z: FloatArray, j: int) -> FloatArray:
         """Powers of column j at its values: (rows,) -> (rows, terms)."""
@@ -177,7 +178,8 @@ class Form:
     def value(self, matrix: FloatArray) -> FloatArray:
         """(rows, columns) -> (rows, outputs)."""
         with np.errstate(over="ignore"):
-            return self.start + np.concatenate([sum(p.value(some) for p in self.parts) for some in self._spans(matrix)])
+            values = [sum(p.value(some) for p in self.parts) for some in self._spans(matrix)]
+        return np.asarray(self.start + np.concatenate(values))
 
     def check(self, rows: Table, matrix: FloatArray, margin: FloatArray, said: FloatArray | None) -> None:
         """Refuse when the model's own output of these rows, `said` or asked for here, is another than `margin`."""

@@ -67,7 +67,8 @@ class Linear:
         size = np.abs(matrix[:ROWS_CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
         if own.shape != said.shape or (np.abs(own - said) > self.close * size + 1e-12).any():
             raise NotLinear(
-                f"{self.source} has coefficients, but its raw output is not their weighted sum; explain it as a function of rows"
+                f"{self.source} has coefficients, but its raw output is not their weighted sum; explain it as a function of "
+                "rows"
             )
 
 
@@ -119,7 +120,7 @@ def _of_hazards(model: sklearn.base.BaseEstimator) -> Linear:
 
     def own(rows: Table) -> FloatArray:
         if hasattr(rows, "columns") and [str(c) for c in rows.columns] != columns:
-            raise NotLinear(f"{name} has coefficients for {columns[:8]}; the columns of the rows are others, or in another order")
+            raise NotLinear(f"{name} has coefficients for {columns[:8]}; the rows have other columns, or in another order")
         return np.asarray(model.predict_log_partial_hazard(rows), dtype=np.float64)
 
     return Linear(weights, np.ravel(start), ("value",), "log of the value", name, own)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import FloatArray
-from accredit.models.arrays import class_pairs, pair_decisions, votes_by_pairs
+from accredit.models.arrays import RowFunction, class_pairs, pair_decisions, votes_by_pairs
 from accredit.products.columns import Bells, ColumnFunctions, Levels, Peaks, Slopes, Steps
 from accredit.products.form import AGREE, EXPONENT_ROUNDINGS, Additive, Form, Monomials, NotProducts, Part, Product
 from accredit.products.linear import CLOSE as LINEAR_CLOSE
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import sklearn.base
     import sklearn.gaussian_process.kernels
     from sklearn.pipeline import Pipeline
+
+    from accredit.models.row_types import TableFunction
 
 AGREE_SINGLE = 1e-4  # how far a model in single precision may be from its form, relative to the largest output
 MOST_MONOMIALS = 20_000  # of a polynomial that is multiplied out
@@ -52,11 +54,11 @@ def form_of(model: object, unit: str | None = None) -> Form:
 
 def _svm(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
     """Support vector machines: Σ_s α_s k(x, s) + intercept; several classes have one such sum for each pair of them."""
-    classes, pairs = getattr(model, "classes_", None), votes_by_pairs(model)
+    classes, pairs = tuple(map(str, getattr(model, "classes_", ()))), votes_by_pairs(model)
     if pairs and unit != "pairs":
         raise NotProducts(
-            f"{type(model).__name__} decides between {len(classes)} classes by the votes of pairs of them, which are steps and no "
-            "sum of products; each pair by itself is one",
+            f"{type(model).__name__} decides between {len(classes)} classes by the votes of pairs of them, which are steps and "
+            "no sum of products; each pair by itself is one",
             instead="write payoff='pairs'",
         )
     points = _dense(model.support_vectors_)
@@ -65,12 +67,15 @@ def _svm(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
     parts = settings.parts(points, weights.T, type(model).__name__)
     start = np.ravel(np.asarray(model.intercept_, dtype=np.float64))
     if pairs:
-        return Form(type(model).__name__, start, parts, class_pairs(classes), "pairs", pair_decisions(model))
+        return Form(type(model).__name__, start, parts, class_pairs(classes), "pairs", _as_floats(pair_decisions(model)))
     if hasattr(model, "decision_function"):
-        labels = ("value",) if classes is None else (str(classes[1]),)
-        payoff = "value" if classes is None else "margin"
+        labels, payoff = (classes[1:], "margin") if classes else (("value",), "value")
         return Form(type(model).__name__, start, parts, labels, payoff, model.decision_function)
     return Form(type(model).__name__, start, parts, ("value",), "value", model.predict)
+
+
+def _as_floats(function: RowFunction) -> TableFunction:
+    return lambda rows: np.asarray(function(rows), dtype=np.float64)
 
 
 def _pair_weights(model: sklearn.base.BaseEstimator) -> FloatArray:
@@ -118,11 +123,11 @@ class KernelSettings:
         raise NotProducts(f"{source} has the kernel {named!r}, which is not a product over the columns; rbf, laplacian are")
 
     def _multiply_out(self, points: FloatArray, weights: FloatArray, source: str) -> Monomials:
-        """(γ x·s + c)^p as a polynomial in the columns, whatever the number of points: p!/(p₀!…p_d!) c^p₀ Π_j (γ s_j x_j)^p_j."""
+        """(γ x·s + c)^p as a polynomial in the columns, whatever the number of points: p!/(p₀!…) c^p₀ Π_j (γ s_j x_j)^p_j."""
         degree, columns = int(self.degree), points.shape[1]
         count = comb(columns + degree, degree)
         if count > MOST_MONOMIALS:
-            raise NotProducts(f"{source} is a polynomial of {count:,} products, more than the {MOST_MONOMIALS:,} that are multiplied out")
+            raise NotProducts(f"{source} is a polynomial of {count:,} products; at most {MOST_MONOMIALS:,} are multiplied out")
         chosen = np.array(list(combinations_with_replacement(range(columns + 1), degree)))  # column `columns` stands for c
         powers = (chosen[:, :, None] == np.arange(columns + 1)).sum(axis=1)
         ways = np.array([factorial(degree) / prod(map(factorial, p)) for p in powers.tolist()])
@@ -140,10 +145,11 @@ class KernelSettings:
 def _gaussian_process(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
     """The mean of a Gaussian process: Σ_s α_s k(x, s), scaled back to the target."""
     if not hasattr(model, "alpha_"):
-        raise NotProducts("GaussianProcessRegressor is not fitted; call fit first", code="not-fitted")
+        raise NotProducts("GaussianProcessRegressor is not fitted; call fit first", fitted=False)
     points = _dense(model.X_train_)
     weights = np.asarray(model.alpha_, dtype=np.float64).reshape(len(points), -1) * np.ravel(model._y_train_std)
-    start, parts = np.ravel(np.asarray(model._y_train_mean, dtype=np.float64)) + np.zeros(weights.shape[1]), []
+    start = np.ravel(np.asarray(model._y_train_mean, dtype=np.float64)) + np.zeros(weights.shape[1])
+    parts: list[Part] = []
     for bell in _multiply_out(model.kernel_, points.shape[1]):
         if bell.linear:
             parts.append(Additive(np.eye(weights.shape[1]), Slopes(bell.amplitude * weights.T @ points)))
@@ -184,7 +190,8 @@ def _multiply_out(kernel: sklearn.gaussian_process.kernels.Kernel, columns: int)
         case "Exponentiation":
             return _power(_multiply_out(kernel.kernel, columns), float(kernel.exponent), kernel)
     raise NotProducts(
-        f"the kernel {type(kernel).__name__} looks at the distance of rows as a whole and is not a product over the columns; RBF is"
+        f"the kernel {type(kernel).__name__} looks at the distance of rows as a whole and is not a product over the columns; "
+        "RBF is"
     )
 
 
@@ -198,7 +205,7 @@ def _times(first: list[Bell], second: list[Bell], kernel: object) -> list[Bell]:
 
 def _power(bells: list[Bell], exponent: float, kernel: object) -> list[Bell]:
     if len(bells) == 1 and not bells[0].linear:
-        return [Bell(bells[0].amplitude**exponent, bells[0].rate * exponent)]
+        return [Bell(bells[0].amplitude ** exponent, bells[0].rate * exponent)]
     if exponent != int(exponent) or exponent < 1:
         raise NotProducts(f"the kernel {kernel} is a power that cannot be multiplied out")
     found = bells
@@ -211,7 +218,7 @@ def _power(bells: list[Bell], exponent: float, kernel: object) -> list[Bell]:
 
 
 def exponential_form(linear: Linear) -> Form:
-    """A linear model with a log link, on the scale of the prediction: one product, exp(start) Π_j exp(w_j x_j) for each output."""
+    """A linear model with a log link, on the scale of the prediction: one product per output, exp(start) Π_j e^(w_j x_j)."""
     single = linear.close > LINEAR_CLOSE  # the model computes in single precision
     part = Product(np.diag(np.exp(linear.start)), Slopes(linear.weights), linear.close if single else EXPONENT_ROUNDINGS)
     return Form(
@@ -235,18 +242,17 @@ def _naive_bayes(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
     functions, start = _densities(model)
     if unit == "joint":
         parts = (Product(np.diag(np.exp(start)), functions),)
-        return Form(name, np.zeros(len(start)), parts, classes, "joint", lambda rows: np.exp(model.predict_joint_log_proba(rows)))
+        dense = lambda rows: np.exp(model.predict_joint_log_proba(rows))  # noqa: E731
+        return Form(name, np.zeros(len(start)), parts, classes, "joint", dense)
     if unit == "log-odds" and len(classes) == 2:
         odds = Additive(np.array([[-1.0], [1.0]]), functions)
         return Form(name, start[1:] - start[:1], (odds,), classes[1:], "log-odds", lambda rows: _odds(model, rows))
-    return Form(
-        name, start, (Additive(np.eye(len(start)), functions),), classes, "log-joint", model.predict_joint_log_proba
-    )
+    return Form(name, start, (Additive(np.eye(len(start)), functions),), classes, "log-joint", model.predict_joint_log_proba)
 
 
 def _odds(model: sklearn.base.BaseEstimator, rows: object) -> FloatArray:
     joint = np.asarray(model.predict_joint_log_proba(rows))
-    return joint[:, 1:] - joint[:, :1]
+    return np.asarray(joint[:, 1:] - joint[:, :1])
 
 
 def _densities(model: sklearn.base.BaseEstimator) -> tuple[ColumnFunctions, FloatArray]:
@@ -273,8 +279,8 @@ def _densities(model: sklearn.base.BaseEstimator) -> tuple[ColumnFunctions, Floa
 
 
 def _feature_map(model: Pipeline, unit: str | None) -> Form:
-    """A map into features of all columns, perhaps a scaler, and the linear model that reads them: random Fourier features, a Nyström
-    map, or powers and products of columns."""
+    """A map into features of all columns, perhaps a scaler, and the linear model that reads them: random Fourier features, a
+    Nyström map, or powers and products of columns."""
     features, *scalers, last = (step for _, step in model.steps)
     linear = linear_of(last)
     weights, start = linear.weights, linear.start

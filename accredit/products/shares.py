@@ -142,7 +142,9 @@ def _scale_factors(coefficient: FactorArray, weight: FloatArray, present: Factor
     return scale_products(worth, np.broadcast_to(present, absent.shape).reshape(n, -1), absent.reshape(n, -1))
 
 
-def _scale_logarithms(coefficient: FactorArray, weight: FloatArray, present: FactorArray, absent: FactorArray) -> ScaledProducts:
+def _scale_logarithms(
+    coefficient: FactorArray, weight: FloatArray, present: FactorArray, absent: FactorArray
+) -> ScaledProducts:
     """Products of a row and background rows, from the logarithms of their factors; the larger of two factors becomes 1.
 
     `coefficient` (products, outputs), `weight` (m,), `present` (players, 1, products), `absent` (players, m, products).
@@ -167,4 +169,3 @@ def _scale_logarithms(coefficient: FactorArray, weight: FloatArray, present: Fac
         return ScaledProducts(worth, plays, stays)
     turn = np.exp(1j * absent.imag.reshape(len(gap), -1)[:, keep])
     return ScaledProducts(worth, plays * np.exp(1j * gap.imag) * turn, stays * turn)
-

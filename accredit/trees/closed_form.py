@@ -34,8 +34,12 @@ if TYPE_CHECKING:
     from accredit.models.row_types import Table
 
 NO_FORM = (NotTrees, NotLinear, NotProducts, NotSeparable)  # why there is none
-MEMBERS_CLOSE = 1e-6  # how far a mean of members may be from the model, relative to their sizes; each was compared by itself
-FEATURE_MAPS = ("RBFSampler", "Nystroem", "PolynomialFeatures")  # steps that are read together with the linear model behind them
+MEMBERS_CLOSE = 1e-6  # how far a mean of members, each compared by itself, may be from the model, relative to their sizes
+FEATURE_MAPS = (
+    "RBFSampler",
+    "Nystroem",
+    "PolynomialFeatures",
+)  # steps that are read together with the linear model behind them
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +76,8 @@ def closed_form(
     players: object = None,  # (columns,) the player of each column; None: every column plays for itself
     unit: str | None = None,  # the scale that is shared, where a model has a closed form on several
 ) -> RowCredit:
-    """Exact credit of every column of every row in every output of a tree ensemble, a linear model, a sum of products, a mean of
-    such models, or a pipeline.
+    """Exact credit of every column of every row in every output of a tree ensemble, a linear model, a sum of products, a mean
+    of such models, or a pipeline.
 
     `rows` and `background` are as the model takes them (array or frame), and both are checked against the model's own raw
     output. Columns of one player (`players`) come and go together. Without a background, trees use cover ratios; other
@@ -470,8 +474,8 @@ def _solver(model: object, unit: str | None) -> Solver:
 
 
 def _steps(model: object) -> tuple[object, Callable[[Table], Table]]:
-    """The last step of a pipeline and the function of rows before it; a plain model and the rows themselves. A map into features
-    of all columns is one step with the model behind it."""
+    """The last step of a pipeline and the function of rows before it; a plain model and the rows themselves. A map into
+    features of all columns is one step with the model behind it."""
     if type(model).__name__ != "Pipeline" or not hasattr(model, "steps"):
         return model, lambda rows: rows
     from sklearn.pipeline import Pipeline

@@ -1,4 +1,4 @@
-"""Models that are weighted means of others: bagging, voting and linear stacking of scikit-learn, each member with the columns that it reads."""
+"""Models that are weighted means of others: bagging and voting of scikit-learn, each member with the columns that it reads."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ class Member:
         return rows if self.columns is None else np.asarray(rows)[:, self.columns]
 
 
-def members_of(
-    model: object, unit: str | None = None
-) -> tuple[list[Member], Callable[[Table], FloatArray]] | None:
+def members_of(model: object, unit: str | None = None) -> tuple[list[Member], Callable[[Table], FloatArray]] | None:
     """The members of a fitted bagging or voting model and its own output of rows; None for other models.
 
     >>> from sklearn.ensemble import VotingRegressor
@@ -51,9 +49,7 @@ def members_of(
     return None
 
 
-def _bagging(
-    model: sklearn.base.BaseEstimator, unit: str | None
-) -> tuple[list[Member], Callable[[Table], FloatArray]]:
+def _bagging(model: sklearn.base.BaseEstimator, unit: str | None) -> tuple[list[Member], Callable[[Table], FloatArray]]:
     members = list(zip(model.estimators_, model.estimators_features_, strict=True))
     classes = getattr(model, "classes_", None)
     if classes is None:

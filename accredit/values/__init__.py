@@ -58,9 +58,9 @@ __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
-    "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "ProductGame", "Products", "SampledBanzhaf", "SampledBeta", "SampledSemivalue",
-    "Solver", "Stop", "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
-    "bolger", "by_player", "interactions", "least_core", "leave_one_out", "leaving_out", "mobius", "multichoice",
-    "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of", "permutations_needed", "roll_calls", "semivalue",
-    "shapley", "shapley_interactions", "value_given", "value_of",
+    "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "ProductGame", "Products", "SampledBanzhaf", "SampledBeta",
+    "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen",
+    "best_subsets", "beta", "bolger", "by_player", "interactions", "least_core", "leave_one_out", "leaving_out", "mobius",
+    "multichoice", "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of", "permutations_needed", "roll_calls",
+    "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 r"""Banzhaf, Beta and any other semivalue: one function each, exact where that is affordable, estimated where it is not.
 
-`budget` means the same everywhere: how many payoffs may be asked. A game that knows its table, its cubes, its products or its votes is solved
-exactly whatever the budget. Otherwise all 2ⁿ payoffs are asked if they fit the budget or, where none is stated, for at most 12
-players; beyond that the value is estimated, with intervals, from the budget or from 2,000 payoffs.
+`budget` means the same everywhere: how many payoffs may be asked. A game that knows its table, cubes, products or votes is
+solved exactly whatever the budget. Otherwise all 2ⁿ payoffs are asked if they fit the budget or, where none is stated, for at
+most 12 players; beyond that the value is estimated, with intervals, from the budget or from 2,000 payoffs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact values: closed forms for cubes, products and weighted votes, all 2ⁿ payoffs for other games, n + 2 for leave-one-out."""
+"""Exact values: closed forms for cubes, products and votes, all 2ⁿ payoffs for other games, n + 2 for leave-one-out."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ SHAPLEY_CLAIMS = _claims(True, _ALL)
 
 
 def in_closed_form(game: Game, rule: Semivalue) -> Attribution | None:
-    """A semivalue of a game that knows its cubes or its products, or of a weighted vote, whatever the number of players; no payoff
-    is asked. None of other games, and of products under weights that quadrature cannot follow to nine digits."""
+    """A semivalue of a game that knows its cubes or its products, or of a weighted vote, whatever the number of players; no
+    payoff is asked. None of other games, and of products under weights that quadrature cannot follow to nine digits."""
     if isinstance(game, VotingGame):
         return _of_votes(game, rule)
     if isinstance(game, Cubed):

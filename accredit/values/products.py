@@ -1,9 +1,9 @@
-r"""Games that are sums of products: every semivalue and pair interaction by quadrature that is exact, for any number of players.
+r"""Games that are sums of products: every semivalue and pair interaction by exact quadrature, for any number of players.
 
 $$v(S) = \text{constant} + \sum_m c_m \prod_{j \in S} a_{mj} \prod_{j \notin S} b_{mj}$$
 
-On the diagonal of its multilinear extension each factor is $g_{mj}(t) = b_{mj} + t\,(a_{mj} - b_{mj})$. With Λ the functional of a
-semivalue (`accredit.values.semivalue_rules`),
+On the diagonal of its multilinear extension each factor is $g_{mj}(t) = b_{mj} + t\,(a_{mj} - b_{mj})$. With Λ the functional
+of a semivalue (`accredit.values.semivalue_rules`),
 
 $$\phi_i = \Lambda\Bigl(\sum_m c_m (a_{mi} - b_{mi}) \prod_{k \ne i} g_{mk}(t)\Bigr), \qquad
 I_{ij} = \Lambda\Bigl(\sum_m c_m (a_{mi} - b_{mi})(a_{mj} - b_{mj}) \prod_{k \ne i,j} g_{mk}(t)\Bigr),$$
@@ -11,20 +11,21 @@ I_{ij} = \Lambda\Bigl(\sum_m c_m (a_{mi} - b_{mi})(a_{mj} - b_{mj}) \prod_{k \ne
 polynomials of degree n − 1 and n − 2 in t, so ⌈n/2⌉ Gauss–Legendre nodes integrate them exactly; Banzhaf needs the one node ½.
 Kernel machines, models with a log link and densities of independent columns are such sums.
 
-**Rounding.** Factors are scaled by term and player so that the larger of |a| and |b| is 1. Then no factor exceeds 1 at any node, and
-each is known to a few roundings of 1. A factor is left out by dividing the product of all by it: whatever error it has is in the
-product too, and cancels, so this is safe unless the factor is exactly 0. That happens only where its terms cancel to the last digit,
-and there a factor of 2⁻⁵⁸ is as right as 0 is. In all, the error of a credit is at most
-(40 n + nodes + terms of one chunk + chunks + 20)·2⁻⁵²·Σ_m |c_m| Π_j max(|a_mj|, |b_mj|), times the sum of the |weights| of the rule.
+**Rounding.** Factors are scaled by term and player so that the larger of |a| and |b| is 1. Then no factor exceeds 1 at any
+node, and each is known to a few roundings of 1. A factor is left out by dividing the product of all by it: whatever error it
+has is in the product too, and cancels, so this is safe unless the factor is exactly 0. That happens only where its terms cancel to
+the last digit, and there a factor of 2⁻⁵⁸ is as right as 0 is. In all, the error of a credit is at most
+(40 n + nodes + terms of one chunk + chunks + 20)·2⁻⁵²·Σ_m |c_m| Π_j max(|a_mj|, |b_mj|), times the sum of the rule's |weights|.
 
-**Two players at a time.** $g_i g_j$ is a polynomial of degree 2 in t. With $L(t)$ the product of all other factors, player i earns
-$c\,(a_i - b_i)\,(b_j\,\Lambda L + (a_j - b_j)\,\Lambda tL)$, so that half as many factors are made and divided, by matrix products.
+**Two players at a time.** $g_i g_j$ is a polynomial of degree 2 in t. With $L(t)$ the product of all other factors, player i
+earns $c\,(a_i - b_i)\,(b_j\,\Lambda L + (a_j - b_j)\,\Lambda tL)$, so that half as many factors are made and divided, by
+matrix products.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol, final, runtime_checkable
+from typing import Any, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +40,7 @@ from accredit.values.semivalue_rules import Semivalue
 CELLS_PER_CHUNK = 1 << 13  # nodes × terms that are worked on together, so that all their factors stay in a cache
 CELLS_PER_PAYOFF = 1 << 20  # coalitions × terms of one batch of payoffs
 ALMOST_ZERO = 2.0**-58  # a factor that cancelled to nothing
-FactorArray = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+FactorArray = npt.NDArray[Any]  # real or complex
 
 
 class Products(NamedTuple):

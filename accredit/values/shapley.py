@@ -32,7 +32,7 @@ def shapley(
     The one rule that is efficient, symmetric, linear and gives null players nothing (Shapley, 1953). Linearity is about
     adding games; it does not assume that players never interact.
 
-    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, its cubes, its products or its votes, for at
+    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, cubes, products or votes, for at
     most 12 players when no limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`,
     stopped by whichever of `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000
     payoffs when none is given.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from accredit.core.coalitions import from_index
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame
 from accredit.models.rows import path_lengths
+from accredit.products import shares
 from accredit.values.interactions import mobius_from_table, sums_over_supersets
-from accredit.values.semivalues import semivalue_from_table
+from accredit.values.semivalues import semivalue_from_table, shapley_weights
 
 CLOSE = 1e-10  # relative to the largest output
 Case = tuple[str, Callable[..., Any], str | None, Callable[[Any], Callable[[Any], Any]]]  # data, model, payoff, own output
@@ -90,10 +92,16 @@ CASES: dict[str, Case] = {
     "NuSVC": ("cancer", lambda x, y: svm.NuSVC(nu=0.2).fit(x, y), None, decide),
     "OneClassSVM": ("wine", lambda x, y: svm.OneClassSVM(nu=0.2).fit(x), None, several),
     "SVC, pairs of classes": (
-        "wine", lambda x, y: svm.SVC(decision_function_shape="ovo").fit(x, y), None, several,
+        "wine",
+        lambda x, y: svm.SVC(decision_function_shape="ovo").fit(x, y),
+        None,
+        several,
     ),
     "SVC, linear, pairs of classes": (
-        "wine", lambda x, y: svm.SVC(kernel="linear", decision_function_shape="ovo").fit(x, y), "pairs", several,
+        "wine",
+        lambda x, y: svm.SVC(kernel="linear", decision_function_shape="ovo").fit(x, y),
+        "pairs",
+        several,
     ),
     "SVR, cubic": ("diabetes", lambda x, y: svm.SVR(kernel="poly", coef0=1.0).fit(x, y), None, predict),
     "SVC, square, homogeneous": ("cancer", lambda x, y: svm.SVC(kernel="poly", degree=2).fit(x, y), None, decide),
@@ -102,76 +110,134 @@ CASES: dict[str, Case] = {
     "KernelRidge linear": ("cancer", lambda x, y: KernelRidge().fit(x, y), None, predict),
     "KernelRidge square": ("diabetes", lambda x, y: KernelRidge(kernel="polynomial", degree=2).fit(x, y), None, predict),
     "KernelRidge, two targets": (
-        "diabetes", lambda x, y: KernelRidge(kernel="rbf").fit(x, np.stack([y, x[:, 0] * x[:, 1]], axis=1)), None, predict,
+        "diabetes",
+        lambda x, y: KernelRidge(kernel="rbf").fit(x, np.stack([y, x[:, 0] * x[:, 1]], axis=1)),
+        None,
+        predict,
     ),
     "process, one length for each column": (
-        "diabetes", lambda x, y: process(2.0 * RBF(np.linspace(1, 4, 7)) + WhiteKernel(), normalize_y=True).fit(x, y), None,
+        "diabetes",
+        lambda x, y: process(2.0 * RBF(np.linspace(1, 4, 7)) + WhiteKernel(), normalize_y=True).fit(x, y),
+        None,
         predict,
     ),
     "process, sums and products": (
-        "california", lambda x, y: process((RBF(2) + ConstantKernel(0.5)) * RBF(3) + RBF(9) ** 2).fit(x, y), None, predict,
+        "california",
+        lambda x, y: process((RBF(2) + ConstantKernel(0.5)) * RBF(3) + RBF(9) ** 2).fit(x, y),
+        None,
+        predict,
     ),
     "process with a slope": ("wine", lambda x, y: process(DotProduct(0.5) + RBF(2.0)).fit(x, y), None, predict),
     "Poisson": ("diabetes", lambda x, y: linear_model.PoissonRegressor().fit(x, y), None, predict),
     "gamma": ("diabetes", lambda x, y: linear_model.GammaRegressor().fit(x, y), None, predict),
     "Tweedie": ("wine", lambda x, y: linear_model.TweedieRegressor(power=1.5).fit(x, y), None, predict),
     "Poisson, log": (
-        "diabetes", lambda x, y: linear_model.PoissonRegressor().fit(x, y), "log", lambda m: lambda rows: np.log(m.predict(rows)),
+        "diabetes",
+        lambda x, y: linear_model.PoissonRegressor().fit(x, y),
+        "log",
+        lambda m: lambda rows: np.log(m.predict(rows)),
     ),
     "Gaussian densities": ("cancer", lambda x, y: naive_bayes.GaussianNB().fit(x, y), "joint", joint),
     "Gaussian log-odds": (
-        "cancer", lambda x, y: naive_bayes.GaussianNB().fit(x, y), None,
+        "cancer",
+        lambda x, y: naive_bayes.GaussianNB().fit(x, y),
+        None,
         lambda m: lambda rows: np.diff(m.predict_joint_log_proba(rows)) * [-1, 1],
     ),
     "Gaussian log-joint": (
-        "wine raw", lambda x, y: naive_bayes.GaussianNB().fit(x, y), "log-joint", lambda m: m.predict_joint_log_proba,
+        "wine raw",
+        lambda x, y: naive_bayes.GaussianNB().fit(x, y),
+        "log-joint",
+        lambda m: m.predict_joint_log_proba,
     ),
     "counts of words": ("cancer", lambda x, y: naive_bayes.MultinomialNB().fit(counts(x), y), "joint", joint),
     "yes and no": ("cancer", lambda x, y: naive_bayes.BernoulliNB().fit(x, y), "joint", joint),
     "complement": (
-        "wine", lambda x, y: naive_bayes.ComplementNB().fit(counts(x), y), "log-joint", lambda m: m.predict_joint_log_proba,
+        "wine",
+        lambda x, y: naive_bayes.ComplementNB().fit(counts(x), y),
+        "log-joint",
+        lambda m: m.predict_joint_log_proba,
     ),
     "Fourier features": (
-        "diabetes", lambda x, y: make_pipeline(RBFSampler(gamma=0.1, n_components=40, random_state=0), linear_model.Ridge()).fit(x, y),
-        None, predict,
+        "diabetes",
+        lambda x, y: make_pipeline(RBFSampler(gamma=0.1, n_components=40, random_state=0), linear_model.Ridge()).fit(x, y),
+        None,
+        predict,
     ),
     "Nystroem": (
-        "diabetes", lambda x, y: make_pipeline(
+        "diabetes",
+        lambda x, y: make_pipeline(
             StandardScaler(), Nystroem(n_components=30, random_state=0), StandardScaler(), linear_model.Ridge()
-        ).fit(x, y), None, predict,
+        ).fit(x, y),
+        None,
+        predict,
     ),
     "squares and products of columns": (
-        "california", lambda x, y: make_pipeline(PolynomialFeatures(2), StandardScaler(), linear_model.Ridge()).fit(x, y), None,
+        "california",
+        lambda x, y: make_pipeline(PolynomialFeatures(2), StandardScaler(), linear_model.Ridge()).fit(x, y),
+        None,
         predict,
     ),
     "products of three columns": (
-        "cancer", lambda x, y: make_pipeline(
+        "cancer",
+        lambda x, y: make_pipeline(
             PolynomialFeatures(3, interaction_only=True), linear_model.LogisticRegression(max_iter=2000)
-        ).fit(x, y), None, decide,
+        ).fit(x, y),
+        None,
+        decide,
     ),
-    "bagging of trees": ("diabetes", lambda x, y: ensemble.BaggingRegressor(max_features=0.6, random_state=0).fit(x, y), None, predict),
+    "bagging of trees": (
+        "diabetes",
+        lambda x, y: ensemble.BaggingRegressor(max_features=0.6, random_state=0).fit(x, y),
+        None,
+        predict,
+    ),
     "bagging of classes": ("wine", lambda x, y: ensemble.BaggingClassifier(random_state=0).fit(x, y), None, chances),
-    "bagging of machines": ("california", lambda x, y: ensemble.BaggingRegressor(svm.SVR(), 3, random_state=0).fit(x, y), None, predict),
+    "bagging of machines": (
+        "california",
+        lambda x, y: ensemble.BaggingRegressor(svm.SVR(), 3, random_state=0).fit(x, y),
+        None,
+        predict,
+    ),
     "bagging of scores": (
-        "cancer", lambda x, y: ensemble.BaggingClassifier(svm.SVC(), 3, random_state=0).fit(x, y), None, decide,
+        "cancer",
+        lambda x, y: ensemble.BaggingClassifier(svm.SVC(), 3, random_state=0).fit(x, y),
+        None,
+        decide,
     ),
     "voting": (
-        "diabetes", lambda x, y: ensemble.VotingRegressor([
-            ("tree", tree.DecisionTreeRegressor(max_depth=4)), ("line", linear_model.Ridge()),
-            ("bells", make_pipeline(StandardScaler(), svm.SVR(C=10))), ("log", linear_model.PoissonRegressor()),
-        ], weights=[1, 2, 3, 4]).fit(x, y), None, predict,
+        "diabetes",
+        lambda x, y: ensemble.VotingRegressor(
+            [
+                ("tree", tree.DecisionTreeRegressor(max_depth=4)),
+                ("line", linear_model.Ridge()),
+                ("bells", make_pipeline(StandardScaler(), svm.SVR(C=10))),
+                ("log", linear_model.PoissonRegressor()),
+            ],
+            weights=[1, 2, 3, 4],
+        ).fit(x, y),
+        None,
+        predict,
     ),
     "voting of chances": (
-        "wine", lambda x, y: ensemble.VotingClassifier([
-            ("forest", ensemble.RandomForestClassifier(5, max_depth=4, random_state=0)),
-            ("tree", tree.DecisionTreeClassifier(max_depth=3)),
-        ], voting="soft").fit(x, y), None, chances,
+        "wine",
+        lambda x, y: ensemble.VotingClassifier(
+            [
+                ("forest", ensemble.RandomForestClassifier(5, max_depth=4, random_state=0)),
+                ("tree", tree.DecisionTreeClassifier(max_depth=3)),
+            ],
+            voting="soft",
+        ).fit(x, y),
+        None,
+        chances,
     ),
     "isolation": (
-        "wine", lambda x, y: ensemble.IsolationForest(n_estimators=20, max_features=0.7, random_state=0).fit(x), "path length",
+        "wine",
+        lambda x, y: ensemble.IsolationForest(n_estimators=20, max_features=0.7, random_state=0).fit(x),
+        "path length",
         lambda m: lambda rows: path_lengths(m, rows),
     ),
-}  # fmt: skip
+}
 
 
 def tables(own: Callable[[Any], Any], rows: FloatArray, background: FloatArray) -> FloatArray:
@@ -200,8 +266,6 @@ def test_credit_is_that_of_all_coalitions_of_the_model_itself(case):
     assert got.method.closed_form and got.precision.known is Known.EXACT
     worth = tables(own, rows, background)
     largest = np.abs(worth).max()
-    from accredit.values.semivalues import shapley_weights
-
     n = rows.shape[1]
     for r in range(len(rows)):
         for k in range(worth.shape[2]):
@@ -278,7 +342,7 @@ def test_a_pipeline_of_words_and_numbers_has_its_columns_as_players():
 
 @pytest.mark.slow
 def test_weights_of_the_background_count():
-    model, own, rows, background, _ = make("SVC C=100.0 on cancer")
+    model, _, rows, background, _ = make("SVC C=100.0 on cancer")
     weights = np.arange(1.0, 7.0)
     got = accredit.explain_rows(rows, model, background, weights=weights)
     twice = accredit.explain_rows(rows, model, np.repeat(background, weights.astype(int), axis=0))
@@ -287,8 +351,6 @@ def test_weights_of_the_background_count():
 
 @pytest.mark.slow
 def test_blocks_of_products_and_of_background_rows_add_up(monkeypatch):
-    from accredit.products import shares
-
     model, _, rows, background, _ = make("SVR gamma=1.0 on california")
     whole = accredit.explain_rows(rows, model, background, interactions=True)
     monkeypatch.setattr(shares, "CELLS_PER_BLOCK", 100)
@@ -350,8 +412,6 @@ def test_weights_that_no_density_has_are_left_to_the_game():
     x, y = data("cancer")
     wide = np.concatenate([x, x**2, x**3, np.abs(x)], axis=1)[:, :25]
     middle = ["0.0"] * 25
-    from math import comb
-
     middle[12] = repr(1 / comb(24, 12))
     note = left(svm.SVC().fit(wide, y), wide, methods=f"semivalue:{','.join(middle)}", budget=200)
     assert "cannot be computed to nine digits" in note

@@ -107,7 +107,7 @@ def test_the_rounding_bound_covers_what_exact_fractions_show(kind):
 
 
 def test_two_hundred_players_with_factors_of_any_size():
-    """Half of them multiply by 1e8 when they play, half by 1e-8: everybody together changes nothing, and who is alike earns alike."""
+    """Half of them multiply by 1e8 when they play, half by 1e-8: all together change nothing, and who is alike earns alike."""
     names = [f"p{i}" for i in range(200)]
     grow = np.where(np.arange(200) % 2, 1e-8, 1e8)
     small = ProductGame(names, [3.0], [1 + 1e-3 * np.log10(grow)], [np.ones(200)])

@@ -50,7 +50,7 @@ class XgboostTree(TypedDict):
     categories_nodes: list[int]
     categories_segments: list[int]
     categories_sizes: list[int]
-    leaf_weights: list[float]  # of trees with several outputs: those of each leaf, which names its place where others name a child
+    leaf_weights: list[float]  # of trees with several outputs: a leaf names its place in it where others name a child
 
 
 def read_xgboost(

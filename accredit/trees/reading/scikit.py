@@ -127,7 +127,7 @@ def _boost(model: sklearn.base.BaseEstimator) -> Ensemble:
 
 
 def _isolate(model: sklearn.base.BaseEstimator) -> Ensemble:
-    """An isolation forest by the depth at which it finds a row: the mean of its trees' path lengths. Its score is a power of it."""
+    """An isolation forest by the depth at which it finds a row, the mean over its trees. Its score is a power of it."""
     trees = []
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         grown = member.tree_
