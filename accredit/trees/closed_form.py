@@ -18,7 +18,7 @@ from accredit.checks.numbers import as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.arrays import votes_by_pairs
-from accredit.products.form import Form, NotProducts
+from accredit.products.form import Form, NotProducts, plain_numbers
 from accredit.products.linear import Linear, NotLinear, is_linear, linear_of
 from accredit.products.reading import READERS, exponential_form, form_of
 from accredit.products.shares import FormShares
@@ -26,6 +26,7 @@ from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_we
 from accredit.trees.members import Member, members_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import NotSeparable, owners, still_own
+from accredit.trees.terms import Terms, TermShares, has_terms, terms_of
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
@@ -359,6 +360,27 @@ class _ProductShares:
         return TreeCredit(found.credit, found.base, found.pairs, self._means)
 
 
+class _Termwise:
+    """Terms of one or two columns behind the same signature; they are asked of the model, which reads rows as they are."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms, self.outputs, self.payoff = terms, terms.outputs, terms.payoff
+
+    def numbers(self, rows: Table) -> FloatArray:
+        return plain_numbers(rows)
+
+    def stands_for(self, rows: Table) -> Reading | None:
+        return None
+
+    def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
+        return rows, self._terms.read(rows, said)
+
+    def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
+        if background is None:
+            raise NotProducts(f"{self._terms.source} is a sum of terms, which needs background rows to compare with")
+        return TermShares(self._terms, background, asked.players, asked.count, asked.value, asked.interactions, asked.weight)
+
+
 class _Mean:
     """A weighted mean of models, each of which has a closed form of its own, behind the same signature."""
 
@@ -379,7 +401,7 @@ class _Mean:
             raise NotProducts(f"{self._name} averages probabilities, and its members have a closed form of their {self.payoff}")
 
     def numbers(self, rows: Table) -> FloatArray:
-        return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+        return plain_numbers(rows)
 
     def stands_for(self, rows: Table) -> Reading | None:
         return None
@@ -464,6 +486,8 @@ def _solver(model: object, unit: str | None) -> Solver:
     if found is not None:
         return _Mean(model, *found)
     name = type(model).__name__
+    if has_terms(model):
+        return _Termwise(terms_of(model))
     if is_linear(model) and not votes_by_pairs(model):
         linear = linear_of(model)
         exponential = unit == "value" and linear.payoff == "log of the value"

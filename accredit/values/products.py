@@ -13,8 +13,8 @@ Kernel machines, models with a log link and densities of independent columns are
 
 **Rounding.** Factors are scaled by term and player so that the larger of |a| and |b| is 1. Then no factor exceeds 1 at any
 node, and each is known to a few roundings of 1. A factor is left out by dividing the product of all by it: whatever error it
-has is in the product too, and cancels, so this is safe unless the factor is exactly 0. That happens only where its terms cancel to
-the last digit, and there a factor of 2⁻⁵⁸ is as right as 0 is. In all, the error of a credit is at most
+has is in the product too, and cancels, so this is safe unless the factor is exactly 0. That happens only where its terms cancel
+to the last digit, and there a factor of 2⁻⁵⁸ is as right as 0 is. In all, the error of a credit is at most
 (40 n + nodes + terms of one chunk + chunks + 20)·2⁻⁵²·Σ_m |c_m| Π_j max(|a_mj|, |b_mj|), times the sum of the rule's |weights|.
 
 **Two players at a time.** $g_i g_j$ is a polynomial of degree 2 in t. With $L(t)$ the product of all other factors, player i
