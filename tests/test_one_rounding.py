@@ -61,7 +61,7 @@ from accredit.values import banzhaf, normalised_banzhaf
 from accredit.values.leaving_out import leaving_out
 from accredit.values.lime import fit_of
 from accredit.values.report import report
-from accredit.views.words import leaders
+from accredit.views.language.phrases import leaders
 from tests.wording import refused
 
 THIRTY = 0.1 + 0.2  # one rounding more than 0.3

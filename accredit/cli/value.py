@@ -129,7 +129,8 @@ def value(
     from accredit.training_data.report import as_csv, labels_csv, labels_part
     from accredit.training_data.tables import table
     from accredit.values.solver import progress
-    from accredit.views.valuation import report_page, report_text
+    from accredit.views.pages.valuation_page import report_page
+    from accredit.views.terminal.valuation_text import report_text
 
     folder = model if Path(model).is_dir() else None
     _check_idle(context, folder, only)

@@ -24,8 +24,8 @@ from accredit.core import Attribution
 from accredit.errors import InvalidInput
 from accredit.evaluate import holm
 from accredit.store.workers import WorkerLost, workers
-from accredit.views.arena import markdown_table, notes_of, text_table
-from accredit.views.arena_page import arena_page
+from accredit.views.pages.arena_page import arena_page
+from accredit.views.terminal.arena_text import markdown_table, notes_of, text_table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from toy_arena import ToyContest

@@ -314,7 +314,8 @@ def test_the_zoo_is_told_apart():
 
 
 def test_a_page_says_the_verdict_first():
-    from accredit.views.audit import audit_page, audit_text
+    from accredit.views.pages.audit_page import audit_page
+    from accredit.views.terminal.audit_text import audit_text
 
     masks = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731

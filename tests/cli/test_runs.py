@@ -20,8 +20,8 @@ from accredit.cli.value import value
 from accredit.core import Attribution
 from accredit.errors import AccreditError
 from accredit.store import Journal
-from accredit.views.data_view import data_body
-from accredit.views.words import sentence
+from accredit.views.language.phrases import sentence
+from accredit.views.pages.journal_page import data_body
 from accredit.web.data import watch
 from tests.wording import refused
 

@@ -11,7 +11,7 @@ import pytest
 
 from accredit.cli import main
 from accredit.cli.streams import Folding, fold  # registers what stands for characters that cannot be encoded
-from accredit.views.columns import short, width
+from accredit.views.language.printable import short, width
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -19,7 +19,7 @@ from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from accredit.explanation.graph import graph_of
 from accredit.models import TextModel
-from accredit.views.answer_text import likelihood
+from accredit.views.terminal.answer_text import likelihood
 from tests.explanation.test_flow_picture import checked
 from tests.models.answering_models import TEXT as PROMPT
 from tests.models.answering_models import answering

@@ -17,7 +17,7 @@ from accredit.games import text_game
 from accredit.gradients import integrated_gradients
 from accredit.models import TextModel
 from accredit.views import explanation_page, text
-from accredit.views.segments import segments
+from accredit.views.language.segments import segments
 from tests.models.more_models import other_model
 from tests.models.small_models import text_model, wordpiece
 from tests.wording import refused

@@ -22,9 +22,11 @@ from accredit.training_data.rules import linear_fit
 from accredit.training_data.suspects import Harmful, RowFacts, Sureness, harmful
 from accredit.training_data.worth import CURVE_STEPS
 from accredit.values.interactions import shapley_interactions
-from accredit.views.data_view import data_body
-from accredit.views.trace_view import trace_body, trace_text
-from accredit.views.valuation import report_page, report_text
+from accredit.views.pages.journal_page import data_body
+from accredit.views.pages.trace_page import trace_body
+from accredit.views.pages.valuation_page import report_page
+from accredit.views.terminal.trace_text import trace_text
+from accredit.views.terminal.valuation_text import report_text
 from accredit.web import journal_view
 from accredit.web.data import as_csv, state_of, values_csv, watch
 from tests.web.conftest import ROWS, WORTH, additive, random_masks, store

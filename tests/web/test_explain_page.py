@@ -308,7 +308,7 @@ def test_an_answer_from_one_prompt_is_coloured_and_comes_back(browser, server):
 
 def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser, server):
     """No frame lays out two thousand words or rows at once; a word that is not laid out yet still tells its numbers."""
-    from accredit.views.explanation import explanation_blocks
+    from accredit.views.pages.explanation_page import explanation_blocks
     from tests.views.samples import sample
 
     words = 2000
