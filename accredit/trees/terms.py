@@ -1,4 +1,4 @@
-r"""Models that add up terms of one or two columns each, as explainable boosting machines do, and say what each term is for a row.
+r"""Models that add up terms of one or two columns, as explainable boosting machines do, and say what each term is for a row.
 
 A term of the columns of players p and q is a game of two: with $f_{11}$ its value at the row, $f_{10}$ the mean with only p's
 columns from the row, $f_{01}$ with only q's and $f_{00}$ with neither, p earns $w_0 (f_{10} - f_{00}) + w_1 (f_{11} - f_{01})$

@@ -486,7 +486,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "trees.closed_form.model": lambda f: linear_model(),
     "trees.ensemble_of.model": lambda f: forest_model(),
     "trees.forest_of.model": lambda f: forest_model(),
-    "trees.linear_of.model": lambda f: linear_model(),
+    "products.linear_of.model": lambda f: linear_model(),
     "trees.load_ensemble.path": forest_file,
     "trees.owners.encode": lambda f: lambda rows: np.asarray(rows, float),
     "trees.tree_credit.forest": lambda f: _forest(),
