@@ -18,8 +18,8 @@ is counted. The last line is one JSON object of ratios, a peer's seconds over ou
 * `machine_seconds`, `machine_pairs_seconds`, `machine_game`, `machine_shap`, `machine_shap_error`, `machine_additivity` (with
   --machines, which leaves trees out): a support vector regression of 30 columns and 352 vectors, 100 background rows. Our CPU
   seconds per row, alone and with the interactions of all pairs; how many times longer our own estimate from 2,000 coalitions
-  and shap's KernelExplainer with 2,000 samples take; shap's error relative to the largest credit; how far base and credit are from
-  the prediction.
+  and shap's KernelExplainer with 2,000 samples take; shap's error relative to the largest credit; how far base and credit
+  are from the prediction.
 * `large_seconds`, `large_mb` (with --large): 100,000 rows against a background of 10,000, 100 trees of depth 6.
 """
 

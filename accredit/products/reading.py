@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
 from accredit.models.arrays import RowFunction, class_pairs, pair_decisions, votes_by_pairs
 from accredit.products.columns import Bells, ColumnFunctions, Levels, Peaks, Slopes, Steps
@@ -34,6 +35,7 @@ MOST_SUMMANDS = 64  # of a kernel that is multiplied out
 NEAREST = "which rows are nearest is decided by comparing sums over the columns, as in a weighted vote, and not by a sum"
 
 
+@check_arguments
 def form_of(model: object, unit: str | None = None) -> Form:
     """The sum of products that a fitted model is, in the unit that is asked for where it has several.
 

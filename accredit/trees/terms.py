@@ -129,7 +129,7 @@ class TermShares:
 
 def _below(background: Table, rows: Table, r: int) -> Table:
     """The background, and below it one of the rows."""
-    if isinstance(background, np.ndarray):
+    if not hasattr(rows, "iloc"):
         return np.concatenate([background, rows[r : r + 1]])
     import pandas
 
