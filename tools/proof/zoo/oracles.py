@@ -24,8 +24,12 @@ def library_of(model: Any) -> str:
 
 def own_output(model: Any, rows: Any, payoff: str) -> FloatArray:
     """The model's own output on a scale that is named: (rows, outputs); a score of two classes for both of them."""
-    if payoff == "log-odds" and hasattr(model, "predict_joint_log_proba") and len(model.classes_) == 2:
-        return np.diff(model.predict_joint_log_proba(rows)) * [-1, 1]  # where chances are 0 or 1, these are not
+    if payoff == "log-odds" and hasattr(model, "predict_joint_log_proba"):  # where chances are 0 or 1, these are not
+        from scipy.special import logsumexp
+
+        joint = model.predict_joint_log_proba(rows)
+        each = range(joint.shape[1])
+        return np.stack([joint[:, k] - logsumexp(np.delete(joint, k, axis=1), axis=1) for k in each], axis=1)
     if payoff == "log-odds":
         chance = own_output(model, rows, "probability")
         return np.asarray(np.log(chance) - np.log1p(-chance))
