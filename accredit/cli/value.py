@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from accredit import defaults
-from accredit.cli.command import Command
+from accredit.cli.command import Command, say_in_options
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.methods import find
@@ -74,7 +75,7 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
     "--half-width",
     type=Amount(min=0, min_open=True),
     metavar="H",
-    help="How near most values must be. The trainings that it takes are foretold from the first 130; a smaller --budget is "
+    help="How near most values must be. The number of trainings needed is estimated from the first 130; a smaller --budget is "
     "refused. With knn-shapley: a bound for every value; neighbours are looked at only as far as it takes.",
 )
 @click.option(
@@ -137,6 +138,7 @@ def value(
     if form == "csv" and only is None:
         only = "values"  # one table in one file: its lines are players
     settings: dict[str, Any] = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
+    say = partial(say_in_options, context)
     labels = None
     if folder and only != "labels" and is_language_model(folder):
         with progress("following gradients", 1.0) as bar:
@@ -167,10 +169,11 @@ def value(
         )
         labels = None if read.groups else read.labels
         report = labels_part(read, only, seed)
+        report = replace(report, unanswered=say(report.unanswered), notes=tuple(map(say, report.notes)))
         if folder and only != "labels":
             with progress("following gradients", 1.0) as bar:
                 worth, notes = value_classifier(folder, read, watch=bar.update, **settings)
-            report = replace(report, worth=worth, notes=report.notes + notes)
+            report = replace(report, worth=worth, notes=report.notes + tuple(map(say, notes)))
         elif only != "labels":
             report = replace(report, worth=_value(context, read, report))
     if html_file:
@@ -211,7 +214,7 @@ def _value(context: click.Context, read: Table, report: DataReport) -> Valuation
             def told(words: str, trainings: int) -> None:
                 bar.expect(trainings)
                 if words:
-                    click.echo(words, err=True)
+                    click.echo(say_in_options(context, words), err=True)
 
             worth = value_table(
                 read,
@@ -228,6 +231,7 @@ def _value(context: click.Context, read: Table, report: DataReport) -> Valuation
                 told=told,
                 curves=given["curves"],
             )
+        worth = replace(worth, warnings=tuple(say_in_options(context, warning) for warning in worth.warnings))
         if journal and run is not None:
             journal.describe(run, facts | {"warnings": list(worth.warnings)})
             journal.end_run(run, worth.values.to_json())

@@ -51,7 +51,7 @@ SHORTEST_LIST = 0.05  # share of rows; the precision of shorter lists cannot be 
 def precision_in_thought(logs: FloatArray, y: IntArray, rate: float) -> FloatArray:
     """Of the K most suspect rows by out-of-fold `logs` (N, C), the share whose label is wrong, for K = 1 … N.
 
-    >>> logs = np.log([[0.9, 0.1]] * 90 + [[0.1, 0.9]] * 10)  # ten labels of a hundred contradict what is foretold
+    >>> logs = np.log([[0.9, 0.1]] * 90 + [[0.1, 0.9]] * 10)  # ten labels of a hundred contradict what is predicted
     >>> float(precision_in_thought(logs, np.zeros(100, dtype=int), rate=0.1)[9].round(2))
     1.0
     """
@@ -124,7 +124,7 @@ def wrong_labels(
     Texts are seen as weighted words and parts of words; `features` are further views: one matrix, or several by name. Every
     score is tried on planted flips of these very data; all out-of-fold models together rank the rows unless another finds
     clearly more. The list ends where less than a share `wanted` of the next rows is expected to be wrong. If the views hardly
-    foretell the given labels better than the largest class does, nobody is accused.
+    predict the given labels better than the largest class does, nobody is accused.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(200) % 2
@@ -161,6 +161,7 @@ def wrong_labels(
         raise InvalidInput(
             f"{len(y)} labels of {len(classes)} classes: hardly a class could spare a row, so nothing can be planted among "
             "them; drop or merge small classes",
+            argument="labels",
             code="undefined",
         )
     evidence = _evidence([{n: find_share(s, flips) for n, s in found.scores.items()} for found, flips in trials])
@@ -237,7 +238,7 @@ def _make_list(order: IntArray, seen: _Scored, y: IntArray, chosen: str, trials:
         verdict = f"about {rate:.1%} of the labels look wrong, but no list is expected to be {wanted:.0%} right"
         if seen.agrees.all():
             most = f"at most about {errors.interval[1]:.1%} could be wrong"
-            verdict = f"no label looks wrong: all are foretold from the other rows; {most}"
+            verdict = f"no label looks wrong: all are predicted from the other rows; {most}"
         return _List((), rate, verdict, curve)
     shares = np.array([expect(other)[size - 1] for other in errors.rates])
     precision = float(curve[size - 1])
@@ -294,7 +295,7 @@ def _score(rows: _Seen, y: IntArray, seed: int) -> _Scored:
 
 
 def _hear(said: Mapping[str, list[FloatArray]], y: IntArray) -> list[str]:
-    """The views that foretell more labels than the largest class does: others have no vote. All of them, where none does."""
+    """The views that predict more labels than the largest class does: others have no vote. All of them, where none does."""
     majority = float(np.bincount(y).max() / len(y))
     right = {name: float((np.mean(logs, axis=0).argmax(axis=1) == y).mean()) for name, logs in said.items()}
     return [name for name, share in right.items() if not Foretold(share, majority, len(y)).refusal] or list(said)
@@ -353,7 +354,9 @@ def _views(texts: Sequence[str] | None, features: View | Mapping[str, View] | No
         if view.shape[0] != rows:
             whose = f"features {name!r}" if name in given else "texts"
             raise InvalidInput(
-                f"{whose} holds {view.shape[0]} rows and labels {rows}; give one of each for every row", code="shape"
+                f"{whose} holds {view.shape[0]} rows and labels {rows}; give one of each for every row",
+                argument="features" if name in given else "texts",
+                code="shape",
             )
     return views
 
@@ -387,6 +390,7 @@ def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray
     if len(words) < ROWS_NEEDED or len(classes) < 2:
         raise InvalidInput(
             f"{len(words)} labels of {len(classes)} classes; at least {ROWS_NEEDED} rows of two classes are needed",
+            argument="labels",
             code="range",
         )
     rare = classes[np.bincount(y) < 2]

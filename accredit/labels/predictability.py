@@ -13,7 +13,7 @@ from accredit.core.threads import one_thread
 from accredit.labels.out_of_fold import out_of_fold
 from accredit.labels.scores import View
 
-CHANCE_OF_ALARM = 0.00135  # of foretelling so many labels by the largest class alone, that of three standard errors
+CHANCE_OF_ALARM = 0.00135  # of predicting so many labels by the largest class alone, that of three standard errors
 ROWS_NEEDED = 10  # rows
 ROWS_ENOUGH = 20_000  # rows that are enough to tell
 VOTING_NEIGHBOURS = 5
@@ -21,7 +21,7 @@ VOTING_NEIGHBOURS = 5
 
 @dataclass(frozen=True)
 class Foretold:
-    """How many labels are foretold from the other rows, beside what the largest class alone would do."""
+    """How many labels are predicted from the other rows, beside what the largest class alone would do."""
 
     agreement: float
     majority: float
@@ -30,7 +30,7 @@ class Foretold:
     @property
     def needed(self) -> float:
         """The least agreement that the largest class alone would reach with a chance of 0.00135 only; above 1 where even
-        foretelling every label would not tell more."""
+        predicting every label would not tell more."""
         from scipy.stats import binom
 
         errors = int(binom.ppf(CHANCE_OF_ALARM, self.rows, 1 - self.majority))  # the fewest that are not too unlikely
@@ -40,8 +40,8 @@ class Foretold:
     def refusal(self) -> str:
         """Why nobody may be accused; empty where somebody may be.
 
-        >>> Foretold(0.27, 0.26, 1000).refusal[:52]
-        'from these features 27.0% of the labels are foretold'
+        >>> Foretold(0.27, 0.26, 1000).refusal[:53]
+        'from these features 27.0% of the labels are predicted'
         >>> Foretold(0.9, 0.26, 1000).refusal
         ''
         >>> Foretold(1.0, 0.98, 400).refusal, Foretold(1.0, 0.99, 400).refusal[:28]
@@ -54,7 +54,7 @@ class Foretold:
         if self.needed > 1:
             return f"{self.majority:.1%} of the {self.rows} rows are of one class, and the others are too few to learn from"
         return (
-            f"from these features {self.agreement:.1%} of the labels are foretold, and the largest class alone has "
+            f"from these features {self.agreement:.1%} of the labels are predicted, and the largest class alone has "
             f"{self.majority:.1%}; {self.needed:.1%} would be needed. Give features that tell the classes apart"
         )
 

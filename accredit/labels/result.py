@@ -48,7 +48,7 @@ class WrongLabels:
     rate: float | None  # estimated share of wrong labels among all rows
     chosen: str  # the score that ranks
     evidence: tuple[Evidence, ...]  # all scores tried on planted flips, best first
-    agreement: float  # share of rows whose label out-of-fold models foretell
+    agreement: float  # share of rows whose label out-of-fold models predict
     majority: float  # share of the largest class, what they must beat
     verdict: str  # in words
     oddities: Oddities  # near-duplicates and outliers

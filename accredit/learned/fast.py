@@ -232,7 +232,6 @@ class Fitting(TypedDict, total=False):
     calibration: int
     level: float
     per: Per | None
-    budget: int | None
     width: int | None
     epochs: int
     patience: int
@@ -242,8 +241,9 @@ class Fitting(TypedDict, total=False):
 
 
 class SeededFitting(Fitting, total=False):
-    """The same with the seed."""
+    """The same with what a request would say."""
 
+    budget: int | None
     seed: int
 
 
@@ -278,6 +278,7 @@ def fit_fast(
         raise InvalidInput(
             f"{len(family)} inputs are given, and {calibration} of them calibrate the intervals; give {calibration + 10} or "
             "more, better a thousand, or a smaller calibration",
+            argument="calibration",
             code="range",
         )
     order = rng.permutation(len(family))

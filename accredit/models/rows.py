@@ -44,6 +44,9 @@ FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
 
 
+Formula = tuple[str, Callable[[FloatArray], FloatArray]]  # a unit, and what is computed from its numbers (rows, outputs)
+
+
 @final
 class RowModel:
     """A model of rows that can be asked in several units; each gives one number per row and output.
@@ -53,8 +56,16 @@ class RowModel:
     predicts.
     """
 
-    def __init__(self, units: Mapping[str, RowFunction], labels: tuple[str, ...] | None, name: str, model: object) -> None:
+    def __init__(
+        self,
+        units: Mapping[str, RowFunction],
+        labels: tuple[str, ...] | None,
+        name: str,
+        model: object,
+        formulas: Mapping[str, Formula] | None = None,
+    ) -> None:
         self.units, self._labels, self.name, self.model = dict(units), labels, name, model
+        self._formulas = {"log-odds": ("probability", log_odds), **(formulas or {})}
 
     def __repr__(self) -> str:
         return f"RowModel({self.name!r}, {', '.join(self.units)})"
@@ -93,7 +104,7 @@ class RowModel:
             name = name_payoff(payoff)
             name = f"{name} (a function)" if name in {*UNITS, *PAYOFFS} else name
             source = "probability" if "probability" in self.units else self.unit(None)
-            return self._with(name, lambda rows: payoff_of(self.outputs(rows, source), 0, payoff), (name,)), name
+            return self._with(name, (source, lambda outputs: payoff_of(outputs, 0, payoff)), (name,)), name
         if not (payoff is None or isinstance(payoff, str)):
             raise InvalidInput(
                 f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs",
@@ -114,14 +125,20 @@ class RowModel:
                 code="unsupported",
             )
         labels = (payoff,) if payoff in OF_THE_MODEL else self._labels
-        return self._with(payoff, partial(self._formula, payoff=payoff), labels), payoff
+        return self._with(payoff, ("probability", partial(self._pay, payoff=payoff)), labels), payoff
 
-    def _with(self, unit: str, function: RowFunction, labels: tuple[str, ...] | None) -> RowModel:
-        return RowModel({**self.units, unit: function}, labels, self.name, self.model)
+    def _with(self, unit: str, formula: Formula, labels: tuple[str, ...] | None) -> RowModel:
+        source, compute = formula
+        units = {**self.units, unit: lambda rows: compute(self.outputs(rows, source))}
+        return RowModel(units, labels, self.name, self.model, {**self._formulas, unit: formula})
 
-    def _formula(self, rows: Sized, payoff: str) -> FloatArray:
+    def formula(self, unit: str) -> Formula:
+        """The unit that another is computed from, and how: log-odds, losses and functions from probabilities; a unit that is
+        asked of the model itself from itself."""
+        return self._formulas.get(unit, (unit, lambda outputs: outputs))
+
+    def _pay(self, chances: FloatArray, payoff: str) -> FloatArray:
         """A payoff of the probabilities: one column per class, or one for the model."""
-        chances = self.outputs(rows, "probability")
         if chances.shape[1] < 2:
             raise InvalidInput(
                 f"payoff {payoff!r} compares classes, and {self.name} has one output", argument="payoff", code="unsupported"
@@ -146,7 +163,7 @@ class RowModel:
         """Outputs of a batch in one unit, checked: (batch, d) -> (batch, outputs)."""
         outputs = ArrayModel(self.units[unit], name=self.name).outputs(rows)
         if self._labels is not None and outputs.shape[1] != len(self._labels):
-            raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes", code="type")
+            raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes", code="shape")
         return outputs
 
     def blur(self, rows: Sized, unit: str) -> float:
@@ -233,7 +250,7 @@ def _read_by(added: plugins.Addition, model: object) -> RowModel:
 def _chances(model: ArrayModel) -> dict[str, RowFunction]:
     """Probabilities of classes, where the outputs are known to be them or to become them."""
     if model.law == "softmax":
-        return {"probability": lambda rows: _softmax(model.outputs(rows))}
+        return {"probability": lambda rows: softmax(model.outputs(rows))}
     return {"probability": model.outputs} if model.law == "probability" else {}
 
 
@@ -359,7 +376,7 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
         labels = tuple(map(str, range(max(2, int(learner["learner_model_param"]["num_class"])))))
         chances = {"binary:logistic": _both_chances(number)}.get(objective)
         if objective.startswith("multi:"):
-            chances = lambda rows: _softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
+            chances = lambda rows: softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
         units = {"logit": two_sided(margin)} if chances is None else _score(margin, chances)
         return RowModel(units, labels, f"xgboost {objective}", model)
     return RowModel({"value": number, _raw_unit(objective): margin}, None, f"xgboost {objective}", model)
@@ -454,11 +471,7 @@ def _both_chances(chance: RowFunction) -> RowFunction:
 
 
 def _log_odds(chances: RowFunction) -> RowFunction:
-    def odds(rows: Sized) -> FloatArray:
-        p = real_numbers(chances(rows), "what the model returned", BadPayoff)
-        return np.stack([payoff_of(p, k, "log-odds", "probability") for k in range(p.shape[1])], axis=1)
-
-    return odds
+    return lambda rows: log_odds(real_numbers(chances(rows), "what the model returned", BadPayoff))
 
 
 def _joint_odds(joint: RowFunction) -> RowFunction:
@@ -472,6 +485,11 @@ def _joint_odds(joint: RowFunction) -> RowFunction:
     return odds
 
 
-def _softmax(z: FloatArray) -> FloatArray:
+def log_odds(chances: FloatArray) -> FloatArray:
+    """Log-odds of every class from probabilities: (rows, classes) -> (rows, classes)."""
+    return np.stack([payoff_of(chances, k, "log-odds", "probability") for k in range(chances.shape[1])], axis=1)
+
+
+def softmax(z: FloatArray) -> FloatArray:
     shifted = np.exp(z - z.max(axis=1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,8 @@ from accredit.models.rows import RowModel
 from accredit.rows.backgrounds import Compared
 from accredit.rows.frames import Rows, join, part, type_of
 from accredit.rows.game import check_reads
-from accredit.trees.closed_form import NO_FORM, ClosedForm, Reading, RowCredit
+from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading, RowCredit
+from accredit.trees.linked import Worth
 from accredit.values.exact import semivalue_claims
 from accredit.values.semivalue_rules import semivalue_of
 
@@ -35,7 +37,8 @@ class NoClosedForm(Exception):
     def __init__(self, why: str, instead: str = "", *, tried: bool = True, of_unit: bool = False) -> None:
         super().__init__(why.rstrip("; ,"))
         self.instead = instead  # what to write to have one
-        self._tried, self._of_unit = tried, of_unit
+        self.of_unit = of_unit  # there is one, of another payoff
+        self._tried = tried
 
     @property
     def note(self) -> str:
@@ -43,7 +46,7 @@ class NoClosedForm(Exception):
         if not self._tried:
             return ""
         said = str(self)
-        return f"{said[0].upper()}{said[1:]}" if self._of_unit else f"No closed form could be used: {said}"
+        return f"{said[0].upper()}{said[1:]}" if self.of_unit else f"No closed form could be used: {said}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +88,10 @@ class Ground:
             both, self.widened = join(given, compared.rows)
             self._like = part(both, 0, len(compared.rows))
             self.background, _ = self._categorise(self._like)
+        self._lock = RLock()  # rows may be asked about from several threads; what is prepared for them is made once
         self._read: set[str] = set()  # units in which the model has read the background
         self._forms: dict[str, ClosedForm] = {}  # by the unit that was asked for
+        self._linked: dict[str, tuple[ClosedForm, Worth]] = {}  # for functions of the raw output, by the same
         self._why: dict[str, NoClosedForm] = {}  # there is no closed form, by the same
 
     def table(self, rows: Rows) -> tuple[Table, tuple[str, ...]]:
@@ -127,27 +132,32 @@ class Ground:
     def form(self, unit: str) -> ClosedForm:
         """The closed form of the model beside this background, read when it is first asked for; in this unit, if there are
         several."""
-        if unit in self._why:
-            raise self._why[unit]
-        if unit not in self._forms:
-            try:
-                self._forms[unit] = ClosedForm(
-                    self.model.model,
-                    self.background,
-                    value=self.sharing.value,
-                    interactions=self.sharing.interactions,
-                    weight=None if self.background is None else self.compared.weights,
-                    players=self.sharing.partition.owner,
-                    unit=unit,
-                )
-            except NO_FORM as why:
-                self._why[unit] = NoClosedForm(str(why), getattr(why, "instead", ""))
-                raise self._why[unit] from None
-        return self._forms[unit]
+        with self._lock:
+            if unit in self._why:
+                raise self._why[unit]
+            if unit not in self._forms:
+                try:
+                    self._forms[unit] = self._read_form(unit)
+                except NO_FORM as why:
+                    self._why[unit] = NoClosedForm(str(why), getattr(why, "instead", ""))
+                    raise self._why[unit] from None
+            return self._forms[unit]
+
+    def _read_form(self, unit: str) -> ClosedForm:
+        return ClosedForm(
+            self.model.model,
+            self.background,
+            value=self.sharing.value,
+            interactions=self.sharing.interactions,
+            weight=None if self.background is None else self.compared.weights,
+            players=self.sharing.partition.owner,
+            unit=unit,
+        )
 
     def reading(self, table: Table, unit: str) -> Reading | None:
         """What the closed form says about rows for which it may stand for the model; None where the model must be asked."""
-        return self._forms[unit].read(table) if unit in self._forms else None
+        form = self._forms.get(unit)
+        return None if form is None else form.read(table)
 
     def share(self, table: Table, unit: str, said: FloatArray | None, reading: Reading | None) -> RowCredit:
         """The credit of rows in closed form. A reading that the model no longer agrees with is made anew, once."""
@@ -157,8 +167,19 @@ class Ground:
         except NO_FORM as why:
             if before is None:
                 raise NoClosedForm(str(why)) from None
-        del self._forms[unit]
+        with self._lock:
+            if self._forms.get(unit) is before:
+                del self._forms[unit]
         return self.share(table, unit, said, None)
+
+    def link(self, unit: str, make: Callable[[ClosedForm], Linked]) -> tuple[ClosedForm, Worth]:
+        """The closed form for a function of its own output, which is made when it is first asked for, and that function."""
+        with self._lock:
+            if unit not in self._linked:
+                form = self.form(unit)
+                linked = make(form)
+                self._linked[unit] = form.link(linked), linked.worth
+            return self._linked[unit]
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:

@@ -83,7 +83,8 @@ def labels_of(table: Table, seed: int = 0) -> WrongLabels:
     """Which labels of the file are wrong? All its rows are judged, those that were set aside for testing among them."""
     if table.data.classes is None:
         raise InvalidInput(
-            "the target is a number, and wrong labels are found among classes; write --task class if it is one",
+            "the target is a number, and wrong labels are found among classes; write task='class' if it is one",
+            argument="target",
             code="unsupported",
         )
     whole = table.whole

@@ -8,6 +8,7 @@ The columns before a pipeline are the players: a one-hot block belongs to the co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,7 +23,8 @@ from accredit.products.form import Form, NotProducts, plain_numbers
 from accredit.products.linear import Linear, NotLinear, is_linear, linear_of
 from accredit.products.reading import READERS, exponential_form, form_of
 from accredit.products.shares import FormShares
-from accredit.trees.credit import TreeCredit, TreeShares, check_owners, check_weight
+from accredit.trees.credit import TreeCredit, TreeShares, background_of, check_owners, check_weight
+from accredit.trees.linked import LinkedShares, Worth
 from accredit.trees.members import Member, members_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import NotSeparable, owners, still_own
@@ -41,6 +43,7 @@ FEATURE_MAPS = (
     "Nystroem",
     "PolynomialFeatures",
 )  # steps that are read together with the linear model behind them
+UNSHARED = 1e-7  # how far Shapley values may be from the raw output, relative to all that is summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,7 @@ class RowCredit:
     payoff: str  # what is shared: margin, probability, value, log of the value, log-joint, path length, …
     model: str
     means: str  # what it means that a column does not play
+    half_width: FloatArray | None = None  # (rows, columns, outputs) of intervals at the usual level; None: exact
 
 
 @check_arguments
@@ -119,6 +123,7 @@ class ClosedForm:
         unit: str | None = None,
     ) -> None:
         self.model, self._players, self._value, self._interactions, self._count = model, players, value, interactions, count
+        self._linked: Linked | None = None
         self._final, self._before = _steps(model)
         self._solver = _solver(self._final, unit)
         self._background = None if background is None else _table(background, "background")
@@ -128,9 +133,23 @@ class ClosedForm:
             self._compared = self._solver.read(self._before(self._background))[0]
         self._shares: tuple[IntArray, Shares] | None = None  # who owns the encoded columns, and what is prepared for them
 
+    def link(self, linked: Linked) -> ClosedForm:
+        """The same model and background, with credit in a function of the raw output: trees beside a background."""
+        if not isinstance(self._solver, _Trees) or self._background is None:
+            raise NotTrees(f"{_words(self.model)} is not a sum of trees beside background rows")
+        other = copy(self)
+        other._linked, other._shares = linked, None
+        return other
+
+    def compare(self, rows: Table) -> Reading:
+        """Rows as numbers and their raw output as it was read, compared with the model's own."""
+        table = _table(rows, "rows")
+        _check_widths(table, self._background)
+        return self._solver.read(self._before(table))
+
     @property
     def payoff(self) -> str:
-        """What is shared: margin, probability, value, log of the value."""
+        """What the raw output is: margin, probability, value, log of the value."""
         return self._solver.payoff
 
     @property
@@ -158,12 +177,13 @@ class ClosedForm:
         """The credit of these rows.
 
         The reading is compared with the model's own raw output of them, `said` (rows, outputs), for which the model is asked
-        where it is None. A `reading` that `read` gave stands as it is.
+        where it is None. A `reading` that `read` or `compare` gave stands as it is.
         """
         table = _table(rows, "rows")
         _check_widths(table, self._background)
         matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
-        got = self._prepare(table, matrix).credit(matrix)
+        got = self.prepare(table, matrix).credit(matrix)
+        self._check_sum(got, margin)
         return RowCredit(
             got.credit,
             got.base,
@@ -174,21 +194,38 @@ class ClosedForm:
             self.payoff,
             _words(self.model),
             got.means,
+            got.half_width,
         )
 
-    def _prepare(self, rows: Table, matrix: Numbers) -> Shares:
+    def _check_sum(self, got: TreeCredit, margin: FloatArray) -> None:
+        """Refuse Shapley values of the raw output that do not add up to it."""
+        if self._value != "shapley" or self._linked is not None or not len(margin):
+            return
+        size = np.abs(got.credit).sum(axis=1) + np.abs(got.base)
+        gap = np.abs(got.credit.sum(axis=1) + got.base - margin)
+        if not (gap <= UNSHARED * (size + np.abs(margin))).all():
+            row, output = np.argwhere(gap == gap.max())[0]
+            total = got.base[output] + got.credit[row, :, output].sum()
+            raise NotTrees(
+                f"the credit of {_words(self.model)} adds up to {total:.9g} where its raw output is {margin[row, output]:.9g} "
+                f"(row {row}, output {output})"
+            )
+
+    def prepare(self, rows: Table, matrix: Numbers) -> Shares:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
-        if self._shares is not None and self._owns(rows, matrix, self._shares[0]):
-            return self._shares[1]
+        kept = self._shares  # read once: another thread may exchange it
+        if kept is not None and self._owns(rows, matrix, kept[0]):
+            return kept[1]
         mine = check_owners(self._players, rows.shape[1])
         encoded = np.arange(rows.shape[1])
         if self._final is not self.model:
             encoded = owners(self._encode, _stack(rows, self._background))
         compared = None if self._background is None else self._compared
         count = max(int(mine.max()) + 1, self._count or 0)
-        asked = CreditRequest(mine[encoded], count, self._value, self._interactions, self._weight)
-        self._shares = encoded, self._solver.prepare(compared, asked)
-        return self._shares[1]
+        asked = CreditRequest(mine[encoded], count, self._value, self._interactions, self._weight, self._linked)
+        prepared = self._solver.prepare(compared, asked)
+        self._shares = encoded, prepared
+        return prepared
 
     def _owns(self, rows: Table, matrix: Numbers, encoded: IntArray) -> bool:
         """Do the columns before a pipeline still own the same encoded columns, beside these rows?"""
@@ -213,6 +250,16 @@ def has_closed_form(model: object) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class Linked:
+    """A payoff that is a function of the raw output, and how it is estimated where it cannot be exact."""
+
+    worth: Worth  # raw outputs (m, outputs) -> payoffs (m, payoffs)
+    orders: int | None = None  # of each background row; None: as many as serve a few digits
+    seed: int = 0
+    opposite: bool = False  # of two payoffs the first earns the opposite of the second
+
+
+@dataclass(frozen=True, eq=False)
 class CreditRequest:
     """What is wanted of a model: whose columns, which value."""
 
@@ -221,6 +268,7 @@ class CreditRequest:
     value: object
     interactions: bool
     weight: FloatArray | None
+    linked: Linked | None = None  # None: the raw output itself is shared
 
 
 Numbers = Any  # rows as numbers (rows, encoded); where members of a model read rows each in a way of its own, as they are
@@ -273,8 +321,23 @@ class _Trees:
         return self._read.read(rows, said)
 
     def prepare(self, background: FloatArray | None, asked: CreditRequest) -> Shares:
+        forest = self._read.forest
+        if asked.linked is not None:
+            how, rule = asked.linked, semivalue_of(asked.value, asked.count)
+            compared = background_of(forest, background, asked.weight)
+            return LinkedShares(
+                forest,
+                compared,
+                how.worth,
+                asked.players,
+                asked.count,
+                rule=rule,
+                orders=how.orders,
+                seed=how.seed,
+                opposite=how.opposite,
+            )
         return TreeShares(
-            self._read.forest,
+            forest,
             background,
             value=asked.value,
             interactions=asked.interactions,

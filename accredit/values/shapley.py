@@ -52,7 +52,9 @@ def shapley(
         if not unlimited:
             given = next(name for name, limit in limits.items() if limit is not None)
             raise InvalidInput(
-                f"{given} and solver are both given; put the limit into the solver, for example {solver!r}", code="conflict"
+                f"{given} and solver are both given; put the limit into the solver, for example {solver!r}",
+                argument="solver",
+                code="conflict",
             )
         return returned(solver.solve(game), f"solve() of {type(solver).__name__}")
     solved = in_closed_form(game, SHAPLEY)

@@ -212,7 +212,7 @@ def test_a_link_is_not_hidden():
     model = xgboost.XGBRegressor(objective="count:poisson", n_estimators=4, n_jobs=1).fit(X, np.round(WORTH))
     number = accredit.explain(X[:3], model, background=X[30:])
     assert_allclose(number.prediction[:, 0], model.predict(X[:3]), rtol=1e-6)
-    assert number.payoff == "value" and str(number.method) == "shapley/Exact()"
+    assert number.payoff == "value" and str(number.method) == "shapley/cubes of trees"
     raw = accredit.explain(X[:3], model, background=X[30:], payoff="log")
     assert raw.method.closed_form and any("payoff='log'" in note.text for note in number.notes)
     assert_allclose(np.exp(raw.prediction), number.prediction, rtol=1e-5)

@@ -143,7 +143,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "results.Result.place": "called by everything that takes an output",
     "explanation.explain_answer": "reached through explain(prompt, answer=…)",
     "explanation.*Request": "given by the doors, one setting each",
-    "explanation.Explainer": "takes a model and the settings of the doors",
+    "explanation.Explainer*": "takes a model and the settings of the doors; its methods take requests, which the doors try",
     "answers.AnswerGame.blur_of_view": "takes the function of a view",
     "explanation.kind_of": "decides; what it is given is checked by the door it leads to",
     "trees.Ensemble*": "built by ensemble_of",

@@ -221,7 +221,7 @@ def in_words(result: Attribution) -> str:
     'all 10 shared out'
     """
     if result.total is None or result.unshared is None:
-        return "scores: they rank, they share nothing"
+        return "a ranking; it does not add up to the output"
     credited, total = part_of(float(result.credit.sum()), result.total)
     if result.claim("efficiency").holds is Holds.NO:
         return f"adds up to {credited}; {total} was there to share"

@@ -30,7 +30,7 @@ def labels_text(found: WrongLabels | None, unanswered: str = "") -> list[str]:
         cells = [[s.row, printable(s.given), printable(s.suggested), excerpt(s.text, TEXT)] for s in listed]
         lines += table(["row", "label", "rather", ""], cells, left=True)
         more = len(found.suspects) - len(listed)
-        lines += [f"… {more} more; all of them with --json, --html, or --only labels --csv"] * (more > 0)
+        lines += [f"… {more} more; the JSON, the page and the CSV of labels list all of them"] * (more > 0)
     lines += [evidence(found), *_odd(found), *(f"not tried: {why}" for why in found.left_out)]
     return [*lines, *([CANNOT] if found.suspects else [])]
 
@@ -47,7 +47,7 @@ def state(found: WrongLabels) -> str:
 def evidence(found: WrongLabels) -> str:
     """What ranked the rows, and how well it found flips that were planted."""
     best = next(e for e in found.evidence if e.score == found.chosen)
-    told = f"{found.agreement:.0%} of the labels are foretold (largest class {found.majority:.0%})"
+    told = f"a model predicts {found.agreement:.0%} of the labels (always guessing the largest class: {found.majority:.0%})"
     area = f"it found planted flips with an area of {best.area:.2f} ± {best.stderr:.2f}, where ½ is chance"
     return f"Judged by {', '.join(found.seen_as)}: {told}. Ranked by: {found.chosen}; {area}"
 

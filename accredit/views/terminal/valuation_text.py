@@ -80,7 +80,7 @@ def linear_words(values: Attribution) -> str:
     linear, pairs = (_share(*found[degree]) for degree in ("linear", "pairs"))
     return (
         f"Of the variance over {found['subsets']:,} random parts, each player in them with chance {found['fraction']:g}, "
-        f"{linear} is linear in who takes part, which is all that these scores can foretell; {pairs} is of pairs. The rest "
+        f"{linear} is linear in who takes part, which is all that these scores can predict; {pairs} is of pairs. The rest "
         f"is of more players together, or noise of training. Intervals of {found['level']:.0%}."
     )
 

@@ -21,6 +21,8 @@ from tests.views.samples import flow_picture, picture_sample, sample
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'accredit[test]'").expect
 
+FOREIGN = "main img, main iframe, main object, main form, main style, main link, main base"
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -129,7 +131,7 @@ def test_hostile_names_run_nothing(browser, tmp_path):
     page.mouse.move(300, 300)
     expect(page.locator(".inspector h2")).not_to_be_empty()
     assert page.evaluate("document.scripts.length") == 1
-    assert page.locator("main img, main iframe, main object, main form, main style, main link, main base").count() == 0
+    assert page.locator(FOREIGN).count() == 0
     assert seen.hit() is None
     assert seen.trouble == []
 
