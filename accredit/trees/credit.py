@@ -37,7 +37,6 @@ KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees
 NODE_BYTES = 300  # of a node's path and place among the blocks
 ROWS_BY_KEPT_WAY = 100  # up to which rows are served by what is kept of trees without tables
 WALK_BYTES = 500  # of what a node multiplies and earns in a walk
-STEADY_WEIGHTS = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,11 +302,10 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
 
 
 def _check_steady(rule: Semivalue, most: int) -> None:
-    size = float(np.abs(rule.rule(max(1, most))[1]).sum())
-    if size > STEADY_WEIGHTS:
+    if not rule.is_steady(most):
         raise InvalidInput(
             f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
-            f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background',
+            f'{rule.size(most):.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background',
             code="unsupported",
         )
 
