@@ -15,7 +15,7 @@ from accredit.checks.suggestions import did_you_mean
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
-from accredit.labels.predictability import predict_share
+from accredit.labels.predictability import predict_skill
 from accredit.store.frames import read_frame
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
@@ -58,7 +58,7 @@ class Table:
     @cached_property
     def silent(self) -> str:
         """Why no row is named by its value: the features hardly foretell the labels. Empty where they do, and for numbers."""
-        return "" if self.data.classes is None else predict_share(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
+        return "" if self.data.classes is None else predict_skill(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
 
     @property
     def rows(self) -> RowFacts:
