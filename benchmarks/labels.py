@@ -125,8 +125,10 @@ def main() -> None:
     results: dict[str, Any] = {"empty lists beside an area of 0.8": blind}
     for (who, noise), runs in each.items():
         keys = sorted({key for run in runs for key in run})
-        results[f"{who}, {noise}"] = {k: float(np.mean([run[k] for run in runs if k in run])) for k in keys} | {"runs": len(runs)}
-        print(f"{who}, {noise}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[f'{who}, {noise}'].items()))
+        results[f"{who}, {noise}"] = {k: float(np.mean([run[k] for run in runs if k in run])) for k in keys} | {
+            "runs": len(runs)
+        }
+        print(f"{who}, {noise}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[f"{who}, {noise}"].items()))
     record(results)
 
 

@@ -1,5 +1,5 @@
-"""Real data with labels made wrong as people make them wrong: at random, by mistaking one class for another, where a row is hard,
-and by careless annotators. Every draw takes its own rows and says which of its labels are wrong."""
+"""Real data with labels made wrong as people make them wrong: at random, by mistaking one class for another, where a row is
+hard, and by careless annotators. Every draw takes its own rows and says which of its labels are wrong."""
 
 from __future__ import annotations
 

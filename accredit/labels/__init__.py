@@ -1,4 +1,4 @@
-"""Finding wrong labels: a probability for each, which of them to believe, who gave them, and what else is odd about the rows."""
+"""Finding wrong labels: a probability for each, which to believe, who gave them, and what else is odd about the rows."""
 
 from accredit.labels.find import wrong_labels
 from accredit.labels.result import WrongLabels

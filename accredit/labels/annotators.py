@@ -126,7 +126,8 @@ def consensus_of(votes: Votes, logs: FloatArray, weight: float) -> tuple[FloatAr
 
     `logs` (rows, classes) are out-of-fold log probabilities of models that learned from majorities, `weight` what they count.
 
-    >>> votes = Votes(np.repeat(np.arange(4), 3), np.tile([0, 1, 2], 4), np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0]), 4, 3, 2)
+    >>> labels = np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0])
+    >>> votes = Votes(np.repeat(np.arange(4), 3), np.tile([0, 1, 2], 4), labels, 4, 3, 2)
     >>> classes, wrong = consensus_of(votes, np.log(np.full((4, 2), 0.5)), 1.0)
     >>> classes.argmax(axis=1).tolist(), bool(wrong[2] > wrong[0])
     ([0, 1, 0, 1], True)

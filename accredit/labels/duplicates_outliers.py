@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
 from accredit.labels.row_views import NEAREST_ROWS, View, dense
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 BY_CHANCE = 0.05  # probability that any row at all is as near as near-duplicates are
 LEAST_NEAR, MOST_NEAR = 0.02, 0.5  # of the usual distance to the nearest row, between which the limit lies
@@ -117,9 +121,7 @@ def edited_rows(points: FloatArray) -> set[tuple[int, int]]:
     whole = parts.sum(axis=1)
     found: set[tuple[int, int]] = set()
     for j in varied if len(varied) >= COLUMNS_TO_DIFFER else []:
-        found |= {
-            (a, b) for a, b in _same(whole - parts[:, j]) if (kinds[a] != kinds[b]).sum() <= 1
-        }  # a hash may collide
+        found |= {(a, b) for a, b in _same(whole - parts[:, j]) if (kinds[a] != kinds[b]).sum() <= 1}  # a hash may collide
     return found
 
 
@@ -150,7 +152,7 @@ def edited_texts(texts: Sequence[str]) -> set[tuple[int, int]]:
     return {pair for pair, share in _common(parts, sorted(found)) if share >= ALIKE_TEXTS}
 
 
-def _common(parts: View, pairs: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], float]]:
+def _common(parts: csr_matrix, pairs: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], float]]:
     """The share of parts that two rows have in common, for every pair."""
     if not pairs:
         return

@@ -165,8 +165,8 @@ TOGETHER = "all models together"
 def area_in_thought(logs: FloatArray, y: IntArray) -> float:
     """The chance that a label moved to another class at random is more suspect than a label as given (ROC area).
 
-    A model out of fold never saw the label that it judges, so a label can be moved in thought, without training anything. Labels
-    as given are taken for right, which makes the area rather too small.
+    A model out of fold never saw the label that it judges, so a label can be moved in thought, without training anything.
+    Labels as given are taken for right, which makes the area rather too small.
 
     >>> area_in_thought(np.log([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1]))
     1.0
@@ -329,8 +329,8 @@ def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray
         )
     if len(words) < ROWS_PER_CLASS * len(classes):
         raise InvalidInput(
-            f"labels hold {len(classes)} different values in {len(words)} rows, as names of rows or numbers do; name the column "
-            "of classes, or give task='number' for numbers",
+            f"labels hold {len(classes)} different values in {len(words)} rows, as names or numbers do; give classes, or "
+            "task='number' for numbers",
             argument="labels",
             code="undefined",
         )

@@ -50,7 +50,7 @@ class Skill:
             return ""
         return (
             "from these features the labels are foretold no better than by how frequent the classes are "
-            f"({self.agreement:.1%} right, largest class {self.majority:.1%}; the gain in log probability is {self.gain:.3f}, and "
+            f"({self.agreement:.1%} right, largest class {self.majority:.1%}; log probability gains {self.gain:.3f}, and "
             f"{STANDARD_ERRORS * self.stderr:.3f} would be needed). Give features that tell the classes apart"
         )
 

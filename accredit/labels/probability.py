@@ -1,4 +1,4 @@
-r"""The probability that a label is wrong, row by row, and how many are: for errors at random, of pattern and of hard rows alike.
+r"""The probability that a label is wrong, row by row, and how many are: for errors at random, of a pattern, and of hard rows.
 
 No data tell how many labels are wrong without an assumption about the errors. Two counts enclose most of what people do:
 

@@ -10,7 +10,7 @@ sharpened or softened to fit: $q_c \propto p_c^a$. A label can then come about i
 
 $$P(y) = (1-\pi)\,t_y + \pi\,\frac{1-t_y}{C-1}, \qquad t = (1-\delta)\,q + \delta\,r .$$
 
-The likeliest (π, δ, a) are found, with a mild prior; π is the rate at random. Of two classes δ cannot be told from π and is zero.
+The likeliest (π, δ, a) are found, with a mild prior; π is the rate at random. Of two classes δ cannot be told from π: it is 0.
 What annotators confuse, and rows that are hard to label, count as doubtful, so π is too low for errors of that kind:
 `probability.py` takes it as one end of what may be true.
 """

@@ -9,8 +9,8 @@ import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
-from accredit.labels.find import ROWS_NEEDED, WANTED, row_names, wrong_labels
 from accredit.labels.duplicates_outliers import Oddities
+from accredit.labels.find import ROWS_NEEDED, WANTED, row_names, wrong_labels
 from accredit.labels.probability import rate_interval, share_interval
 from accredit.labels.result import WrongLabels, with_excerpts
 from accredit.labels.row_views import View
@@ -55,8 +55,8 @@ def wrong_tags(
     judged = [tag for tag in known if FEWEST_ROWS <= count[tag] <= len(tags) - FEWEST_ROWS]
     if not judged:
         raise InvalidInput(
-            f"tags holds {len(known)} tags, and none of them has {FEWEST_ROWS} rows with it and {FEWEST_ROWS} without it; drop or "
-            "merge rare tags",
+            f"tags holds {len(known)} tags, and none has {FEWEST_ROWS} rows with it and {FEWEST_ROWS} without it; merge "
+            "rare tags",
             argument="tags",
             code="undefined",
         )
@@ -68,11 +68,11 @@ def wrong_tags(
                 watch((place + share) / len(judged))
 
         labels = [YES if tag in one else NO for one in tags]
-        found.append(
-            wrong_labels(labels, texts=texts, features=features, names=rows, wanted=wanted, seed=seed, watch=part)
-        )
+        found.append(wrong_labels(labels, texts=texts, features=features, names=rows, wanted=wanted, seed=seed, watch=part))
     left = [tag for tag in known if tag not in judged]
-    notes = (f"not judged, in too few rows or in nearly all: {', '.join(left[:10])}" + ", …" * (len(left) > 10),) if left else ()
+    notes = (
+        (f"not judged, in too few rows or in nearly all: {', '.join(left[:10])}" + ", …" * (len(left) > 10),) if left else ()
+    )
     return with_excerpts(_join(rows, judged, found, notes), None if texts is None else [*texts] * len(judged))
 
 

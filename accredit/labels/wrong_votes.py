@@ -56,12 +56,15 @@ def wrong_votes(
             code="shape",
         )
     rows = row_names(names, next(iter(length.values())))
-    cells = [(i, a, str(labels[i])) for i in range(len(rows)) for a, labels in enumerate(votes.values()) if not missing(labels[i])]
+    columns = list(votes.values())
+    cells = [(i, a, str(c[i])) for i in range(len(rows)) for a, c in enumerate(columns) if not missing(c[i])]
     seen = {i for i, _, _ in cells}
     bare = [i for i in range(len(rows)) if i not in seen]
     if bare:
         raise InvalidInput(
-            f"votes hold no label for {rows[bare[0]]} and {len(bare) - 1} more rows; drop such rows", argument="votes", code="missing"
+            f"votes hold no label for {rows[bare[0]]} and {len(bare) - 1} more rows; drop such rows",
+            argument="votes",
+            code="missing",
         )
     y_all, classes = _codes([label for _, _, label in cells])
     row, annotator = (np.array([cell[k] for cell in cells], dtype=np.int64) for k in (0, 1))
@@ -125,7 +128,7 @@ def _models(
     if len(present) < 2:
         return 0.0, flat, ("models are not heard: the majorities hold fewer than two classes of two rows",)
     some = {name: view[np.flatnonzero(~rare)] for name, view in views.items()}
-    copies = None if texts is None else copies_of([texts[i] for i in np.flatnonzero(~rare)], codes)
+    copies = None if texts is None else copies_of([texts[i] for i in np.flatnonzero(~rare).tolist()], codes)
     judged = judge(some, codes, copies, seed, watch)
     if judged.skill.refusal:
         return 0.0, flat, (f"models are not heard: {judged.skill.refusal}",)
@@ -146,6 +149,8 @@ def _rate(who: Sequence[str], votes: Votes, wrong: FloatArray, probability: Floa
     for a in np.argsort(-wrong, kind="stable").tolist():
         low, high = beta.ppf([0.05, 0.95], mistakes[a] + 0.5, count[a] - mistakes[a] + 0.5)
         found.append(
-            Annotator(who[a], int(count[a]), float(wrong[a]), float(min(low, wrong[a])), float(max(high, wrong[a])), agreement[a])
+            Annotator(
+                who[a], int(count[a]), float(wrong[a]), float(min(low, wrong[a])), float(max(high, wrong[a])), agreement[a]
+            )
         )
     return tuple(found)
