@@ -70,16 +70,19 @@ def skill(logs: FloatArray, y: IntArray) -> Skill:
         float((logs.argmax(axis=1) == y).mean()),
         float(frequent.max()),
         len(y),
-        min(1.0, sum(count > 0) * min(_hit_by_chance(logs[:, k], y == k) for k in np.flatnonzero(count))),
+        min(1.0, int((count > 0).sum()) * min(_hit_by_chance(logs[:, k], y == k) for k in np.flatnonzero(count))),
     )
 
 
 def _hit_by_chance(score: FloatArray, inside: BoolArray) -> float:
-    """The chance of as many rows inside among the highest scores, as many as there are rows inside (hypergeometric)."""
+    """The chance of as many rows inside among the highest scores, as many as there are rows inside (hypergeometric). Of rows
+    that tie for the last places, those inside get their share."""
     from scipy.stats import hypergeom
 
     rows, size = len(score), int(inside.sum())
-    hits = int(inside[np.argsort(-score, kind="stable")[:size]].sum())
+    last = np.partition(score, rows - size)[rows - size]
+    above, tied = score > last, score == last
+    hits = int(inside[above].sum() + np.floor(inside[tied].mean() * (size - above.sum())))
     return float(hypergeom.sf(hits - 1, rows, size, size))
 
 

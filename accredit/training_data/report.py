@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def labels_of(table: Table, seed: int = 0, watch: Callable[[float], None] | None
     """Which labels, or numbers, of the file are wrong? All its rows are judged, those set aside for testing among them."""
     whole = table.whole
     if table.data.classes is None:
-        return wrong_numbers(
+        found = wrong_numbers(
             np.array(whole.labels, dtype=np.float64),
             texts=whole.texts,
             features=whole.views or None,
@@ -93,6 +93,7 @@ def labels_of(table: Table, seed: int = 0, watch: Callable[[float], None] | None
             seed=seed,
             watch=watch,
         )
+        return replace(found, notes=(*found.notes, "the target is judged as a number; write --task class if it is one"))
     return wrong_labels(
         whole.labels,
         texts=whole.texts,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 QUESTION = "Which labels are wrong?"
-SHOWN, ODD, TEXT = 20, 5, 52  # suspects and oddities in the terminal, characters of a text
+SHOWN, ODD, TEXT = 20, 5, 60  # suspects and oddities in the terminal, characters of a text
 CONFUSED, RATED = 5, 12  # confusions and annotators in the terminal
 CANNOT = (
     "What cannot be known from the data: how many errors look right to every model, and how many hard rows look wrong. The "

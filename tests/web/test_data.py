@@ -167,7 +167,7 @@ def test_the_page_answers_both_questions_and_says_why_it_names_nobody(path):
     assert seen.labels is not None and seen.labels.to_plain() == found.to_plain()
     body = data_body(seen)
     assert body.index("Which labels are wrong?") < body.index("What is each row worth?")
-    assert "&lt;i&gt;0" in body and "<i>" not in body and "one is wrong" in body
+    assert "&lt;i&gt;0" in body and "<i>" not in body and "one is likely wrong" in body
     assert "does most harm" not in body and "are worth least" in body
     assert seen.harmful == () and "No row is called harmful: these &lt;features&gt; are at chance" in body
     with Journal(path) as journal:
