@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, Literal, get_args
 
 Code = Literal[
@@ -49,8 +50,20 @@ class AccreditError(Exception):
         super().__init__(*said)
         if code not in CODES:
             raise ValueError(f"code is {code!r}, which is not in accredit.errors.Code: {', '.join(sorted(CODES))}")
-        self.argument = argument  # the name of what is wrong, as Python spells it; the command and the page have their own
+        self.argument = _argument(argument)  # what is wrong, as Python spells it; the command and the page have their own names
         self.code: Code = code or self.usual  # what is wrong with it in a word or two, the same however the sentence is worded
+
+
+def _argument(name: str) -> str:
+    """The argument that a name belongs to: a part of one is that one, and a description is none.
+
+    >>> [_argument(name) for name in ("budget", "groups['a']", "picture.runs", "black_box's answers", "the path")]
+    ['budget', 'groups', 'picture', 'black_box', 'path']
+    >>> _argument("rows of a table")
+    ''
+    """
+    found = re.fullmatch(r"(?:the )?([^\W\d]\w*)(?:(?:[\[.]|'s ).*)?", name, re.DOTALL)
+    return found[1] if found else ""
 
 
 class InvalidInput(AccreditError, ValueError):

@@ -455,11 +455,15 @@ def find_all(spelled: Sequence[str] | str, place: Place) -> list[Chosen]:
     """
     if not isinstance(spelled, Iterable):
         raise InvalidInput(
-            f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}", code="type"
+            f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}",
+            argument="methods",
+            code="type",
         )
     names = _split(spelled) if isinstance(spelled, str) else [str(name) for name in spelled]
     if not names:
-        raise InvalidInput(f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}", code="empty")
+        raise InvalidInput(
+            f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}", argument="methods", code="empty"
+        )
     found = (find(name, place) for name in names)
     return list({chosen.name: chosen for chosen in found}.values())
 
@@ -485,7 +489,7 @@ def settings_for(asked: Sequence[Chosen], given: Mapping[str, object]) -> dict[s
         taking = [method.name for method in every_method() if name in method.takes]
         if not any(name in each.method.takes for each in asked):
             raise InvalidInput(
-                f"{name} is {given[name]!r:.40}, and none of the methods asked takes it; those that do are {', '.join(taking)}",
+                f"{name} is {given[name]!r:.40}, and no requested method accepts it; it applies to {', '.join(taking)}",
                 argument=name,
                 code="misplaced",
             )

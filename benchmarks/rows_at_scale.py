@@ -51,8 +51,8 @@ def linear_fits(rows: int, subsets: int, targets: int) -> dict[str, Any]:
     )
     spent = time.process_time() - began
     fresh = random_subsets(rows, 500, 0.5, 1)
-    foretold, true = found.predict(fresh), fresh @ truth
-    linked = [float(np.corrcoef(foretold[:, t], true[:, t])[0, 1]) for t in range(targets)]
+    predicted, true = found.predict(fresh), fresh @ truth
+    linked = [float(np.corrcoef(predicted[:, t], true[:, t])[0, 1]) for t in range(targets)]
     return {
         "rows": rows,
         "subsets": subsets,

@@ -86,6 +86,17 @@ def test_imports_point_upward(module):
     assert not below, f"{module} imports from below: {sorted(below)}"
 
 
+MEDIA = {"language": set(), "terminal": {"language"}, "pages": {"language", "terminal"}, "figures": {"language"}}
+
+
+@pytest.mark.parametrize("medium", MEDIA)
+def test_a_medium_reads_the_language_of_the_views_and_a_page_the_sentences_of_the_terminal(medium):
+    mine = f"accredit.views.{medium}."
+    named = {name for module, path in MODULES.items() if module.startswith(mine) for name in imports(path)}
+    read = {name.split(".")[2] for name in named if name.startswith("accredit.views.")}
+    assert read - {medium} == MEDIA[medium]
+
+
 def test_no_module_waits_for_itself():
     """Inside a room, too, there is no cycle; a package's `__init__` gathers what its modules offer, and they may not ask it."""
     graph = {name: {seen for seen in imports(path) if seen != name} for name, path in KNOWN.items()}

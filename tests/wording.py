@@ -1,12 +1,16 @@
-"""What errors say, sentence by sentence, in one file: tests state the kind, the code and the argument of an error, and a
-sentence may improve without a change in any of them. `make wording` writes the file anew; its diff is what a reviewer reads.
+"""What errors, notes and pages say, sentence by sentence, in one file: tests state the kind, the code and the argument of an
+error, or the fact in a few words, and a sentence may improve without a change in any of them. `make wording` writes the file
+anew; its diff is what a reviewer reads.
 
     with refused("range", "budget"):
         shapley(game, budget=-1)
+    assert says(page, "30 of 60")  # the whole sentence with these words is as in the file
+    assert reads(photo.steps)  # all of it is as in the file
 """
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import tempfile
@@ -64,7 +68,7 @@ class Book:
             )
         if said != known[len(page) - 1]:
             before = known[len(page) - 1]
-            pytest.fail(f"an error is worded otherwise; if it is better so: {COMMAND}\n- {before}\n+ {said}", pytrace=False)
+            pytest.fail(f"this is worded otherwise; if it is better so: {COMMAND}\n- {before}\n+ {said}", pytrace=False)
 
     def written_anew(self) -> dict[str, list[str]]:
         """What the tests that passed here met."""
@@ -96,11 +100,69 @@ BOOK = Book(read_sentences())
 
 @contextmanager
 def refused(
-    code: Code, argument: str = "", kind: type[AccreditError] = InvalidInput
+    code: Code, argument: str = "", kind: type[AccreditError] = InvalidInput, *, has: str = ""
 ) -> Iterator[pytest.ExceptionInfo[AccreditError]]:
-    """Within, an error of exactly this kind, code and argument is raised, in the words that the file has for it."""
+    """Within, an error of exactly this kind, code and argument is raised, in the words that the file has for it; or, where it
+    quotes another library or digits that a processor decides, one that has these few words."""
     with pytest.raises(kind) as caught:
         yield caught
     error = caught.value
     assert (type(error), error.code, error.argument) == (kind, code, argument), str(error)
-    BOOK.read(str(error))
+    if has:
+        assert has in str(error)
+    else:
+        BOOK.read(str(error))
+
+
+BREAKS = re.compile(
+    r"<(?:br|/?(?:p|li|[uo]l|t[dhr]|h\d|d[dlt]|div|section|figcaption|caption|title|summary|text|pre|button|label)\b)[^>]*>"
+)
+MARKUP = re.compile(r"</(?:p|div|span|section|li|td|tr|h\d|b|svg|html)>")
+TAG, END = re.compile(r"<[^>]*>"), re.compile(r"(?<=[.!?])\s+|\n")
+DIGITS = re.compile(r"\d+\.\d+|\b\d[\d.,]*(?= (?:s|ms|seconds|minutes)\b)")  # that a processor decides, or a clock
+
+
+def sentence_with(text: str, words: str) -> str | None:
+    """The first sentence, or line, of a text or a page that has these words; none where they are not there.
+
+    Numbers with decimals are not part of it, and neither is the time that something took: a test that is about one has it among
+    its words.
+
+    >>> sentence_with("<p>One row is left.</p><p>Two rows are\\n<b>too</b> many; drop one</p>", "too many")
+    'Two rows are too many; drop one'
+    >>> sentence_with("0.5 of 1.25 explained in 3 s", "0.5 of"), sentence_with("One row.", "two")
+    ('0.5 of … explained in … s', None)
+    """
+    if MARKUP.search(text):
+        text = html.unescape(TAG.sub("", BREAKS.sub("\n", " ".join(text.split()))))
+    found = next((part for part in END.split(text) if words in part), None)
+    if found is None:
+        return None
+    before, _, after = found.partition(words)
+    return " ".join(f"{DIGITS.sub('…', before)}{words}{DIGITS.sub('…', after)}".split())
+
+
+def says(text: object, words: str) -> bool:
+    """Whether a text, a page or one of several notes has these few words; the sentence with them is compared with the file."""
+    found = sentence_with(_joined(text), words)
+    if found is not None:
+        BOOK.read(found)
+    return found is not None
+
+
+def reads(text: object) -> bool:
+    """A text, or several as one, that is compared with the file as a whole."""
+    BOOK.read(_joined(text))
+    return True
+
+
+def _joined(text: object) -> str:
+    return "\n".join(map(str, text)) if isinstance(text, list | tuple | map) else str(text)
+
+
+@contextmanager
+def warned(words: str, kind: type[Warning] = RuntimeWarning) -> Iterator[None]:
+    """Within, a warning that has these few words is given; the sentence that has them is compared with the file."""
+    with pytest.warns(kind) as caught:
+        yield
+    assert any(says(warning.message, words) for warning in caught), [str(warning.message) for warning in caught]

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import accredit
-from accredit.views.palette import NEGATIVE, POSITIVE
+from accredit.views.language.palette import NEGATIVE, POSITIVE
 
 ROOT = Path(__file__).parent.parent
 INK, GREY = "#1b1d22", "#9aa5b1"

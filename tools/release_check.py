@@ -92,8 +92,8 @@ if __name__ == "__main__":
 LINES = {  # extra -> a script that uses it, where no command alone does; its argument is the command of accredit
     "none": ALONE,
     "flow": "import numpy as np; from accredit.attention import pairwise_flow; pairwise_flow(np.full((1, 2, 2), .5))",
-    "plot": "import accredit as a; from accredit.views import plot; "
-    "plot.bars(a.shapley(a.TableGame('ab', [0, 1, 2, 4]))).figure.savefig('bars.png')",
+    "plot": "import accredit as a; from accredit.views import figures; "
+    "figures.bars(a.shapley(a.TableGame('ab', [0, 1, 2, 4]))).figure.savefig('bars.png')",
     "serve": SERVED,
     "cluster": CLUSTER,
     "all": SERVED,

@@ -149,7 +149,9 @@ def _of_ids(model: AnsweringModel, ids: IntArray, players: object, fixed: object
             where = _positions(members, len(ids), f"players[{name!r}]")
             if not len(where) or held[where].any() or (owner[where] >= 0).any():
                 raise InvalidInput(
-                    f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group", code="type"
+                    f"players[{name!r}] is {members!r:.60}; give positions that are free, each in one group",
+                    argument="players",
+                    code="type",
                 )
             owner[where] = g
         return tuple(str(name) for name in players), TokenLayout("".join(pieces), ids, spans, owner)

@@ -61,7 +61,7 @@ class FunctionPays:
         except Exception as error:  # a function may raise anything; say on what, and what it said
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             raise InvalidInput(
-                f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}", code="failed"
+                f"the function failed on {len(prompts)} prompts and {answer!r:.40}: {said}", argument="function", code="failed"
             ) from error
 
     def _check_returned(self, returned: object, count: int) -> FloatArray:
@@ -185,6 +185,7 @@ def _check_signature(function: Callable[..., object]) -> None:
     except TypeError as error:
         raise InvalidInput(
             f"the function takes {signature}, and is called as function(prompts, answer): {error}; let it take both",
+            argument="function",
             code="type",
         ) from None
 

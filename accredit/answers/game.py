@@ -201,7 +201,9 @@ class AnswerGame:
             which = self.outputs.index(which)
         if not isinstance(which, int) or not -len(self.outputs) <= which < len(self.outputs):
             raise InvalidInput(
-                f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}", code="unknown"
+                f"token is {which!r}; the answer has {len(self.outputs)}: {', '.join(self.outputs[:8])}",
+                argument="which",
+                code="unknown",
             )
         place = range(len(self.outputs))[which]
         return AnswerView(self, lambda earned: earned[:, place], "log-probability")

@@ -101,6 +101,7 @@ class AnsweringModel:
             raise InvalidInput(
                 f"the prompt is a chat, and the tokenizer of {self.name} has no chat template; give one text, or set "
                 "tokenizer.chat_template",
+                argument="prompt",
                 code="unsupported",
             )
         self.render(made, "give messages that it accepts")

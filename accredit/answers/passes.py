@@ -79,7 +79,7 @@ class Reader:
 
     def __init__(self, model: AnsweringModel, memory: float = MEMORY, batch: int | None = None) -> None:
         if not memory > 0:
-            raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes", argument="memory", code="type")
+            raise InvalidInput(f"memory is {memory!r}; give a positive number of bytes", argument="memory", code="range")
         optional_whole(batch, "batch", example=32)
         self.model, self.memory, self.batch = model, memory, batch
         self._device = device_of(model.model)

@@ -224,7 +224,9 @@ class Prompt:
         rules = {"sentence": sentence_spans, "paragraph": paragraph_spans, "word": word_spans}
         if kind not in rules:
             raise InvalidInput(
-                f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping", code="unknown"
+                f"players is {kind!r}; write one of {', '.join(UNITS)}, a list of passages, or a mapping",
+                argument="players",
+                code="unknown",
             )
         return [[(c, a + i, a + j)] for c, a, b in free for i, j in rules[kind](self.contents[c][a:b])]
 
@@ -362,7 +364,9 @@ def prompt_of(
     tokens, which never play.
     """
     if (prompt is None) == (context is None):
-        raise InvalidInput("give either a prompt (a text or messages), or context=[passages] with query=…", code="conflict")
+        raise InvalidInput(
+            "give either a prompt (a text or messages), or context=[passages] with query=…", argument="prompt", code="conflict"
+        )
     if context is None and (template, separator) != (CONTEXT_TEMPLATE, "\n"):
         raise InvalidInput(
             "template and separator go with context=[passages]; a prompt of its own is read as it is", code="conflict"
@@ -405,7 +409,7 @@ def _from_context(context: object, query: str | None, template: str, separator: 
     passages = [str(p) if isinstance(p, str) else p for p in context]
     if not passages or not all(isinstance(p, str) and p.strip() for p in passages):
         raise InvalidInput(
-            f"context is {passages!r:.60}; give at least one passage, none of them empty", argument="context", code="type"
+            f"context is {passages!r:.60}; give at least one passage, none of them empty", argument="context", code="empty"
         )
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(

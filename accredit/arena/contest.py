@@ -182,9 +182,9 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     chosen = tuple(dict.fromkeys(names))
     for name in chosen:
         if name not in METRICS:
-            raise InvalidInput(f"unknown metric {name!r}; choose from {', '.join(METRICS)}", code="unknown")
+            raise InvalidInput(f"unknown metric {name!r}; choose from {', '.join(METRICS)}", argument="metrics", code="unknown")
     if not chosen:
-        raise InvalidInput(f"metrics is empty; choose from {', '.join(METRICS)}", code="empty")
+        raise InvalidInput(f"metrics is empty; choose from {', '.join(METRICS)}", argument="metrics", code="empty")
     return tuple(METRICS[name] for name in chosen)
 
 

@@ -67,5 +67,7 @@ def read_examples(
     if not kept:
         asked = [f"{column}={value}" for column, value in wanted.items()]
         asked += [f"at most {longest} words"] if longest is not None else []
-        raise InvalidInput(f"{str(file)!r} has no row to explain" + f" with {' and '.join(asked)}" * bool(asked), code="empty")
+        raise InvalidInput(
+            f"{str(file)!r} has no row to explain" + f" with {' and '.join(asked)}" * bool(asked), argument="file", code="empty"
+        )
     return [Example(k, texts[i], labels[i] or None) for k, i in enumerate(kept[:limit])]

@@ -85,7 +85,7 @@ def remove_and_retrain(
         raise InvalidInput(
             f"shares is {shares!r}; give shares of the features between 0 and 1, for example (0.2, 0.5)",
             argument="shares",
-            code="type",
+            code="range",
         )
     if impute not in ("mean", "noisy") or repeats < 1:
         raise InvalidInput(
@@ -104,7 +104,9 @@ def remove_and_retrain(
         said = np.asarray(fit(learn, y, seed + repeat)(ask))
         if said.shape != truth.shape:
             raise InvalidInput(
-                f"what fit returned answers {said.shape} to {len(ask)} rows; one label per row is needed", code="shape"
+                f"what fit returned answers {said.shape} to {len(ask)} rows; one label per row is needed",
+                argument="fit",
+                code="shape",
             )
         return float((said == truth).mean())
 
@@ -174,6 +176,7 @@ def _scores(scores: npt.ArrayLike, rows: FloatArray, name: str) -> FloatArray:
     if given.shape != rows.shape or not np.isfinite(given).all():
         raise InvalidInput(
             f"scores of {name} must be finite and have the shape of the rows, {rows.shape}, got {given.shape}",
+            argument="scores",
             code="shape",
         )
     return given

@@ -66,7 +66,9 @@ class RowContest:
         """The first rows that the model was not fitted on."""
         rows = _table()[1]
         if not 1 <= count <= len(rows):
-            raise InvalidInput(f"{count} rows were asked for; the built-in table has 1 to {len(rows)}", code="range")
+            raise InvalidInput(
+                f"{count} rows were asked for; the built-in table has 1 to {len(rows)}", argument="count", code="range"
+            )
         return [Example(row, f"row {row}") for row in range(count)]
 
     def game(self, example: Example) -> Game:

@@ -57,7 +57,7 @@ class TextContest:
 
         for name, removal in (("removal", self.removal), ("judge", self.judge)):
             if removal is not None and removal not in REMOVALS:
-                raise InvalidInput(f"{name} is {removal!r}; write one of {', '.join(REMOVALS)}", code="unknown")
+                raise InvalidInput(f"{name} is {removal!r}; write one of {', '.join(REMOVALS)}", argument=name, code="unknown")
         if model.task != "classify":
             raise InvalidInput(
                 f"model {self.model} does not classify texts ({model.task}); give a sequence classifier",

@@ -77,10 +77,14 @@ def audit_attention(
     data = AttentionData.of(model.shape, tokens, query, labels, present)
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
-        raise InvalidInput(f"there is no test {unknown[0]!r} of attention; write some of {', '.join(TESTS)}", code="unknown")
+        raise InvalidInput(
+            f"there is no test {unknown[0]!r} of attention; write some of {', '.join(TESTS)}", argument="tests", code="unknown"
+        )
     if model.shape.attention == "uniform":
         raise InvalidInput(
-            "this model has uniform attention: it selects nothing, so there is nothing to audit", code="unsupported"
+            "this model has uniform attention: it selects nothing, so there is nothing to audit",
+            argument="model",
+            code="unsupported",
         )
     if inert is not None:
         inert_mask(inert, tuple(data.tokens.shape[:2]))

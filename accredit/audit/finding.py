@@ -153,7 +153,7 @@ def judge_finding(
     expected = np.broadcast_to(np.asarray(chance, dtype=np.float64), measured.shape)
     if measured.ndim != 1 or len(measured) == 0:
         raise InvalidInput(
-            f"{name} needs one number for each of at least one row, got shape {measured.shape}", argument=name, code="shape"
+            f"{name} needs one number for each of at least one row, got shape {measured.shape}", argument="value", code="shape"
         )
     excess = interval_of(measured - expected) if excess is None else excess
     verdict = verdict_of(excess, margin, wanted)
@@ -227,11 +227,15 @@ def find_checks(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str,
 
     wanted = {simple(name) for name in asked} if asked is not None else {simple(name) for name in known}
     if not wanted:
-        raise InvalidInput(f"no test is named; write some of {', '.join(simple(k) for k in known)}", code="empty")
+        raise InvalidInput(
+            f"no test is named; write some of {', '.join(simple(k) for k in known)}", argument="tests", code="empty"
+        )
     unknown = sorted(wanted - {simple(name) for name in known})
     if unknown:
         raise InvalidInput(
-            f"there is no test {unknown[0]!r} here; write some of {', '.join(simple(k) for k in known)}", code="unknown"
+            f"there is no test {unknown[0]!r} here; write some of {', '.join(simple(k) for k in known)}",
+            argument="tests",
+            code="unknown",
         )
     return tuple(name for name in known if simple(name) in wanted)
 

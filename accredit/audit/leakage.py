@@ -192,7 +192,9 @@ def leakage_report(
     taught = None if training is None else _teach(inputs, training, answer)
     unknown = sorted(set(tests) - set(NAMES))
     if unknown:
-        raise InvalidInput(f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}", code="unknown")
+        raise InvalidInput(
+            f"there is no test {unknown[0]!r}; write some of {', '.join(NAMES)}", argument="tests", code="unknown"
+        )
     fit, score = halves(len(rows), seed)
     score = score[:ROWS_SCORED]
     if surrogate is not None:
@@ -290,7 +292,11 @@ def _judge(
     """The judge, how to train EVAL-X alone on half of its rows (None where they do not do), and what is said of it."""
     if given is not None:
         if training is not None:
-            raise InvalidInput("evalx is a judge, and training has rows to train one; leave one of them out", code="conflict")
+            raise InvalidInput(
+                "evalx is a judge, and training has rows to train one; leave one of them out",
+                argument="training",
+                code="conflict",
+            )
         return (given.predict if isinstance(given, EvalX) else given), None, ("the judge was given",)
     if inputs is None or not {SURROGATE, EVALX, SURENESS, METER, SCORES, RANDOM} & set(tests):
         return None, None, ()

@@ -208,7 +208,9 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
     if is_table(path):
         return _table(path, target)
     if not path.exists():
-        raise InvalidInput(f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit", code="missing")
+        raise InvalidInput(
+            f"there is no file {str(file)!r}; give an .npz or .csv file with the rows to audit", argument="file", code="missing"
+        )
     found = arrays_in(path)
     if "" in found:
         raise InvalidInput(
@@ -221,7 +223,7 @@ def _table(path: Path, target: str) -> dict[str, Array]:
     sheet = read_sheet(path)
     sheet.column(target, "target")
     if not sheet.rows:
-        raise InvalidInput(f"{str(path)!r} has a header and no rows", code="empty")
+        raise InvalidInput(f"{str(path)!r} has a header and no rows", argument="file", code="empty")
     at = sheet.names.index(target)
     x = np.array(
         [
@@ -240,6 +242,8 @@ def _table(path: Path, target: str) -> dict[str, Array]:
 def _array(arrays: dict[str, Array], name: str) -> Array:
     if name not in arrays:
         raise InvalidInput(
-            f"the file has no array {name!r}, only {', '.join(arrays) or 'nothing'}; it needs {ARRAYS}", code="missing"
+            f"the file has no array {name!r}, only {', '.join(arrays) or 'nothing'}; it needs {ARRAYS}",
+            argument="file",
+            code="missing",
         )
     return arrays[name]

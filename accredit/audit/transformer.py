@@ -84,9 +84,15 @@ def audit_texts(
         )
     unknown = sorted(set(tests) - set(TESTS))
     if unknown:
-        raise InvalidInput(f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}", code="unknown")
+        raise InvalidInput(
+            f"there is no test {unknown[0]!r} of a classifier; write some of {', '.join(TESTS)}",
+            argument="tests",
+            code="unknown",
+        )
     if not texts or not tests:
-        raise InvalidInput("there is nothing to audit; give a list of at least one text, and at least one test", code="empty")
+        raise InvalidInput(
+            "there is nothing to audit; give a list of at least one text, and at least one test", argument="texts", code="empty"
+        )
     if model.law == "none":
         raise InvalidInput(
             f"{model.name} gives one number, not probabilities; attention is audited for classifiers",
@@ -130,7 +136,9 @@ def _measure(model: TextModel, text: str, tests: set[str], permutations: int, st
     encoded = model.encode(text)
     words = ~encoded.special
     if words.sum() < 2:
-        raise InvalidInput(f"text {text!r:.40} has one token, so there is nothing to rank; give more words", code="undefined")
+        raise InvalidInput(
+            f"text {text!r:.40} has one token, so there is nothing to rank; give more words", argument="texts", code="undefined"
+        )
     out = _Measures()
     if tests & {GRADIENT, LEAVE_ONE_OUT}:
         scores = attention_scores(model, encoded)

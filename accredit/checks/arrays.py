@@ -49,19 +49,16 @@ def _array(raw: bytes, name: str) -> CellArray:
         reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
         shape, columns_first, kind = reader(opened)
     except KeyError:
-        raise InvalidInput(f"{name} is an array of records; write plain arrays", argument=name, code="type") from None
+        raise InvalidInput(f"{name} is an array of records; write plain arrays", code="type") from None
     except Exception as error:  # a header is a Python expression, and may be damaged in any way
         raise InvalidInput(
             f"{name} cannot be read as an array: {' '.join(str(error).split())[:120]}; give a .npy or .npz file of numpy",
-            argument=name,
             code="unreadable",
         ) from None
     rest = len(raw) - opened.tell()
     if kind.hasobject:
-        raise InvalidInput(
-            f"{name} holds objects, which are pickled; write arrays of numbers or of text", argument=name, code="type"
-        )
+        raise InvalidInput(f"{name} holds objects, which are pickled; write arrays of numbers or of text", code="type")
     if math.prod(shape) * kind.itemsize != rest:
-        raise InvalidInput(f"{name} should hold {shape} of {kind}, and has {rest:,} bytes", argument=name, code="unreadable")
+        raise InvalidInput(f"{name} should hold {shape} of {kind}, and has {rest:,} bytes", code="unreadable")
     flat = np.frombuffer(raw, dtype=kind, offset=opened.tell()) if rest else np.empty(0, dtype=kind)
     return flat.reshape(shape, order="F" if columns_first else "C").copy()

@@ -209,21 +209,16 @@ def fields_of(
         raise InvalidInput(
             f"{name} data has format {shown(data.get('format'))}; this version reads {' and '.join(map(str, known_formats))}: "
             "write it again with this version",
-            argument="format",
             code="format",
         )
     known = [field.name for field in fields(kind)]
     known_fields((key for key in data if key not in ("kind", "format")), known, f"{name} JSON")
     missing = [key for key in known if key not in data and key not in optional]
     if missing:
-        raise InvalidInput(
-            f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()", argument=name, code="missing"
-        )
+        raise InvalidInput(f"{name} JSON lacks the field {missing[0]!r}; write it again with .to_json()", code="missing")
     for key, hint in read_hints(kind).items():
         if FloatArray in (hint, *get_args(hint)) and _holds_truth(data.get(key)):
-            raise InvalidInput(
-                f"{name} JSON is damaged: {key} holds true or false; it must hold numbers", argument=name, code="unreadable"
-            )
+            raise InvalidInput(f"{name} JSON is damaged: {key} holds true or false; it must hold numbers", code="unreadable")
     return {key: data[key] for key in known if key in data}
 
 

@@ -248,7 +248,9 @@ def real_number(given: object, name: str, low: float = -np.inf, high: float = np
     if not math.isfinite(value) or not low <= value <= high:
         wanted = f"lie between {low:g} and {high:g}" if np.isfinite([low, high]).all() else f"be {_from(low)}"
         raise InvalidInput(
-            f"{name} is {shown(given)}; it must {wanted}, for example {name}={example}", argument=name, code="type"
+            f"{name} is {shown(given)}; it must {wanted}, for example {name}={example}",
+            argument=name,
+            code="range" if math.isfinite(value) else "not-finite",
         )
     return value
 
@@ -263,11 +265,18 @@ def whole_number(given: object, name: str, least: int = 1, most: int = MOST, *, 
     >>> whole_number(np.int64(3), "count")
     3
     """
-    if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer) or not least <= given <= most:
-        bounds = ("" if least == -MOST else f" of at least {least}") if most == MOST else f" from {least} to {most}"
+    whole = int(given) if isinstance(given, int | np.integer) and not isinstance(given, bool | np.bool_) else None
+    if whole is None or not least <= whole <= most:
+        bounds = f" from {least} to {most}" if most != MOST else "" if least == -MOST else f" of at least {least}"
+        if whole is not None and whole > most == MOST:
+            bounds = f" of at most {MOST}"
         usual = f"; write for example {name}={max(least, 1) if example is None else example}"
-        raise InvalidInput(f"{name} must be a whole number{bounds}, got {shown(given)}{usual}", argument=name, code="type")
-    return int(given)
+        raise InvalidInput(
+            f"{name} must be a whole number{bounds}, got {shown(given)}{usual}",
+            argument=name,
+            code="type" if whole is None else "range",
+        )
+    return whole
 
 
 def optional_whole(given: object, name: str, least: int = 1, most: int = MOST, *, example: object = None) -> int | None:
@@ -317,4 +326,4 @@ def known_fields(given: Iterable[str], known: Iterable[str], name: str) -> None:
     for key in given:
         if key not in listed:
             advice = did_you_mean(key, listed) or f"; the fields are {', '.join(listed)}"
-            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", argument=name, code="unknown")
+            raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", code="unknown")

@@ -61,7 +61,8 @@ def audit(
 
     --explainer FOLDER --data FILE audits what accredit.learned saved: does where it looks give its answer away?
     """
-    from accredit.views.audit import audit_page, audit_text
+    from accredit.views.pages.audit_page import audit_page
+    from accredit.views.terminal.audit_text import audit_text
 
     asked = None if tests is None else [name for name in tests.split(",") if name.strip()]
     if explainer is not None:

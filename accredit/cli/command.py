@@ -35,6 +35,11 @@ def speaking_options(command: click.Command) -> Iterator[None]:
         raise
 
 
+def say_in_options(ctx: click.Context, note: str) -> str:
+    """A note of the library, as the command shows it."""
+    return in_options(note, "", spell(ctx.command))
+
+
 def spell(command: click.Command) -> dict[str, str]:
     """Argument -> option."""
     options = (param for param in command.params if isinstance(param, click.Option))

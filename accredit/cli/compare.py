@@ -110,7 +110,7 @@ def compare(
     from accredit.arena.texts import TextContest
     from accredit.methods import COMPARED
     from accredit.models.row_files import is_row_model_file
-    from accredit.views.arena import seconds_text, text_table
+    from accredit.views.terminal.arena_text import seconds_text, text_table
 
     contest: TextContest | AnswerContest | RowFileContest
     examples: list[Example]
@@ -221,7 +221,7 @@ def _read_list(words: str | None) -> tuple[str, ...]:
 
 
 def _write_page(table: Standings, html_file: str, model: str, subject: str) -> None:
-    from accredit.views.arena_page import arena_page
+    from accredit.views.pages.arena_page import arena_page
 
     asked_of = "the built-in model" if model == "builtin" else Path(model).name
     write_whole(html_file, arena_page(table, f"{asked_of} on {subject}"))

@@ -35,7 +35,7 @@ class Destination:
     def print(self, result: Explanation | TableExplanation) -> None:
         """The result as text or JSON, and its page if one was asked for."""
         from accredit import views
-        from accredit.views.terminal import wants_colour
+        from accredit.views.terminal.explanation_text import wants_colour
 
         if self.html:
             write_whole(self.html, views.to_page(result))

@@ -27,7 +27,7 @@ EXTRAS = {  # extra -> (packages, what does not work without them)
         ("xgboost-cpu", "lightgbm", "catboost", "skops", "onnxruntime", "pyarrow"),
         "reading model files of these libraries (explain rows.csv --model model.json); Parquet tables",
     ),
-    "plot": (("matplotlib",), "figures: accredit.views.plot"),
+    "plot": (("matplotlib",), "figures: accredit.views.figures"),
     "shap": (("shap",), "handing results to shap's plots: to_shap()"),
     "serve": (("fastapi", "uvicorn"), "the local page (serve)"),
     "cluster": (("distributed",), "running on a Dask cluster (--executor dask)"),

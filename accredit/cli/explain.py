@@ -90,7 +90,7 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
 def _announce(inputs: list[Given], loaded: TextModel | ImageModel | StringModel, settings: Settings) -> None:
     from accredit.explanation.explainer import LONG
     from accredit.explanation.text_files import estimate_seconds
-    from accredit.views.words import duration
+    from accredit.views.language.phrases import duration
 
     expected = estimate_seconds(inputs, loaded, settings)
     if expected > LONG:

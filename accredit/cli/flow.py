@@ -30,7 +30,7 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
     the minimum cut that proves it; with several of each, one commodity per pair. Without: the circulation of least cost.
     """
     from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
-    from accredit.views.edges_page import edges_page
+    from accredit.views.pages.flow_page import edges_page
 
     if len(sources) != len(sinks):
         raise InvalidInput(
@@ -73,7 +73,8 @@ def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: b
 
 
 def _show(graph: Graph, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
-    from accredit.views.columns import printable, table
+    from accredit.views.language.printable import printable
+    from accredit.views.terminal.columns import table
 
     if as_json:
         listed = [{"from": a, "to": b, "flow": float(f)} for (a, b), f in zip(ends, found["edges"], strict=True)]

@@ -305,7 +305,8 @@ def audit(
     from accredit.audit.regression_bins import Thirds
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
-    from accredit.views.audit import audit_page, audit_text
+    from accredit.views.pages.audit_page import audit_page
+    from accredit.views.terminal.audit_text import audit_text
 
     selector, task = _open(folder, subject, model, trusted, column, limit)
     cut = Thirds.of(task.answers()) if task.regresses else None

@@ -20,7 +20,7 @@ def methods(as_json: bool) -> None:
     """List every method, its other names, where it applies, what it divides and which axioms it keeps."""
     from accredit.core import Holds
     from accredit.methods import every_method
-    from accredit.views.notation import AXIOM_NAMES, letters
+    from accredit.views.language.notation import AXIOM_NAMES, letters
 
     if as_json:
         click.echo(json.dumps({"methods": [method.to_plain() for method in every_method()]}, ensure_ascii=False))
@@ -46,6 +46,6 @@ def methods(as_json: bool) -> None:
 
 def _table(rows: list[list[str]], columns: int) -> list[str]:
     """The first columns, as lines."""
-    from accredit.views.columns import table
+    from accredit.views.terminal.columns import table
 
     return table(HEADER[:columns], [row[:columns] for row in rows], left=True)

@@ -84,7 +84,8 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
 
 
 def _read_list(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:
-    from accredit.views.columns import printable, table
+    from accredit.views.language.printable import printable
+    from accredit.views.terminal.columns import table
 
     counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]
     if not games and not known:

@@ -115,7 +115,7 @@ def fold(line: str, cells: int) -> str:
     """
     if len(line) <= cells // 2 or "\x1b" in line or cells < 4:  # no character takes more than two cells
         return line
-    from accredit.views.columns import width
+    from accredit.views.language.printable import width
 
     if width(line) <= cells:
         return line
@@ -136,7 +136,7 @@ def _pieces(word: str, cells: int) -> list[str]:
     """A word that is longer than the terminal is wide, cut; spaces before it are cut off first."""
     if len(word) <= cells // 2:
         return [word]
-    from accredit.views.columns import width
+    from accredit.views.language.printable import width
 
     if width(word) <= cells:
         return [word]

@@ -69,7 +69,8 @@ def trace(
     from accredit.influence.trace import trace as traced
     from accredit.training_data.finetuned import finetune, read_texts
     from accredit.values.solver import progress
-    from accredit.views.trace_view import trace_page, trace_text
+    from accredit.views.pages.trace_page import trace_page
+    from accredit.views.terminal.trace_text import trace_text
 
     if train_texts is None and folder is None:
         raise InvalidInput(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from accredit import defaults
-from accredit.cli.command import Command
+from accredit.cli.command import Command, say_in_options
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.methods import find
@@ -87,7 +88,7 @@ SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part o
     "--half-width",
     type=Amount(min=0, min_open=True),
     metavar="H",
-    help="How near most values must be. The trainings that it takes are foretold from the first 130; a smaller --budget is "
+    help="How near most values must be. The number of trainings needed is estimated from the first 130; a smaller --budget is "
     "refused. With knn-shapley: a bound for every value; neighbours are looked at only as far as it takes.",
 )
 @click.option(
@@ -158,13 +159,15 @@ def value(
     from accredit.training_data.report import DataReport, as_csv, labels_csv, labels_part
     from accredit.training_data.tables import table
     from accredit.values.solver import progress
-    from accredit.views.valuation import report_page, report_text
+    from accredit.views.pages.valuation_page import report_page
+    from accredit.views.terminal.valuation_text import report_text
 
     folder = model if Path(model).is_dir() else None
     _check_idle(context, folder, only)
     if form == "csv" and only is None:
         only = "values"  # one table in one file: its lines are players
     settings: dict[str, Any] = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
+    say = partial(say_in_options, context)
     labels = None
     if out:
         check_form(out, out_as)
@@ -215,10 +218,11 @@ def value(
         with progress("judging labels", 1.0) as bar:
             report = labels_part(read, only, seed, bar.update)
         rows = read_frame(file, codes=target), read.whole.names
+        report = replace(report, unanswered=say(report.unanswered), notes=tuple(map(say, report.notes)))
         if folder and only != "labels":
             with progress("following gradients", 1.0) as bar:
                 worth, notes = value_classifier(folder, read, watch=bar.update, **settings)
-            report = replace(report, worth=worth, notes=report.notes + notes)
+            report = replace(report, worth=worth, notes=report.notes + tuple(map(say, notes)))
         elif only != "labels":
             report = replace(report, worth=_value(context, read, report))
     if out:
@@ -275,7 +279,7 @@ def _value(context: click.Context, read: Table, report: DataReport) -> Valuation
             def told(words: str, trainings: int) -> None:
                 bar.expect(trainings)
                 if words:
-                    click.echo(words, err=True)
+                    click.echo(say_in_options(context, words), err=True)
 
             worth = value_table(
                 read,
@@ -292,6 +296,7 @@ def _value(context: click.Context, read: Table, report: DataReport) -> Valuation
                 told=told,
                 curves=given["curves"],
             )
+        worth = replace(worth, warnings=tuple(say_in_options(context, warning) for warning in worth.warnings))
         if journal and run is not None:
             journal.describe(run, facts | {"warnings": list(worth.warnings)})
             journal.end_run(run, worth.values.to_json())

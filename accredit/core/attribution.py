@@ -314,10 +314,14 @@ def check_precision(given: Precision | None, stderr: FloatArray | None, interval
     usual = Precision.unknown() if interval is None else Precision.interval()
     precision = usual if given is None else given
     if not isinstance(precision, Precision):
-        raise InvalidInput(f"precision is {shown(precision)}; write for example Precision.exact()", code="type")
+        raise InvalidInput(
+            f"precision is {shown(precision)}; write for example Precision.exact()", argument="precision", code="type"
+        )
     if (precision.known is Known.INTERVAL) != (interval is not None):
         there = "no interval is given" if interval is None else "an interval is given"
-        raise InvalidInput(f"precision says {str(precision.known)!r} and {there}; change one of the two", code="conflict")
+        raise InvalidInput(
+            f"precision says {str(precision.known)!r} and {there}; change one of the two", argument="precision", code="conflict"
+        )
     if interval is not None and (interval[:, 0] > interval[:, 1]).any():
         raise InvalidInput(
             "interval holds a low end above its high end; give (low, high) for each player", argument="interval", code="range"

@@ -49,13 +49,17 @@ class Attributions(Drawn):
         outputs = check_names(list(self.by_output), "outputs")
         for name, credit in self.by_output.items():
             if not isinstance(credit, Attribution):
-                raise InvalidInput(f"by_output[{name!r}] is {shown(credit)}; give an Attribution", code="type")
+                raise InvalidInput(
+                    f"by_output[{name!r}] is {shown(credit)}; give an Attribution", argument="by_output", code="type"
+                )
         object.__setattr__(self, "payoffs", optional_whole(self.payoffs, "payoffs", 0))
         first = self.by_output[outputs[0]]
         for name in outputs:
             if self.by_output[name].players != first.players:
                 raise InvalidInput(
-                    f"outputs {outputs[0]!r} and {name!r} have different players; they must be the same", code="conflict"
+                    f"outputs {outputs[0]!r} and {name!r} have different players; they must be the same",
+                    argument="by_output",
+                    code="conflict",
                 )
         object.__setattr__(self, "by_output", dict(self.by_output))
 

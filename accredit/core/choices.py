@@ -79,6 +79,7 @@ def check_choices(game: ChoiceGame, choices: object) -> IntArray:
         raise InvalidInput(
             f"choices[{row}] of {game.players[player]!r} is {given[row, player]:g}; write a whole number from 0 to "
             f"{shape[player] - 1}",
+            argument="choices",
             code="range",
         )
     return given.astype(np.int64)

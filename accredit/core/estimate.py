@@ -168,5 +168,5 @@ def check_level(level: float | None) -> float | None:
         return None
     share = real_number(level, "level", 0, 1, example=0.95)
     if not 0 < share < 1:
-        raise InvalidInput(f"level is {share:g}; write a share between 0 and 1 such as 0.95", argument="level", code="type")
+        raise InvalidInput(f"level is {share:g}; write a share between 0 and 1 such as 0.95", argument="level", code="range")
     return share

@@ -67,7 +67,9 @@ def check_game(game: object) -> Game:
         )
     if not callable(game.payoff):
         raise InvalidInput(
-            f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs", code="type"
+            f"payoff of game is {shown(game.payoff)}; write a method that takes coalitions and returns payoffs",
+            argument="game",
+            code="type",
         )
     names = check_players(game.players)
     return game if names == game.players else _Named(game, names)
@@ -107,7 +109,7 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
             f"{_of_several(game)}",
-            code="type",
+            code="shape",
         )
     check_finite(earned, lambda row: write_coalition(game.players, coalitions[row]))
     return earned
@@ -125,8 +127,12 @@ def check_finite(earned: FloatArray, who: Callable[[int], str]) -> None:
     if earned.size == 0 or (earned.min() >= -LARGEST and earned.max() <= LARGEST):
         return
     row = int(np.argmax(~(np.abs(earned) <= LARGEST)))
-    wanted = f"within ±{LARGEST:g}" if np.isfinite(earned[row]) else "a finite number"
-    raise BadPayoff(f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}", code="not-finite")
+    finite = bool(np.isfinite(earned[row]))
+    wanted = f"within ±{LARGEST:g}" if finite else "a finite number"
+    raise BadPayoff(
+        f"payoff of coalition {who(row)} is {earned[row]}; every payoff must be {wanted}",
+        code="range" if finite else "not-finite",
+    )
 
 
 def check_coalitions(coalitions: object, players: int) -> BoolArray:

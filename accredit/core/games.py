@@ -50,7 +50,7 @@ def every_payoff(games: Games, coalitions: BoolArray) -> FloatArray:
         raise BadPayoff(
             f"payoff of {len(coalitions)} coalitions in {len(outputs)} outputs returned shape {earned.shape}; it must return "
             f"one number for each coalition and output, ({len(coalitions)}, {len(outputs)})",
-            code="type",
+            code="shape",
         )
     check_every_finite(earned, outputs, lambda row: write_coalition(players, coalitions[row]))
     return earned
@@ -161,7 +161,9 @@ def output(games: Games, name: str) -> Game:
     array([3.])
     """
     if not isinstance(games, Games):
-        raise InvalidInput(f"{type(games).__name__} pays one number per coalition; use the game itself", code="unsupported")
+        raise InvalidInput(
+            f"{type(games).__name__} pays one number per coalition; use the game itself", argument="games", code="unsupported"
+        )
     return _one(games, name, lambda coalitions: every_payoff(games, coalitions))
 
 

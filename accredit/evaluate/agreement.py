@@ -19,7 +19,9 @@ from accredit.evaluate.metric import rounding_between
 def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[FloatArray, FloatArray]:
     if isinstance(a, Attribution) and isinstance(b, Attribution) and a.players != b.players:
         raise InvalidInput(
-            "a and b credit different players, or in another order; compare explanations of one game", code="conflict"
+            "a and b credit different players, or in another order; compare explanations of one game",
+            argument="a",
+            code="conflict",
         )
     x = a.credit if isinstance(a, Attribution) else real_numbers(a, "a")
     y = b.credit if isinstance(b, Attribution) else real_numbers(b, "b")
@@ -30,7 +32,9 @@ def _pair(a: Attribution | FloatArray, b: Attribution | FloatArray) -> tuple[Flo
     if not len(x):
         raise InvalidInput("a and b are empty; give one number per player in both", argument="a", code="empty")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InvalidInput("a and b must be finite numbers, and one holds NaN or infinity; it has no rank", code="not-finite")
+        raise InvalidInput(
+            "a and b must be finite numbers, and one holds NaN or infinity; it has no rank", argument="a", code="not-finite"
+        )
     return x, y
 
 

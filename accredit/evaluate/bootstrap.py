@@ -152,6 +152,7 @@ def paired_test(first: FloatArray, second: FloatArray, *, count: int = 10_000, s
     if x.ndim != 1 or x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise InvalidInput(
             f"first and second must be rows of finite numbers over the same examples, got shapes {x.shape} and {y.shape}",
+            argument="first",
             code="shape",
         )
     gap = x - y

@@ -40,6 +40,7 @@ def linear_datamodeling_score(
         raise InvalidInput(
             f"scores {scores.shape}, subsets {subsets.shape} and outputs {outputs.shape} do not fit; "
             "they must be (N, T), (m, N), (m, T)",
+            argument="scores",
             code="shape",
         )
     return _rank_agreement(subsets @ scores, outputs, level, seed, "subsets")
@@ -50,7 +51,7 @@ def retraining_correlation(scores: FloatArray, truth: FloatArray, *, level: floa
     """Mean Spearman correlation, over targets, of scores with true leave-one-out effects; both (N, T). Resamples rows."""
     scores, truth = _columns(scores, "scores"), _columns(truth, "truth")
     if scores.shape != truth.shape:
-        raise InvalidInput(f"scores {scores.shape} and truth {truth.shape} differ in shape", code="shape")
+        raise InvalidInput(f"scores {scores.shape} and truth {truth.shape} differ in shape", argument="scores", code="shape")
     return _rank_agreement(scores, truth, level, seed, "rows")
 
 
@@ -177,7 +178,9 @@ def random_removal_curve(game: Game, *, steps: int = 20, orders: int = 10, seed:
 def _order(game: Game, credit: Attribution, highest_first: bool) -> IntArray:
     if credit.players != game.players:
         raise InvalidInput(
-            "credit and game have different players; give the attribution of this game, unsorted", code="conflict"
+            "credit and game have different players; give the attribution of this game, unsorted",
+            argument="credit",
+            code="conflict",
         )
     return falling(credit.credit if highest_first else -credit.credit, credit.rounding)
 

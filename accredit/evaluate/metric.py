@@ -150,11 +150,14 @@ def measure_all(game: Game, results: Mapping[str, Result], metrics: Iterable[Met
             )
     for name, result in results.items():
         if not isinstance(result, Attribution | Selection):
-            raise InvalidInput(f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection", code="type")
+            raise InvalidInput(
+                f"results[{name!r}] is {shown(result)}; give an Attribution or a Selection", argument="results", code="type"
+            )
         if result.players != game.players:
             raise InvalidInput(
                 f"result {name!r} does not credit the {len(game.players)} players of this game in their order; "
                 "measure it on the game it was computed from",
+                argument="results",
                 code="conflict",
             )
     plans: dict[tuple[str, str], BoolArray] = {}

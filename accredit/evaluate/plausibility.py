@@ -121,7 +121,9 @@ def iou_f1(predicted: Sequence[Span], rationale: Sequence[Span], threshold: floa
                 whole_number(end, f"an end of a span in {name}", 0)
     for start, end in (*predicted, *rationale):
         if not start < end:
-            raise InvalidInput(f"span {(start, end)} is empty; a span is [start, end), end not included", code="empty")
+            raise InvalidInput(
+                f"span {(start, end)} is empty; a span is [start, end), end not included", argument=name, code="empty"
+            )
     matched = sum(any(_iou(p, r) >= threshold for r in rationale) for p in predicted)
     if not matched:
         return 0.0

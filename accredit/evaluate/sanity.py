@@ -68,7 +68,9 @@ def model_randomisation(
     ranked = [(x, attribution) for x, attribution in explained if len(attribution) > 1]
     if not ranked:
         raise InvalidInput(
-            "every input has one player, and one number has no rank; give inputs with several players", code="undefined"
+            "every input has one player, and one number has no rank; give inputs with several players",
+            argument="inputs",
+            code="undefined",
         )
     truth = [attribution for _, attribution in ranked]
     stages, signed, by_size = [], [], []

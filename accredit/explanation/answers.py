@@ -274,10 +274,14 @@ def _game(
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
         raise InvalidInput(
-            "answer and generate are both given; give the answer, or let the model generate one", code="conflict"
+            "answer and generate are both given; give the answer, or let the model generate one",
+            argument="answer",
+            code="conflict",
         )
     if answer is None and generate is False:
-        raise InvalidInput("there is no answer, and generate is False; give answer='…', or generate=True", code="missing")
+        raise InvalidInput(
+            "there is no answer, and generate is False; give answer='…', or generate=True", argument="answer", code="missing"
+        )
     from accredit.models.strings import reads_strings
 
     settings = how | {"players": players}

@@ -380,7 +380,7 @@ def explain_answer(
 
 def _check_given(given: object, what: str) -> None:
     if given is None:
-        raise InvalidInput(f"nothing is given to explain; give {what}", code="missing")
+        raise InvalidInput(f"nothing is given to explain; give {what}", argument="given", code="missing")
 
 
 # The one door for all of them
@@ -518,7 +518,9 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
         return "rows"
     if given is None:
         raise InvalidInput(
-            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'", code="missing"
+            "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'",
+            argument="given",
+            code="missing",
         )
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"

@@ -105,7 +105,9 @@ def _load_model(subject: object, model: object, tokenizer: object, reading: Sett
     if model is None:
         if isinstance(subject, tuple):
             raise InvalidInput(
-                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…", code="unsupported"
+                "the built-in model reads one text, and a pair was given; name a model of pairs: model=…",
+                argument="model",
+                code="unsupported",
             )
         return builtin_model("text" if isinstance(subject, str) else "image")
     if isinstance(model, str | Path):
@@ -145,7 +147,9 @@ def subject_of(
         if not isinstance(given, str | tuple):
             what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
             raise InvalidInput(
-                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)", code="type"
+                f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)",
+                argument="given",
+                code="type",
             )
         if for_pictures(players):
             raise InvalidInput(
@@ -173,8 +177,9 @@ def subject_of(
         )
     if isinstance(given, list | tuple):
         raise InvalidInput(
-            f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, put the "
-            "files into one folder and write accredit explain FOLDER --out rows.jsonl",
+            f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, "
+            "call an Explainer on each: [explainer(picture) for picture in pictures]",
+            argument="given",
             code="unsupported",
         )
     if isinstance(players, Mapping) or (isinstance(players, str) and players in UNITS):

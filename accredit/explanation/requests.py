@@ -250,7 +250,7 @@ class RowRequest(Request):
             raise InvalidInput(
                 f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786",
                 argument="executor",
-                code="type",
+                code="unknown",
             )
         check_fields(self)
         for name in () if self.names is None else self.names:

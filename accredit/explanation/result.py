@@ -91,7 +91,9 @@ class FlowPicture:
             array = real_numbers(getattr(self, name), f"flow.{name}", copy=True)
             if array.shape != shape or not np.isfinite(array).all():
                 raise InvalidInput(
-                    f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed", code="shape"
+                    f"flow.{name} has shape {array.shape}; finite numbers of shape {shape} are needed",
+                    argument=name,
+                    code="shape",
                 )
             array.setflags(write=False)
             put(self, name, array)
@@ -119,10 +121,12 @@ class Picture:
         object.__setattr__(self, "runs", tuple((int(owner), int(length)) for owner, length in self.runs))
         body = self.data.removeprefix(PICTURE)
         if body is self.data or not body.isascii() or not all(c.isalnum() or c in "+/=" for c in body):
-            raise InvalidInput(f"picture.data starts with {self.data[:24]!r}; it must be {PICTURE}…", code="format")
+            raise InvalidInput(
+                f"picture.data starts with {self.data[:24]!r}; it must be {PICTURE}…", argument="data", code="format"
+            )
         pixels = self.size[0] * self.size[1]
         if min((length for _, length in self.runs), default=0) < 1 or sum(x for _, x in self.runs) != pixels:
-            raise InvalidInput(f"picture.runs must cover the {pixels} pixels, each once", code="shape")
+            raise InvalidInput(f"picture.runs must cover the {pixels} pixels, each once", argument="runs", code="shape")
 
     @classmethod
     def of(cls, data: str, owner: IntArray) -> Picture:
@@ -236,9 +240,13 @@ class Explanation(Result):
         for name, attribution in (pair for credited in every for pair in credited.items()):
             missing = set(self.players) - set(attribution.players)
             if missing:
-                raise InvalidInput(f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}", code="missing")
+                raise InvalidInput(
+                    f"attributions[{name!r}] lacks the player {sorted(missing)[0]!r}", argument="attributions", code="missing"
+                )
         if self.picture is not None and max(owner for owner, _ in self.picture.runs) >= len(self.players):
-            raise InvalidInput(f"picture.runs names a player beyond the {len(self.players)} that there are", code="range")
+            raise InvalidInput(
+                f"picture.runs names a player beyond the {len(self.players)} that there are", argument="picture", code="range"
+            )
         put(self, "seconds", {key: real_number(s, f"seconds[{key!r}]", 0) for key, s in self.seconds.items()})
         put(self, "provenance", plain_mapping(self.provenance, "provenance"))
 

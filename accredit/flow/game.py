@@ -57,7 +57,7 @@ def members(tokens: int, groups: Groups, players: Iterable[str] | None = None) -
             owner[k] = group
     empty = [group for group in groups if group not in owner.values()]
     if empty:
-        raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token", code="empty")
+        raise InvalidInput(f"groups[{empty[0]!r}] is empty; name at least one token", argument="groups", code="empty")
     clash = [name for k, name in enumerate(names) if k not in owner and name in groups]
     if clash:
         raise InvalidInput(
@@ -147,7 +147,7 @@ class MixedFlowGame:
             pairs = [(layer, token) for layer, token in listed]
         except (TypeError, ValueError):
             raise InvalidInput(
-                f"places[{player!r}] is {listed!r:.60}; give nodes as [(layer, token), …]", code="type"
+                f"places[{player!r}] is {listed!r:.60}; give nodes as [(layer, token), …]", argument="places", code="type"
             ) from None
         last = self.network.tokens - 1
         return [

@@ -147,12 +147,15 @@ def _widen(capacity: FloatArray, carried: BoolArray) -> None:
 def _check_openings(weights: FloatArray, tokens: int) -> FloatArray:
     if weights.shape != (tokens,):
         raise InvalidInput(
-            f"outputs has shape {weights.shape}; a weight vector needs one number for each of {tokens} tokens", code="shape"
+            f"outputs has shape {weights.shape}; a weight vector needs one number for each of {tokens} tokens",
+            argument="outputs",
+            code="shape",
         )
     if not np.isfinite(weights).all() or (weights < 0).any() or (weights > 1).any():
         raise InvalidInput(
             f"outputs holds weights from {weights.min():.3g} to {weights.max():.3g}; a weight is the share of its token's "
             "source edge that is open, from 0 to 1: divide by the largest",
+            argument="outputs",
             code="range",
         )
     if not weights.any():
@@ -209,7 +212,9 @@ class LayeredNetwork:
         ):
             given = real_numbers(getattr(self, name), name)
             if given.shape != shape:
-                raise InvalidInput(f"{name} has shape {given.shape}; {shape} is needed, one number per token", code="shape")
+                raise InvalidInput(
+                    f"{name} has shape {given.shape}; {shape} is needed, one number per token", argument=name, code="shape"
+                )
             check_capacities(given, name)
             object.__setattr__(self, name, given)
 

@@ -66,6 +66,7 @@ def encoder_decoder(encoder: object, decoder: object, cross: object, *, share: f
         raise InvalidInput(
             f"encoder, decoder and cross have shapes {below.shape}, {own.shape}, {read.shape}; (Lₑ, S, S), (L_d, P, P) and "
             "(L_d, P, S) are needed, heads already combined",
+            argument="encoder",
             code="shape",
         )
     source, layers = below.shape[-1], len(below) + len(own)

@@ -73,6 +73,7 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         raise InvalidInput(
             f"epsilon {epsilon:.1e} is below the rounding of a max flow of {exact.value:.6g}; "
             f"use {FINEST_EPSILON * max(1.0, exact.value):.1e} or more",
+            argument="epsilon",
             code="range",
         )
     narrowed = epsilon * min(1.0, exact.value)  # small capacities, such as gradients, get the same relative accuracy

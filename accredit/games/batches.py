@@ -69,7 +69,7 @@ def rows_that_fit(bytes_per_row: float, memory: float, tokens: int = 1, device: 
     """
     if not real_number(memory, "memory", 0, example=1e9) > 0:
         raise InvalidInput(
-            f"memory is {memory!r}; give a positive number of bytes, for example memory=1e9", argument="memory", code="type"
+            f"memory is {memory!r}; give a positive number of bytes, for example memory=1e9", argument="memory", code="range"
         )
     most = CACHE_TOKENS // tokens if device == "cpu" else ROWS_PER_PASS
     return int(max(1, min(most, memory // max(bytes_per_row, 1.0))))

@@ -116,7 +116,9 @@ def _parts(model: TextModel, players: str) -> tuple[tuple[str, ...], list[Hook]]
     what, _, number = str(players).partition(":")
     if not blocks:
         raise InvalidInput(
-            f"the layers of {model.name} cannot be found; inside_game needs a transformer of equal layers", code="unsupported"
+            f"the layers of {model.name} cannot be found; inside_game needs a transformer of equal layers",
+            argument="model",
+            code="unsupported",
         )
     if what == "layers" and not number:
         return tuple(f"layer {k}" for k in range(len(blocks))), [_skipping(block, k) for k, block in enumerate(blocks)]
@@ -141,7 +143,9 @@ def _projection(block: torch.nn.Module, name: str) -> torch.nn.Module:
     attending = [(path, part) for path, part in block.named_modules() if "att" in path.lower()]
     found: torch.nn.Module | None = next((part for path, part in attending if path.endswith(PROJECTIONS)), None)
     if found is None:
-        raise InvalidInput(f"the heads of {name} cannot be told apart; use players='layers'", code="unsupported")
+        raise InvalidInput(
+            f"the heads of {name} cannot be told apart; use players='layers'", argument="players", code="unsupported"
+        )
     return found
 
 
@@ -150,7 +154,9 @@ def _narrowing(block: torch.nn.Module, hidden: int, name: str) -> torch.nn.Linea
     linear = [part for part in block.modules() if isinstance(part, torch.nn.Linear)]
     found = next((part for part in linear if part.out_features == hidden and part.in_features > hidden), None)
     if found is None:
-        raise InvalidInput(f"the neurons of {name} cannot be found; use players='layers'", code="unsupported")
+        raise InvalidInput(
+            f"the neurons of {name} cannot be found; use players='layers'", argument="players", code="unsupported"
+        )
     return found
 
 

@@ -267,6 +267,6 @@ def read_groups(text: str) -> dict[str, list[str]]:
                 f"groups has the empty group {part!r}; write for example stem=B+C,web=A", argument="groups", code="empty"
             )
         if name.strip() in groups:
-            raise InvalidInput(f"groups names {name.strip()!r} twice", code="duplicate")
+            raise InvalidInput(f"groups names {name.strip()!r} twice", argument="groups", code="duplicate")
         groups[name.strip()] = listed
     return groups

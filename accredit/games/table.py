@@ -94,7 +94,9 @@ class TableGame:
             who_text = write_coalition(names, missing[0] >> np.arange(len(names)) & 1)
             remedy = "write nobody=0 if nobody earns nothing" if missing.tolist() == [0] else "give a payoff for each"
             raise InvalidInput(
-                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}", code="missing"
+                f"payoffs lacks {len(missing)} of {len(table)} coalitions, the first is {who_text}; {remedy}",
+                argument="payoffs",
+                code="missing",
             )
         return cls(names, table)
 

@@ -160,6 +160,7 @@ class TextGame(PartsGame):
             if not self.model.masks:
                 raise InvalidInput(
                     f"{self.model.name} has no mask token that it knows; use removal='delete', 'attention', 'pad' or 'zero'",
+                    argument="removal",
                     code="unsupported",
                 )
             return int(tokenizer.mask_token_id)

@@ -39,6 +39,7 @@ class WordChoices(Choosing):
         if not getattr(model, "masks", False):
             raise InvalidInput(
                 f"{model.name} has no mask token that it knows, and 'masked' is one of the three states here",
+                argument="model",
                 code="unsupported",
             )
         self.model, self.text, self.payoff_name = model, text, payoff or defaults.payoff(model.law)

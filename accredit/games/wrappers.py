@@ -90,7 +90,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
             owner[i] = name
     empty = set(groups) - set(owner.values())
     if empty:
-        raise InvalidInput(f"groups[{sorted(empty)[0]!r}] is empty; name at least one player", code="empty")
+        raise InvalidInput(f"groups[{sorted(empty)[0]!r}] is empty; name at least one player", argument="groups", code="empty")
     names = check_players(list(dict.fromkeys(owner.get(i, game.players[i]) for i in range(n))))
     clash = [p for i, p in enumerate(game.players) if i not in owner and p in groups]
     if clash:

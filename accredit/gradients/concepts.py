@@ -137,11 +137,15 @@ def _check(
 ) -> None:
     if not concepts or len(examples) == 0:
         raise InvalidInput(
-            f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each", code="empty"
+            f"got {len(concepts)} concepts and {len(examples)} examples; give at least one of each",
+            argument="examples" if (concepts) else "concepts",
+            code="empty",
         )
     for name, given in concepts.items():
         if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
-            raise InvalidInput(f"concepts[{name!r}] is {shown(given)}; give a list of its examples", code="type")
+            raise InvalidInput(
+                f"concepts[{name!r}] is {shown(given)}; give a list of its examples", argument="concepts", code="type"
+            )
         if len(given) < 2:
             raise InvalidInput(
                 f"concept {name!r} has {len(given)} examples; a direction needs at least 2", argument="concepts", code="range"
@@ -155,10 +159,14 @@ def _check(
             )
     if not 0 < penalty < math.inf:
         raise InvalidInput(
-            f"penalty is {penalty!r}; give a positive number, as in penalty=1.0", argument="penalty", code="type"
+            f"penalty is {penalty!r}; give a positive number, as in penalty=1.0", argument="penalty", code="range"
         )
     if draws < 1 or negatives < 2:
-        raise InvalidInput(f"random_concepts={draws}, negatives={negatives}: give at least 1 and at least 2", code="range")
+        raise InvalidInput(
+            f"random_concepts={draws}, negatives={negatives}: give at least 1 and at least 2",
+            argument="negatives" if (draws >= 1) else "random_concepts",
+            code="range",
+        )
 
 
 def _measure(

@@ -122,12 +122,15 @@ def point(
         return _of_image(model, given, target, payoff, players, away)
     if isinstance(model, StringModel):
         raise InvalidInput(
-            f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'", code="unsupported"
+            f"{model.name} has no gradients: it reads strings; use a game, for example methods='shapley'",
+            argument="model",
+            code="unsupported",
         )
     rows = as_array_model(model)
     if rows.module is None:
         raise InvalidInput(
             f"{rows.name} has no gradients; give a torch module, or use a game: tabular_game(model, row, background)",
+            argument="model",
             code="unsupported",
         )
     return _of_row(rows, rows.module, given, target, payoff or "logit", players, 0.0 if baseline is None else baseline)

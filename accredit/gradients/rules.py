@@ -157,7 +157,7 @@ def _check(node: Node, name: str) -> None:
     if "Compiled" in node.name():
         raise InvalidInput(
             f"{name} was compiled, which hides its operations; give the model as it was before torch.compile",
-            argument=name,
+            argument="model",
             code="unsupported",
         )
     raise _without_a_rule(node, name)

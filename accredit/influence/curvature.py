@@ -35,12 +35,14 @@ def neumann_error(low: float, high: float, terms: int) -> float:
     """
     if not 0 < low <= high < 2:
         raise InvalidInput(
-            f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A", code="range"
+            f"eigenvalues in [{low}, {high}] do not lie in (0, 2): the series does not converge; scale A",
+            argument="low",
+            code="range",
         )
     error = float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
     if not np.isfinite(error):
         raise InvalidInput(
-            f"low is {low!r}, so small that the error is beyond numbers; give a larger low", argument="low", code="type"
+            f"low is {low!r}, so small that the error is beyond numbers; give a larger low", argument="low", code="range"
         )
     return error
 

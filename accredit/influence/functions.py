@@ -57,7 +57,11 @@ class Influences:
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one test point, or averaged over all: estimated leave-one-out values of minus the loss."""
         if target is not None and target not in self.targets:
-            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …", code="unknown")
+            raise InvalidInput(
+                f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …",
+                argument="target",
+                code="unknown",
+            )
         column = self.matrix.mean(axis=1) if target is None else self.matrix[:, self.targets.index(target)]
         slope = "a slope where all rows play: it divides nothing"
         return Attribution(

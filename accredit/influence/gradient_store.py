@@ -81,7 +81,7 @@ BLOCK_ROWS, FILE_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: w
 DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
 STORE_FORMAT = 2
 MEAN = "mean of "  # before the name of a layer: its mean gradient
-AGAIN = "give the training rows again: GradientStore.build, or accredit trace … --train FILE"
+AGAIN = "give the training rows again: GradientStore.build, or trace(…, train_texts=[…])"
 
 
 class StoreFacts(TypedDict):
@@ -120,14 +120,16 @@ class GradientStore:
             self.about = cast(StoreFacts, read_json_object(self.folder / "store.json"))
         except InvalidInput as error:
             raise InvalidInput(
-                f"{self.folder} is not a gradient store: {error}. Make one from the training texts: accredit trace … --train "
-                "FILE --store FOLDER, or GradientStore.build",
+                f"{self.folder} is not a gradient store: {error}. Make one from the training texts: "
+                "trace(…, train_texts=[…], folder=…), or GradientStore.build",
+                argument="folder",
                 code="unreadable",
             ) from None
         if self.about.get("format") != STORE_FORMAT:
             raise InvalidInput(
                 f"{self.folder} has format {self.about.get('format')!r}, this version reads {STORE_FORMAT}; delete it, and "
                 f"{AGAIN}",
+                argument="folder",
                 code="format",
             )
 
@@ -159,7 +161,9 @@ class GradientStore:
         whole_number(side, "side", example=PROJECTED_SIDE)
         widths = {o.name: min(side, o.inputs) * min(side, o.outputs) for o in net.layers}
         if names is not None and len(names) != rows:
-            raise InvalidInput(f"{len(names)} names for {rows} training rows; give one for each", code="shape")
+            raise InvalidInput(
+                f"{len(names)} names for {rows} training rows; give one for each", argument="names", code="shape"
+            )
         about: StoreFacts = {
             "format": STORE_FORMAT,
             "rows": rows,
@@ -180,7 +184,9 @@ class GradientStore:
             there, wanted = dict(store.about), json.loads(json.dumps(about))
             if changed := [key for key, value in wanted.items() if there.get(key) != value]:
                 raise InvalidInput(
-                    f"{path} holds a store with other {', '.join(changed)}; name another folder", code="conflict"
+                    f"{path} holds a store with other {', '.join(changed)}; name another folder",
+                    argument="folder",
+                    code="conflict",
                 )
         else:
             put(path / "store.json", json.dumps(about, ensure_ascii=False).encode())
@@ -322,6 +328,7 @@ def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int])
             f"{len(widths)} layers of up to {max(widths.values()):,} numbers need about {held / 1e9:.1f} GB and memory "
             f"allows {net.memory / 1e9:.1f} GB; lower side, look at some layers only (layers=[…]), "
             "or raise memory",
+            argument="memory",
             code="too-many",
         )
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
@@ -330,6 +337,7 @@ def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int])
         raise InvalidInput(
             f"{rows:,} rows of {numbers:,} numbers take {needed / 1e9:.1f} GB and {there} has {free / 1e9:.1f} GB left; "
             "lower side, look at some layers only (layers=[…]), or choose another folder",
+            argument="folder",
             code="too-many",
         )
 

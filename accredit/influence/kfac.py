@@ -192,6 +192,7 @@ def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed:
         raise InvalidInput(
             f"the Gauss–Newton matrix of {net.parameters:,} parameters takes {8e-9 * net.parameters**2:.1f} GB and memory "
             f"allows {net.memory / 1e9:.1f} GB; write curvature='ekfac', or name some layers=[…]",
+            argument="curvature",
             code="too-many",
         )
     whole = curvature == "joint" or (curvature == "auto" and net.parameters <= JOINT)
@@ -235,7 +236,9 @@ def network_influence(
     asked_for = usual if targets is None else tuple(targets)
     if len(players) != count or len(asked_for) != len(usual):
         raise InvalidInput(
-            f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries", code="shape"
+            f"{len(players)} names and {len(asked_for)} targets for {count} rows and {len(usual)} queries",
+            argument="names",
+            code="shape",
         )
     net.check_memory(len(usual))
     curved = fit(net, train, curvature, damping, seed)
@@ -279,11 +282,17 @@ def mean_influence(several: Sequence[Influences]) -> Influences:
     array([[2.]])
     """
     if not several:
-        raise InvalidInput("mean_influence needs at least one Influences; give one for each model", code="empty")
+        raise InvalidInput(
+            "mean_influence needs at least one Influences; give one for each model", argument="several", code="empty"
+        )
     first = several[0]
     for other in several[1:]:
         if other.players != first.players or other.targets != first.targets:
-            raise InvalidInput("the influences are about different rows or queries; ask every model the same", code="conflict")
+            raise InvalidInput(
+                "the influences are about different rows or queries; ask every model the same",
+                argument="several",
+                code="conflict",
+            )
     matrix: FloatArray = np.mean([one.matrix for one in several], axis=0)
     facts = {"models": len(several), "each": [dict(one.certificate) for one in several]}
     return Influences(first.players, first.targets, matrix, first.method.then(f"mean of {len(several)} models"), facts)

@@ -76,7 +76,9 @@ def track_layers(
             if not any(fnmatch(layer.name, pattern) for layer in found):
                 some = ", ".join(layer.name for layer in found[:6])
                 raise InvalidInput(
-                    f"layers: no layer is called {pattern!r}; there are {some}{', …' * (len(found) > 6)}", code="unknown"
+                    f"layers: no layer is called {pattern!r}; there are {some}{', …' * (len(found) > 6)}",
+                    argument="layers",
+                    code="unknown",
                 )
         found = [layer for layer in found if any(fnmatch(layer.name, pattern) for pattern in layers)]
     if widest is not None:
@@ -86,7 +88,9 @@ def track_layers(
     left = tuple(n for n, v in model.named_parameters() if v.requires_grad and id(v) not in covered)
     if not kept:
         raise InvalidInput(
-            "the model has no linear, convolutional or embedding layer that is trained and fits; see layers=", code="missing"
+            "the model has no linear, convolutional or embedding layer that is trained and fits; see layers=",
+            argument="model",
+            code="missing",
         )
     return kept, left
 
@@ -156,7 +160,9 @@ def row_gradients(
         losses = loss.rows(answers, labels)
     if losses.shape != (len(batch["labels"]),):
         raise InvalidInput(
-            f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed", code="shape"
+            f"the loss answers {tuple(losses.shape)} for {len(batch['labels'])} rows; one per row is needed",
+            argument="loss",
+            code="shape",
         )
     return losses.detach(), _tell(layers, calls, losses, again=False)
 

@@ -1,7 +1,7 @@
 """What one row costs a torch model: classes, numbers or the next words, as losses that influence can differentiate.
 
-A batch is a mapping of tensors whose first dimension counts rows. `labels` is what is to be foretold; everything else is handed
-to the model: by name, or, where it is called `x`, by position.
+A batch is a mapping of tensors whose first dimension counts rows. `labels` is what is to be predicted; everything else is
+handed to the model: by name, or, where it is called `x`, by position.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RegressionLoss:
 class NextTokens:
     """Minus the log probability of a text: answers (rows, tokens, vocabulary), labels (rows, tokens).
 
-    The answer at one place foretells the token at the next, as in every causal language model. Tokens labelled −100 are read,
+    The answer at one place predicts the token at the next, as in every causal language model. Tokens labelled −100 are read,
     not judged, so that the chosen answer to a prompt is asked about by labelling the prompt −100. `mean` divides by the
     number of judged tokens.
     """

@@ -62,6 +62,7 @@ class Network:
                 f"{needed / 1e9:.1f} GB and memory allows {self.memory / 1e9:.1f} GB; ask fewer queries at a "
                 "time, look at some layers only (layers=[…]), lower batch_size, raise memory, "
                 "or keep a GradientStore",
+                argument="memory",
                 code="too-many",
             )
 

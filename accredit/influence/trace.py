@@ -156,7 +156,7 @@ class Trace:
         if data.get("kind") != KIND or data.get("format") != TRACE_FORMAT:
             raise InvalidInput(
                 f"expected a {KIND} of format {TRACE_FORMAT}, got {shown(data.get('kind'))} of format "
-                f"{shown(data.get('format'))}; write one with accredit trace … --json > trace.json",
+                f"{shown(data.get('format'))}; write one with .to_json(), or accredit trace … --json > trace.json",
                 code="format",
             )
         try:
@@ -181,7 +181,8 @@ class Trace:
                 raise ValueError("its warnings do not follow from its facts")
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInput(
-                f"the trace is damaged: {error!r}; write it again with accredit trace … --json", code="unreadable"
+                f"the trace is damaged: {error!r}; write it again with .to_json(), or accredit trace … --json",
+                code="unreadable",
             ) from None
         return found
 
@@ -218,7 +219,11 @@ def trace(
     (('Rome', '.'), 2)
     """
     if not answer.strip():
-        raise InvalidInput(f"the answer is {shown(answer)}, which is empty; give the words that the model said", code="empty")
+        raise InvalidInput(
+            f"the answer is {shown(answer)}, which is empty; give the words that the model said",
+            argument="answer",
+            code="empty",
+        )
     if train_texts is not None and not len(train_texts):
         raise InvalidInput("train_texts is empty; give one text at least", argument="train_texts", code="empty")
     longest = longest or _longest(model)
@@ -297,7 +302,9 @@ def encode_texts(
     ids = [list(tokenizer(text)["input_ids"]) for text in texts]
     if short := [row for row, part in enumerate(ids) if len(part) < 2]:
         raise InvalidInput(
-            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so it foretells nothing: {texts[short[0]]!r:.60}",
+            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so there is no next token to predict: "
+            f"{texts[short[0]]!r:.60}",
+            argument="train_texts",
             code="range",
         )
     return pad([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
@@ -328,6 +335,7 @@ def encode_question(
     if len(whole) > longest:
         raise InvalidInput(
             f"prompt and answer have {len(whole):,} tokens, and the model reads {longest:,}; shorten the prompt or the answer",
+            argument="prompt",
             code="too-many",
         )
     batch = pad([whole] * len(places))

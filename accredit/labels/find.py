@@ -286,12 +286,14 @@ def _views(texts: Sequence[str] | None, features: View | Mapping[str, View] | No
     views = {} if texts is None else row_views.text_views(_check_texts(texts))
     views |= {str(name): row_views.scale(view, str(name)) for name, view in given.items()}
     if not views:
-        raise InvalidInput("nothing to judge labels by: give texts=…, features=…, or both", code="missing")
+        raise InvalidInput("nothing to judge labels by: give texts=…, features=…, or both", argument="features", code="missing")
     for name, view in views.items():
         if view.shape[0] != rows:
             whose = f"features {name!r}" if name in given else "texts"
             raise InvalidInput(
-                f"{whose} holds {view.shape[0]} rows and labels {rows}; give one of each for every row", code="shape"
+                f"{whose} holds {view.shape[0]} rows and labels {rows}; give one of each for every row",
+                argument="features" if name in given else "texts",
+                code="shape",
             )
     return views
 
@@ -325,6 +327,7 @@ def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray
     if len(words) < ROWS_NEEDED or len(classes) < 2:
         raise InvalidInput(
             f"{len(words)} labels of {len(classes)} classes; at least {ROWS_NEEDED} rows of two classes are needed",
+            argument="labels",
             code="range",
         )
     if len(words) < ROWS_PER_CLASS * len(classes):

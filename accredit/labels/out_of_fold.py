@@ -1,5 +1,5 @@
-"""Each label foretold by models that never saw the row: linear models, naive Bayes, kernels, with rows weighed by how far their
-own labels are believed."""
+"""Each label as models predict it that never saw the row: linear models, naive Bayes, kernels, with rows weighed by how far
+their own labels are believed."""
 
 from __future__ import annotations
 

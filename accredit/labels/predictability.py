@@ -21,7 +21,7 @@ ROWS_ENOUGH = 20_000  # rows that are enough to tell
 
 @dataclass(frozen=True)
 class Skill:
-    """How much better the labels are foretold from the other rows than by how frequent the classes are.
+    """How much better the labels are predicted from the other rows than by how frequent the classes are.
 
     The share of right answers cannot say it: it hardly rises where one class has nearly all rows. The gain is one of log
     probability, a proper score; and of the rows that look most like a class, as many as it has, more are of that
@@ -40,7 +40,7 @@ class Skill:
         """Why nobody may be accused; empty where somebody may be.
 
         >>> Skill(0.001, 0.01, 0.27, 0.26, 1000).refusal[:52]
-        'from these features the labels are foretold no bette'
+        'from these features the labels are predicted no bett'
         >>> Skill(0.9, 0.02, 0.9, 0.26, 1000).refusal
         ''
         """
@@ -49,14 +49,14 @@ class Skill:
         if self.gain > STANDARD_ERRORS * self.stderr or self.by_chance < CHANCE_OF_ALARM:
             return ""
         return (
-            "from these features the labels are foretold no better than by how frequent the classes are "
+            "from these features the labels are predicted no better than by how frequent the classes are "
             f"({self.agreement:.1%} right, largest class {self.majority:.1%}; log probability gains {self.gain:.3f}, and "
             f"{STANDARD_ERRORS * self.stderr:.3f} would be needed). Give features that tell the classes apart"
         )
 
 
 def skill(logs: FloatArray, y: IntArray) -> Skill:
-    """How well out-of-fold log probabilities (N, C) foretell labels.
+    """How well out-of-fold log probabilities (N, C) predict labels.
 
     >>> round(skill(np.log([[0.9, 0.1]] * 50 + [[0.1, 0.9]] * 50), np.repeat([0, 1], 50)).gain, 2)
     0.59

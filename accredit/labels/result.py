@@ -64,7 +64,7 @@ class WrongLabels:
     precision_interval: tuple[float, float] | None  # 90 %
     confusions: tuple[Confusion, ...]  # which class is written as which, most rows first
     evidence: tuple[Evidence, ...]  # of all models together, then of each, best first
-    agreement: float  # share of rows whose label out-of-fold models foretell
+    agreement: float  # share of rows whose label out-of-fold models predict
     majority: float  # share of the largest class
     verdict: str  # in words
     oddities: Oddities  # near-duplicates and outliers

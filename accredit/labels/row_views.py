@@ -72,7 +72,9 @@ def scale(view: View, name: str) -> View:
     x = real_numbers(view, f"features {name!r}")
     if x.ndim != 2 or not np.isfinite(x).all():
         raise InvalidInput(
-            f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed", code="shape"
+            f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed",
+            argument="features",
+            code="shape",
         )
     return (x - x.mean(axis=0)) / units(x)
 

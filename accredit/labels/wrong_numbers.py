@@ -1,6 +1,6 @@
 r"""Which numbers are wrong? The same question as for labels, where the target is a number.
 
-Out-of-fold models foretell each number from the other rows. What is left over is either ordinary error, which has heavy tails
+Out-of-fold models predict each number from the other rows. What is left over is either ordinary error, which has heavy tails
 (Student's t with three degrees of freedom), or a corrupted number, which may be anything within the range of all:
 
 $$p(r) = (1-\pi)\, t_3(r / s) / s + \pi / R, \qquad P = \frac{\pi / R}{p(r)} .$$
@@ -74,23 +74,23 @@ def wrong_numbers(
     rows = row_names(names, len(y))
     seen = [rotate(dense(view)) for view in views.values()]
     with one_thread():
-        first = _foretell(seen, y, np.ones(len(y)), seed)
+        first = _estimate(seen, y, np.ones(len(y)), seed)
         if watch:
             watch(0.5)
-        foretold = _foretell(seen, y, 1 - _mixture(y - first, float(np.ptp(y)))[0], seed)
+        predicted = _estimate(seen, y, 1 - _mixture(y - first, float(np.ptp(y)))[0], seed)
         if watch:
             watch(1.0)
-    gain = np.abs(y - np.median(y)) - np.abs(y - foretold)
+    gain = np.abs(y - np.median(y)) - np.abs(y - predicted)
     tells = gain.mean() > STANDARD_ERRORS * gain.std(ddof=1) / np.sqrt(len(y))
-    probability, scale = _mixture(y - foretold, float(np.ptp(y)))
+    probability, scale = _mixture(y - predicted, float(np.ptp(y)))
     suspects = tuple(i for i in np.argsort(-probability, kind="stable").tolist() if probability[i] >= LIKELY) if tells else ()
     rate, precision = float(probability.mean()), float(probability[list(suspects)].mean()) if suspects else None
     digits = max(0, 1 - int(np.floor(np.log10(max(scale, 1e-12)))))
-    explained = 1 - float(np.median(np.abs(y - foretold)) / max(np.median(np.abs(y - np.median(y))), 1e-12))
+    explained = 1 - float(np.median(np.abs(y - predicted)) / max(np.median(np.abs(y - np.median(y))), 1e-12))
     found = WrongLabels(
         names=rows,
         given=tuple(f"{number:.10g}" for number in y),
-        suggested=tuple(f"{number:.{digits}f}" for number in foretold),
+        suggested=tuple(f"{number:.{digits}f}" for number in predicted),
         probability=probability if tells else None,
         suspects=suspects,
         rate=rate if tells else None,
@@ -98,7 +98,7 @@ def wrong_numbers(
         precision=precision,
         precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
         confusions=(),
-        evidence=(Evidence(TOGETHER, _area(y, foretold, seed)),),
+        evidence=(Evidence(TOGETHER, _area(y, predicted, seed)),),
         agreement=max(0.0, explained),
         majority=0.0,
         verdict=_verdict(bool(tells), suspects, rate, precision, scale),
@@ -110,14 +110,14 @@ def wrong_numbers(
 
 def _verdict(tells: bool, suspects: Sequence[int], rate: float, precision: float | None, scale: float) -> str:
     if not tells:
-        return "nobody is accused: from these features the numbers are foretold no better than by their median; give others"
+        return "nobody is accused: from these features the numbers are predicted no better than by their median; give others"
     usual = f"ordinary errors are about {scale:.2g}"
     if not suspects:
-        return f"no number stands out from what the other rows foretell; {usual}"
+        return f"no number stands out from what the other rows predict; {usual}"
     return f"about {rate:.1%} of the numbers look wrong; of the {len(suspects)} listed about {precision:.0%} should be; {usual}"
 
 
-def _foretell(views: Sequence[FloatArray], y: FloatArray, weights: FloatArray, seed: int) -> FloatArray:
+def _estimate(views: Sequence[FloatArray], y: FloatArray, weights: FloatArray, seed: int) -> FloatArray:
     """Each number from the other rows (N,): ridge regression, a forest and neighbours, by the median of them all."""
     from sklearn.ensemble import ExtraTreesRegressor
     from sklearn.linear_model import RidgeCV
@@ -157,8 +157,8 @@ def _mixture(left: FloatArray, reach: float) -> tuple[FloatArray, float]:
     return np.asarray(probability), scale
 
 
-def _area(y: FloatArray, foretold: FloatArray, seed: int) -> float:
+def _area(y: FloatArray, predicted: FloatArray, seed: int) -> float:
     """The chance that another row's number fits a row worse than its own."""
     other = np.random.default_rng(seed).permutation(y)
-    apart = np.abs(other - foretold)[:, None] > np.abs(y - foretold) if len(y) <= 2000 else None
-    return float(np.mean(np.abs(other - foretold) > np.abs(y - foretold)) if apart is None else apart.mean())
+    apart = np.abs(other - predicted)[:, None] > np.abs(y - predicted) if len(y) <= 2000 else None
+    return float(np.mean(np.abs(other - predicted) > np.abs(y - predicted)) if apart is None else apart.mean())

@@ -40,6 +40,7 @@ def numbers_of(black_box: BlackBox, x: Array) -> FloatArray:
     if said.shape not in ((len(x),), (len(x), 1)) or not np.isfinite(said).all():
         raise InvalidInput(
             f"with classes=1 black_box must give one finite number for each of {len(x)} inputs, got shape {said.shape}",
+            argument="black_box",
             code="shape",
         )
     return said.reshape(-1, 1)

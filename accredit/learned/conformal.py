@@ -57,7 +57,9 @@ class Reference:
     def __post_init__(self) -> None:
         if self.values.shape != self.reach.shape or self.values.ndim != 3:
             raise InvalidInput(
-                f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)", code="shape"
+                f"values {self.values.shape} and reach {self.reach.shape} must be (rows, players, outputs)",
+                argument="values",
+                code="shape",
             )
 
     @property

@@ -44,6 +44,7 @@ class Encoder:
             raise InvalidInput(
                 f"encoder is a {type(given).__name__}; give a Hugging Face model or configuration, or write networks=… for "
                 "networks of your own",
+                argument="encoder",
                 code="type",
             )
         plain = json.loads(config.to_json_string(use_diff=False))
@@ -63,13 +64,17 @@ class Encoder:
             made = AutoModel.from_config(config, trust_remote_code=False).float()
         except Exception as error:  # the library raises anything
             raise InvalidInput(
-                f"the encoder's configuration (model_type {kind!r}) makes no encoder: {error!s:.200}", code="unreadable"
+                f"the encoder's configuration (model_type {kind!r}) makes no encoder: {error!s:.200}",
+                argument="encoder",
+                code="unreadable",
             ) from None
         if self.weights is not None and not next(made.parameters()).is_meta:
             odd = made.load_state_dict(dict(self.weights), strict=False)
             if odd.missing_keys and not all("pooler" in name for name in odd.missing_keys):
                 raise InvalidInput(
-                    f"the given encoder lacks weights, first {odd.missing_keys[0]}; give the whole model", code="missing"
+                    f"the given encoder lacks weights, first {odd.missing_keys[0]}; give the whole model",
+                    argument="encoder",
+                    code="missing",
                 )
         return made
 
@@ -156,12 +161,15 @@ def _fitting(inputs: Inputs, body: transformers.PreTrainedModel) -> Words | Pixe
         words, places = getattr(config, "vocab_size", None), getattr(config, "max_position_embeddings", None)
         if words is None:
             raise InvalidInput(
-                f"the encoder is a {config.model_type}, which does not read words; give a BERT-like one", code="type"
+                f"the encoder is a {config.model_type}, which does not read words; give a BERT-like one",
+                argument="encoder",
+                code="type",
             )
         if inputs.vocabulary > words or (places is not None and inputs.length > places):
             raise InvalidInput(
                 f"the encoder reads {places} words of {words}, and the texts have {inputs.length} of {inputs.vocabulary}; give "
                 "shorter texts, or another encoder",
+                argument="encoder",
                 code="conflict",
             )
         return inputs
@@ -172,7 +180,12 @@ def _fitting(inputs: Inputs, body: transformers.PreTrainedModel) -> Words | Pixe
             raise InvalidInput(
                 f"the encoder reads {edge} × {edge} pixels in patches of {patch}, and the pictures are {inputs.shape} in "
                 f"blocks of {inputs.block}; write PixelGrid((channels, {edge}, {edge}), block={patch})",
+                argument="encoder",
                 code="conflict",
             )
         return inputs
-    raise InvalidInput("encoders read Words or PixelGrid; columns of a table have networks of their own", code="unsupported")
+    raise InvalidInput(
+        "encoders read Words or PixelGrid; columns of a table have networks of their own",
+        argument="encoder",
+        code="unsupported",
+    )

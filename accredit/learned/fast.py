@@ -278,6 +278,7 @@ def fit_fast(
         raise InvalidInput(
             f"{len(family)} inputs are given, and {calibration} of them calibrate the intervals; give {calibration + 10} or "
             "more, better a thousand, or a smaller calibration",
+            argument="calibration",
             code="range",
         )
     order = rng.permutation(len(family))

@@ -98,7 +98,7 @@ class Tabular:
     def __post_init__(self) -> None:
         whole("n", self.n)
         if (self.centre is None) != (self.spread is None):
-            raise InvalidInput("centre and spread belong together; give both or neither", code="conflict")
+            raise InvalidInput("centre and spread belong together; give both or neither", argument="centre", code="conflict")
         for name in ("centre", "spread"):
             given = getattr(self, name)
             values = None if given is None else as_array(given, np.float64)
@@ -186,14 +186,18 @@ class Words:
             seen = "rows of different lengths" if ids is None else ids.shape
             raise InvalidInput(
                 f"texts must have shape (N, {self.length}), got {seen}; pad or cut every text to {self.length} ids",
+                argument="x",
                 code="shape",
             )
         if not np.issubdtype(ids.dtype, np.integer):
-            raise InvalidInput(f"texts must be word ids (whole numbers), got {ids.dtype}; look the words up first", code="type")
+            raise InvalidInput(
+                f"texts must be word ids (whole numbers), got {ids.dtype}; look the words up first", argument="x", code="type"
+            )
         if ids.size and not (ids.min() >= 0 and ids.max() < self.vocabulary):
             raise InvalidInput(
                 f"word ids must lie in 0..{self.vocabulary - 1}, got {ids.min()}..{ids.max()}; "
                 "map rarer words to one id for unknown words",
+                argument="x",
                 code="range",
             )
         return np.ascontiguousarray(ids, dtype=np.int64)
@@ -310,11 +314,11 @@ def inputs_from(settings: Mapping[str, object]) -> Tabular | Words | PixelGrid:
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
     if kind not in tuple(KINDS):
-        raise InvalidInput(f"kind of inputs {kind!r} is unknown; known are {', '.join(KINDS)}", code="unknown")
+        raise InvalidInput(f"kind of inputs {kind!r} is unknown; known are {', '.join(KINDS)}", argument="kind", code="unknown")
     try:
         return KINDS[kind](**{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
     except TypeError as error:
-        raise InvalidInput(f"settings of {kind} inputs are damaged: {error}", code="unreadable") from None
+        raise InvalidInput(f"settings of {kind} inputs are damaged: {error}", argument="settings", code="unreadable") from None
 
 
 def whole(name: str, value: object, least: int = 1, most: int = PLAYERS_AT_MOST) -> int:
@@ -360,16 +364,16 @@ def _numbers(x: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
             given = real_numbers(x, what).astype(np.float32)
     except InvalidInput as error:
         raise InvalidInput(
-            f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first", code="type"
+            f"{wanted} and hold numbers only ({error}); encode text and categories as numbers first", argument="x", code="type"
         ) from None
     if given.ndim != len(shape) + 1 or given.shape[1:] != shape:
-        raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape", code="shape")
+        raise InvalidInput(f"{wanted}, got {given.shape}; reshape, or declare that shape", argument="x", code="shape")
     if not np.isfinite(given).all():
         row = int((~np.isfinite(given)).reshape(len(given), -1).any(axis=1).argmax())
         raise InvalidInput(
             f"{what} hold NaN, or numbers beyond {np.finfo(np.float32).max:.0e}, first in row {row}; fill them in or "
             "scale them first",
-            argument=what,
+            argument="x",
             code="not-finite",
         )
     return np.ascontiguousarray(given)

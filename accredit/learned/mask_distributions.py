@@ -320,11 +320,13 @@ def law_from(settings: Mapping[str, object]) -> MaskLaw:
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
     if kind not in tuple(LAWS):
-        raise InvalidInput(f"mask law {kind!r} is unknown; known are {', '.join(LAWS)}", code="unknown")
+        raise InvalidInput(f"mask law {kind!r} is unknown; known are {', '.join(LAWS)}", argument="kind", code="unknown")
     try:
         return LAWS[kind](**given)
     except TypeError as error:
-        raise InvalidInput(f"settings of the mask law {kind} are damaged: {error}", code="unreadable") from None
+        raise InvalidInput(
+            f"settings of the mask law {kind} are damaged: {error}", argument="settings", code="unreadable"
+        ) from None
 
 
 def indifferent(present: Tensor) -> Tensor:
@@ -367,9 +369,9 @@ def _positive(law: object, *names: str) -> None:
     for name in names:
         value = getattr(law, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise InvalidInput(f"{name} must be a positive number, got {value!r}", code="range")
+            raise InvalidInput(f"{name} must be a positive number, got {value!r}", argument=name, code="range")
         if name == "k" and not isinstance(value, int):
-            raise InvalidInput(f"k must be a whole number of players, got {value!r}", code="type")
+            raise InvalidInput(f"k must be a whole number of players, got {value!r}", argument="k", code="type")
 
 
 def _minus_gumbel(shape: Sequence[int], generator: torch.Generator, like: Tensor) -> Tensor:

@@ -233,11 +233,13 @@ def schedule_from(settings: Mapping[str, object]) -> TrainingSchedule:
     given = dict(settings) if isinstance(settings, Mapping) else {}
     kind = given.pop("kind", None)
     if kind not in tuple(SCHEDULES):
-        raise InvalidInput(f"schedule {kind!r} is unknown; known are {', '.join(SCHEDULES)}", code="unknown")
+        raise InvalidInput(f"schedule {kind!r} is unknown; known are {', '.join(SCHEDULES)}", argument="kind", code="unknown")
     random = given.get("random")
     if random is not None:
         given["random"] = law_from(random if isinstance(random, Mapping) else {})
     try:
         return SCHEDULES[kind](**given)
     except TypeError as error:
-        raise InvalidInput(f"settings of the schedule {kind} are damaged: {error}", code="unreadable") from None
+        raise InvalidInput(
+            f"settings of the schedule {kind} are damaged: {error}", argument="settings", code="unreadable"
+        ) from None

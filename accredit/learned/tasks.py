@@ -86,7 +86,9 @@ def text_task(texts: Sequence[str], model: Loaded, length: int | None = None, li
     _of_kind(like, Words, "texts")
     empty = next((at for at, text in enumerate(texts) if not text.strip()), None)
     if empty is not None:
-        raise InvalidInput(f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something", code="empty")
+        raise InvalidInput(
+            f"text {empty + 1} of {len(texts)} is empty; leave it out, or write something", argument="texts", code="empty"
+        )
     encoded = [model.encode(text, cut=True) for text in texts]
     ids = [one.ids[~one.special] for one in encoded]
     pad = model.padding()

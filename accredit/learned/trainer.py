@@ -90,9 +90,11 @@ class TrainedExplainer:
                 code="conflict",
             )
         if encoder is not None and networks is not None:
-            raise InvalidInput("encoder and networks are given; leave one of them out", code="conflict")
+            raise InvalidInput("encoder and networks are given; leave one of them out", argument="encoder", code="conflict")
         if target not in TARGETS:
-            raise InvalidInput(f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}", code="unknown")
+            raise InvalidInput(
+                f"target {target!r} is unknown; write one of {', '.join(map(repr, TARGETS))}", argument="target", code="unknown"
+            )
         if not price >= 0:
             raise InvalidInput(f"price must not be negative, got {price}", argument="price", code="range")
         if count is not None and not 0 < count < float("inf"):
@@ -357,6 +359,6 @@ class TrainedExplainer:
 def _in_parts(ask: Callable[[slice], Tensor], rows: int) -> Tensor:
     """One answer for all rows, asked in parts."""
     if rows == 0:
-        raise InvalidInput("x holds no rows", code="empty")
+        raise InvalidInput("x holds no rows", argument="x", code="empty")
     with torch.inference_mode():
         return torch.cat([ask(slice(k, k + INPUTS_PER_PASS)) for k in range(0, rows, INPUTS_PER_PASS)])

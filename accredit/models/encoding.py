@@ -35,7 +35,9 @@ def encode_text(model: TextModel, text: Text, prefix: str, cut: bool) -> Encoded
     part = np.maximum.accumulate([0 if p is None else p for p in row.sequence_ids(0)]).astype(np.int64)
     for p, each in enumerate(texts):
         if special[part == p].all():
-            raise InvalidInput(f"text {each!r:.40} has no token of its own for {model.name}; give some words", code="empty")
+            raise InvalidInput(
+                f"text {each!r:.40} has no token of its own for {model.name}; give some words", argument="text", code="empty"
+            )
     prefix_ids = _prefix(model, prefix)
     return Encoded(
         text=texts[0],
@@ -74,6 +76,7 @@ def _texts(model: TextModel, text: Text) -> tuple[str, ...]:
         raise InvalidInput(
             f"{model.name} continues one text, and a pair was given; put both into one text. Pairs are for "
             "classifiers and masked language models",
+            argument="text",
             code="unsupported",
         )
     return texts
@@ -107,7 +110,9 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Batc
     except (TypeError, UnicodeEncodeError):  # a lone surrogate is not a character
         strange = next((each for each in texts if not each.isprintable()), texts[0])
         raise InvalidInput(
-            f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8", code="unreadable"
+            f"text {strange!a:.40} holds something that is not a character; decode it as UTF-8",
+            argument="text",
+            code="unreadable",
         ) from None
     count, most = len(row["input_ids"]), model.longest()
     if count <= most:
@@ -116,6 +121,7 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Batc
         raise InvalidInput(
             f"text has {count} tokens and {model.name} reads {most}; shorten it, or explain a part with cut=True "
             "(the command cuts the rows of a file)",
+            argument="text",
             code="too-many",
         )
     row = model.tokenizer(*texts, truncation=True, max_length=most, **wanted)
@@ -159,6 +165,7 @@ def _read(model: TextModel, ids: IntArray) -> int:
         raise InvalidInput(
             f"text holds {len(masks)} masks; a masked language model is explained at exactly one: write "
             f"{model.tokenizer.mask_token} where the word is wanted",
+            argument="text",
             code="shape",
         )
     return int(masks[0])

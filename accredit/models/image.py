@@ -222,7 +222,7 @@ class ImageModel:
         if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(pixels):
             shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
             raise InvalidInput(
-                f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed", code="type"
+                f"{self.name} returned {shape} for {len(pixels)} pictures; one row of outputs each is needed", code="shape"
             )
         return finite(outputs, self.name)
 
@@ -405,7 +405,9 @@ def as_image_model(
     if isinstance(model, ImageModel):
         if given:
             raise InvalidInput(
-                f"{given[0]} is given, and {model.name} is prepared already; give the network itself", code="conflict"
+                f"{given[0]} is given, and {model.name} is prepared already; give the network itself",
+                argument=given[0],
+                code="conflict",
             )
         return model
     if processor is None and hasattr(model, "model") and hasattr(model, "image_processor"):
@@ -413,7 +415,9 @@ def as_image_model(
     if given and (processor is not None or (preprocess is not None and len(given) > 1)):
         other = "an image processor" if processor is not None else "preprocess"
         raise InvalidInput(
-            f"{given[0]} is given beside {other}, which decides the same; leave one of them out", code="conflict"
+            f"{given[0]} is given beside {other}, which decides the same; leave one of them out",
+            argument=given[0],
+            code="conflict",
         )
     if preprocess is not None:
         return ImageModel(model, preprocess=preprocess)

@@ -57,4 +57,6 @@ def label_index(name: str, labels: tuple[str, ...]) -> int:
             argument="target",
             code="duplicate",
         )
-    raise InvalidInput(f"target {name!r} is not a label of this model; its labels are {some}", code="unknown")
+    raise InvalidInput(
+        f"target {name!r} is not a label of this model; its labels are {some}", argument="target", code="unknown"
+    )

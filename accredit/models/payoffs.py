@@ -181,7 +181,9 @@ def _of_all(xp: ModuleType, p: Outputs, logs: Outputs, target: int, payoff: str)
         return entropy
     if getattr(p, "requires_grad", False):
         raise InvalidInput(
-            "payoff 'correctness' is a step and has no slope; use 'margin' or 'log-odds' for gradients", code="unsupported"
+            "payoff 'correctness' is a step and has no slope; use 'margin' or 'log-odds' for gradients",
+            argument="payoff",
+            code="unsupported",
         )
     top = xp.amax(p, 1)
     right: Outputs = xp.where(xp.isnan(top), top, (p[:, target] >= top) * xp.ones_like(top))
@@ -195,6 +197,7 @@ def _call(payoff: Callable[[FloatArray], object], outputs: Outputs) -> Outputs:
     if worth.shape != (len(given),):
         raise BadPayoff(
             f"payoff {name_payoff(payoff)} returned shape {worth.shape}; one number for each of {len(given)} rows is needed",
+            argument="payoff",
             code="shape",
         )
     if isinstance(outputs, np.ndarray):

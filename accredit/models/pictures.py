@@ -153,7 +153,7 @@ def _size_of(file: str | Path, name: str) -> int:
     path = Path(file)
     if path.is_dir():
         raise InvalidInput(
-            f"{name} is a folder; give one picture, or write accredit explain {path} --out rows.jsonl",
+            f"{name} is a folder; give one picture, for example explain('photo.png', model)",
             code="type",
         )
     if not path.is_file():

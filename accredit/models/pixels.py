@@ -153,6 +153,7 @@ class Pixels:
             raise InvalidInput(
                 f"players is an array of {segments.dtype} with shape {segments.shape}; segments are whole numbers of shape "
                 f"{' or '.join(map(str, sorted(sizes)))}{hint}",
+                argument="players",
                 code="shape",
             )
         labels = segments.astype(np.int64)

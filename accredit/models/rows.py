@@ -139,7 +139,7 @@ class RowModel:
         """Outputs of a batch in one unit, checked: (batch, d) -> (batch, outputs)."""
         outputs = ArrayModel(self.units[unit], name=self.name).outputs(rows)
         if self._labels is not None and outputs.shape[1] != len(self._labels):
-            raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes", code="type")
+            raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes", code="shape")
         return outputs
 
     def blur(self, rows: Sized, unit: str) -> float:

@@ -267,6 +267,7 @@ class TextModel:
         if way not in ("pad", "zero") and not (way == "mask" and self.masks):
             raise InvalidInput(
                 f"baseline is {way!r}; write 'pad', 'zero' or 'mean', or 'mask' where the tokenizer has a mask token",
+                argument="baseline",
                 code="unknown",
             )
         token = self.padding() if way == "pad" else self.tokenizer.mask_token_id if way == "mask" else 0

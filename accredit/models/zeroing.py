@@ -55,7 +55,7 @@ def context_mixing(model: PreTrainedModel, forward: Callable[[], torch.Tensor]) 
     above = decoder_blocks_of(model) if encodes else []
     if not blocks or (encodes and not above):
         raise InvalidInput(
-            f"the blocks of {type(model).__name__} cannot be told; use integrated-gradients or a game", code="unsupported"
+            f"the blocks of {type(model).__name__} cannot be found; use integrated-gradients or a game", code="unsupported"
         )
     with still(model), torch.no_grad():
         said = forward()

@@ -134,7 +134,9 @@ def _thin(given: Rows, weights: FloatArray, weighted: bool, most: int | None, by
         kept = weights[few]
         if not kept.any():
             raise InvalidInput(
-                f"all {most} rows drawn have weight 0; raise most_background, or give another seed", code="undefined"
+                f"all {most} rows drawn have weight 0; raise most_background, or give another seed",
+                argument="most_background",
+                code="undefined",
             )
     else:
         few, kept = medoids(given, weights, int(most), seed)

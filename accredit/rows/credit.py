@@ -211,7 +211,7 @@ def way_left(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
 def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
-        raise InvalidInput("background is missing; write background=some_training_rows", code="missing")
+        raise InvalidInput("background is missing; write background=some_training_rows", argument="background", code="missing")
     solver = asked.method.solver(asked.budget, asked.seed)
     for r in range(len(asked.rows)):
         game: Game = row_game(

@@ -438,7 +438,9 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
         return columns.index(str(column))
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(columns):
         return int(column)
-    raise InvalidInput(f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", code="unknown")
+    raise InvalidInput(
+        f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", argument="players", code="unknown"
+    )
 
 
 def numeric(both: Table, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
@@ -452,7 +454,7 @@ def numeric(both: Table, why: str = "conditional answers need numbers: write dep
         if kind not in "biuf" or missing:
             name = f"x{i}" if isinstance(both, np.ndarray) else both.columns[i]
             seen = "has missing values" if missing else f"is {column.dtype}"
-            raise InvalidInput(f"column {str(name)!r} {seen}; {why}", code="type")
+            raise InvalidInput(f"column {str(name)!r} {seen}; {why}", code="missing" if missing else "type")
     return np.asarray(both, dtype=np.float64) if isinstance(both, np.ndarray) else both.to_numpy(dtype=np.float64)
 
 

@@ -123,7 +123,9 @@ class TableExplanation(Result):
         put(self, "prediction", frozen(self.prediction, (count, shape[2]), "prediction"))
         for name in ("precision", "pairs_precision"):
             if not isinstance(getattr(self, name), Precision):
-                raise InvalidInput(f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()", code="type")
+                raise InvalidInput(
+                    f"{name} is {shown(getattr(self, name))}; write for example Precision.exact()", argument=name, code="type"
+                )
         if (self.interval is not None) != (self.precision.known is Known.INTERVAL):
             raise InvalidInput(
                 f"precision is {self.precision.known}; intervals are given if, and only if, it is interval",
@@ -169,7 +171,9 @@ class TableExplanation(Result):
         for name, other in self.by_other_methods.items():
             if not isinstance(other, TableExplanation) or other.by_other_methods:
                 raise InvalidInput(
-                    f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method", code="type"
+                    f"by_other_methods[{shown(name)}] is {shown(other)}; give a TableExplanation by one method",
+                    argument="by_other_methods",
+                    code="type",
                 )
             same = (other.players, other.outputs, other.rows, other.target) == (
                 self.players,
@@ -181,6 +185,7 @@ class TableExplanation(Result):
                 raise InvalidInput(
                     f"by_other_methods[{shown(name)}] is by {other.method_name!r}; it must be about the same rows, columns, "
                     "outputs and target, by the method that it is named after, and by another than this one",
+                    argument="by_other_methods",
                     code="conflict",
                 )
         return dict(self.by_other_methods)
@@ -190,14 +195,16 @@ class TableExplanation(Result):
             whole_number(row, "a row of apart", 0, count - 1)
             if not isinstance(precision, Precision) or (precision.known is Known.INTERVAL and self.interval is None):
                 raise InvalidInput(
-                    f"apart says {shown(precision)} of row {row}; write Precision.exact(), or give intervals", code="conflict"
+                    f"apart says {shown(precision)} of row {row}; write Precision.exact(), or give intervals",
+                    argument="apart",
+                    code="conflict",
                 )
         return tuple((int(row), precision) for row, precision in self.apart)
 
     def _check_pairs(self, shape: tuple[int, ...]) -> None:
         put, ends = object.__setattr__, self.pairs_interval
         if (self.pairs is None) != (not self.pairs_index):
-            raise InvalidInput("pairs and pairs_index belong together; give both or neither", code="conflict")
+            raise InvalidInput("pairs and pairs_index belong together; give both or neither", argument="pairs", code="conflict")
         if (ends is not None) != (self.pairs_precision.known is Known.INTERVAL):
             raise InvalidInput(
                 f"pairs_precision is {self.pairs_precision.known}; pairs_interval must fit it",
@@ -490,6 +497,8 @@ def _row_apart(entry: object) -> tuple[int, Precision]:
     """A row whose numbers are known in another way, as it is written: its position, and how."""
     if not isinstance(entry, list) or len(entry) != 2:
         raise InvalidInput(
-            f"apart holds {shown(entry)}; an entry is a row's position and how its numbers are known", code="type"
+            f"apart holds {shown(entry)}; an entry is a row's position and how its numbers are known",
+            argument="apart",
+            code="type",
         )
     return entry[0], Precision.from_plain(entry[1])

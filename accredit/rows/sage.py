@@ -115,6 +115,7 @@ def sage_game(
     if asked.classifies and "probability" not in asked.units:
         raise InvalidInput(
             f"{asked.name} gives no probabilities, and the loss of a classifier needs them; give a model that does",
+            argument="model",
             code="unsupported",
         )
     compared = rows_of(rows if background is None else background, what="rows" if background is None else "background")
@@ -161,6 +162,7 @@ def _losses(outputs: FloatArray, truth: FloatArray | IntArray, classes: bool) ->
     if outputs.shape[1] != 1:
         raise InvalidInput(
             f"the model gives {outputs.shape[1]} numbers per row; the loss needs one, so give a function of one output",
+            argument="model",
             code="unsupported",
         )
     return np.asarray((outputs[:, 0] - truth) ** 2)

@@ -60,6 +60,7 @@ class AttentionShape:
             raise InvalidInput(
                 f"encoder {self.encoder!r} and attention {self.attention!r}: write encoder='pooling' or 'rcnn', "
                 "attention='additive' or 'uniform'",
+                argument="encoder",
                 code="unknown",
             )
 

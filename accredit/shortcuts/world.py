@@ -266,7 +266,9 @@ def _read(shown: npt.ArrayLike, features: int) -> tuple[IntArray, IntArray]:
     """Case and mask numbers of rows of −1, 0, +1."""
     rows = np.asarray(shown, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != features or not np.isin(rows, (-1.0, 0.0, 1.0)).all():
-        raise InvalidInput(f"rows must be (N, {features}) of −1, 0 (removed) and +1, got shape {rows.shape}", code="shape")
+        raise InvalidInput(
+            f"rows must be (N, {features}) of −1, 0 (removed) and +1, got shape {rows.shape}", argument="rows", code="shape"
+        )
     return to_index(rows > 0), to_index(rows != 0)
 
 

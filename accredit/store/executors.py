@@ -465,7 +465,7 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
         raise InvalidInput(
             f"executor {executor!r}: {detail!r} is not a number of workers; write for example '{kind}:4'",
             argument="executor",
-            code="type",
+            code="unreadable",
         )
     workers = int(detail) if detail else None
     match kind:
@@ -479,6 +479,7 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
             return Dask(None, workers, limit)
     raise InvalidInput(
         f"unknown executor {executor!r}; write serial, threads, processes, dask, threads:4, or dask:tcp://host:8786",
+        argument="executor",
         code="unknown",
     )
 

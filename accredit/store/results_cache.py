@@ -36,7 +36,9 @@ class Finished:
             self._file.execute(SCHEMA)
         except sqlite3.Error as error:
             raise InvalidInput(
-                f"{path} cannot hold finished parts: {error}; give another file with store=…", code="unwritable"
+                f"{path} cannot hold finished parts: {error}; give another file with store=…",
+                argument="store",
+                code="unwritable",
             ) from None
 
     def __enter__(self) -> Finished:

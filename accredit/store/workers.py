@@ -41,7 +41,9 @@ def workers(executor: str) -> Iterator[Submit | None]:
             yield submit
     else:
         raise InvalidInput(
-            f"unknown executor {executor!r}; write serial, processes, processes:4, dask or dask:tcp://host:8786", code="unknown"
+            f"unknown executor {executor!r}; write serial, processes, processes:4, dask or dask:tcp://host:8786",
+            argument="executor",
+            code="unknown",
         )
 
 

@@ -81,7 +81,9 @@ def glove(file: str | Path, texts: Sequence[str]) -> tuple[FloatArray, tuple[str
     known = _word_vectors(Path(file), {word for words in said for word in words})
     if not known:
         raise InvalidInput(
-            f"glove:{file} has a vector for none of the words; are the texts in another language?", code="undefined"
+            f"glove:{file} has a vector for none of the words; are the texts in another language?",
+            argument="seen_as",
+            code="undefined",
         )
     middle = np.mean(list(known.values()), axis=0)
     rows = [[word for word in words if word in known] for words in said]
@@ -105,7 +107,11 @@ OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], tuple[FloatArray, tuple[st
 def _word_vectors(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     """Vectors of the wanted words."""
     if not file.is_file():
-        raise InvalidInput(f"glove:{file} does not exist; give a file with a word and its numbers on each line", code="missing")
+        raise InvalidInput(
+            f"glove:{file} does not exist; give a file with a word and its numbers on each line",
+            argument="seen_as",
+            code="missing",
+        )
     if file.suffix == ".npz":
         return _pack(file, wanted)
     found: dict[str, FloatArray] = {}
@@ -119,12 +125,14 @@ def _word_vectors(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
                     found[word] = np.array(numbers, dtype=np.float64)
         except (ValueError, OSError) as error:
             raise InvalidInput(
-                f"line {number} of glove:{file} is not a word and its numbers: {error}", code="unreadable"
+                f"line {number} of glove:{file} is not a word and its numbers: {error}", argument="seen_as", code="unreadable"
             ) from None
     sizes = sorted({len(vector) for vector in found.values()})
     if len(sizes) > 1:
         raise InvalidInput(
-            f"glove:{file} holds vectors of {sizes[0]} and of {sizes[1]} numbers; all must be as long", code="shape"
+            f"glove:{file} holds vectors of {sizes[0]} and of {sizes[1]} numbers; all must be as long",
+            argument="seen_as",
+            code="shape",
         )
     return found
 
@@ -134,12 +142,18 @@ def _pack(file: Path, wanted: set[str]) -> dict[str, FloatArray]:
     beside = file.with_name(f"{file.stem}_vocab.txt")
     if "words" not in arrays and not beside.is_file():
         raise InvalidInput(
-            f"glove:{file} holds no `words`, and there is no {beside.name} beside it with one on each line", code="missing"
+            f"glove:{file} holds no `words`, and there is no {beside.name} beside it with one on each line",
+            argument="seen_as",
+            code="missing",
         )
     words = arrays["words"].tolist() if "words" in arrays else beside.read_text(encoding="utf-8").split("\n")
     vectors = _matrix(arrays.get("vectors"), f"`vectors` of glove:{file}")
     if len(words) < len(vectors):
-        raise InvalidInput(f"glove:{file} has {len(vectors)} vectors and {len(words)} words; give one for each", code="shape")
+        raise InvalidInput(
+            f"glove:{file} has {len(vectors)} vectors and {len(words)} words; give one for each",
+            argument="seen_as",
+            code="shape",
+        )
     return {str(word): vectors[i] for i, word in enumerate(words[: len(vectors)]) if word in wanted}
 
 
@@ -167,6 +181,7 @@ def _own(name: str, rows: int) -> FloatArray:
         raise InvalidInput(
             f"seen_as={name!r} holds {len(found)} vectors for {rows} rows; give one for each row of the file, then one for "
             "each row of the test file, if there is one",
+            argument="seen_as",
             code="shape",
         )
     return found
@@ -177,17 +192,20 @@ def _arrays(file: Path, said: str) -> dict[str, npt.NDArray[np.generic]]:
     try:
         return {name or "vectors": array for name, array in read_arrays(file).items()}
     except InvalidInput as error:
-        raise InvalidInput(f"{said}{file} cannot be read as arrays of numbers: {error}", code="unreadable") from None
+        raise InvalidInput(
+            f"{said}{file} cannot be read as arrays of numbers: {error}", argument="seen_as", code="unreadable"
+        ) from None
 
 
 def _matrix(array: npt.NDArray[np.generic] | None, said: str) -> FloatArray:
     if array is None or array.ndim != 2 or array.dtype.kind not in "iufb" or 0 in array.shape:
         seen = "nothing" if array is None else f"shape {array.shape} and type {array.dtype}"
-        raise InvalidInput(f"{said} has {seen}; rows and columns of numbers are needed", code="type")
+        raise InvalidInput(f"{said} has {seen}; rows and columns of numbers are needed", argument="seen_as", code="type")
     found = np.asarray(array, dtype=np.float64)
     if not np.isfinite(found).all():
         raise InvalidInput(
             f"{said} holds numbers that are not finite, first in row {int((~np.isfinite(found)).any(axis=1).argmax()) + 1}",
+            argument="seen_as",
             code="not-finite",
         )
     return found

@@ -93,7 +93,7 @@ def labels_of(table: Table, seed: int = 0, watch: Callable[[float], None] | None
             seed=seed,
             watch=watch,
         )
-        return replace(found, notes=(*found.notes, "the target is judged as a number; write --task class if it is one"))
+        return replace(found, notes=(*found.notes, "the target is judged as a number; write task='class' if it is one"))
     return wrong_labels(
         whole.labels,
         texts=whole.texts,

@@ -73,5 +73,5 @@ def _repeat(data: Split) -> tuple[str, ...]:
         return ()
     return (
         f"{again} of {len(data.test_x)} test rows are training rows, too: what those are worth is what they say of themselves. "
-        "Drop copies from the file, or give other rows with --test",
+        "Drop copies from the file, or give other rows with test=FILE",
     )

@@ -60,7 +60,7 @@ class Table:
 
     @cached_property
     def silent(self) -> str:
-        """Why no row is named by its value: the features hardly foretell the labels. Empty where they do, and for numbers."""
+        """Why no row is named by its value: the features hardly predict the labels. Empty where they do, and for numbers."""
         return "" if self.data.classes is None else predict_skill(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
 
     @property
@@ -201,7 +201,9 @@ def check_columns(frame: pandas.DataFrame, file: str | Path, columns: dict[str, 
             )
     if (text := columns["text"]) is not None and text == columns.get("target"):
         raise InvalidInput(
-            f"text={text!r} and target={text!r} are one column; a label cannot be learned from itself", code="duplicate"
+            f"text={text!r} and target={text!r} are one column; a label cannot be learned from itself",
+            argument="text",
+            code="duplicate",
         )
 
 
@@ -215,7 +217,9 @@ def parts(
         held = read_frame(str(test), codes=codes)
         missing = [c for c in needed if c not in held.columns]
         if missing:
-            raise InvalidInput(f"the test file {test} lacks the columns {', '.join(missing)}", code="missing") from None
+            raise InvalidInput(
+                f"the test file {test} lacks the columns {', '.join(missing)}", argument="test", code="missing"
+            ) from None
         return frame, held, str(test)
     if not 0 < share < 1:
         raise InvalidInput(f"test={test} must be a file, or a fraction between 0 and 1", argument="test", code="range")
@@ -224,6 +228,7 @@ def parts(
     if count >= len(frame):
         raise InvalidInput(
             f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows",
+            argument="test",
             code="range",
         )
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None

@@ -50,7 +50,7 @@ def value_table(
 ) -> Valuation:
     """Value the rows, or the groups of rows, of a table by one method for training data (see `accredit methods`).
 
-    `budget` counts trainings, 2,000 unless given. With `half_width`, the trainings that it takes are foretold from the first of
+    `budget` counts trainings, 2,000 unless given. With `half_width`, the trainings needed are estimated from the first of
     them: a smaller budget is refused, and without a budget they are spent; nearest neighbours are then looked at only as far
     as it takes. `started` is called when the request and the journal are accepted, before anything is trained; `told` with what
     the budget will tell and how many trainings it is, before they are spent; `watch` with the number of payoffs known so far.
@@ -99,7 +99,7 @@ def _share(data: Split) -> str:
 def _plan(
     chosen: Chosen, table: Table, game: Game, players: int, budget: int | None, half_width: float | None, seed: int
 ) -> tuple[int, str]:
-    """The trainings to spend, and what they will tell where that is little; nothing is foretold of exact values."""
+    """The trainings to spend, and what they will tell where that is little; nothing is predicted of exact values."""
     sampled = chosen.method.kind == "game" and chosen.name != "leave-one-out" and players > defaults.AUTO_EXACT
     if not sampled:
         return budget or defaults.BUDGET, ""
@@ -179,18 +179,22 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
         _check_half_width(chosen, table)
     if model not in MODELS:
         raise InvalidInput(
-            f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model", code="unknown"
+            f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model",
+            argument="model",
+            code="unknown",
         )
     numbers = table.data.classes is None
     if numbers and model == "logistic" and method != "knn-shapley":
         raise InvalidInput(
             "the target is a number, not a class, and model='logistic' is for classes; "
             f"write method={method!r}, model='ridge', or task='class' if it is one",
+            argument="model",
             code="conflict",
         )
     if method == "influence" and model != ("ridge" if numbers else "logistic"):
         raise InvalidInput(
             f"model={model!r} has no influence function here; write model={'ridge' if numbers else 'logistic'!r}",
+            argument="model",
             code="unsupported",
         )
     if chosen.method.kind != "game":
@@ -204,6 +208,7 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
         raise TooManyPlayers(
             f"leaving out each of {players} players takes {players + 2} trainings, and the budget is {budget}; "
             f"write budget={players + 2}, or method='knn-shapley' or method='influence', or players=COLUMN",
+            argument="budget",
             code="too-many",
         )
 

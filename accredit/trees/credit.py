@@ -266,7 +266,9 @@ def check_owners(players: object, features: int) -> IntArray:
 def _background(forest: Forest, rows: object, weight: object) -> Background:
     matrix = forest.matrix(rows, "background")
     if not len(matrix):
-        raise InvalidInput("background has no rows; give at least one, or leave it out for cover ratios", code="missing")
+        raise InvalidInput(
+            "background has no rows; give at least one, or leave it out for cover ratios", argument="background", code="missing"
+        )
     counts = np.ones(len(matrix)) if weight is None else check_weight(weight, len(matrix))
     return Background(matrix, counts / counts.sum())
 

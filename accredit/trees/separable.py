@@ -53,7 +53,9 @@ def owners(encode: Callable[[Table], FloatArray], rows: Table) -> IntArray:
     encoded = real_numbers(encode(rows), "what encode returns")
     if encoded.ndim != 2 or len(encoded) != len(rows):
         raise InvalidInput(
-            f"encode returned shape {encoded.shape} for {len(rows)} rows; it must return one row each", code="type"
+            f"encode returned shape {encoded.shape} for {len(rows)} rows; it must return one row each",
+            argument="encode",
+            code="shape",
         )
     known = np.where(np.isnan(encoded), -np.inf, encoded)
     picked = np.unique(np.concatenate([known.argmin(axis=0), known.argmax(axis=0), np.arange(min(EXCHANGED_ROWS, len(known)))]))

@@ -22,7 +22,7 @@ MEMORY_AT_MOST = 4e9  # bytes
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """Weights of all targets, each with the penalty under which subsets that are left out are foretold best."""
+    """Weights of all targets, each with the penalty under which subsets that are left out are predicted best."""
 
     weights: FloatArray  # (N, T)
     penalties: FloatArray  # (T,)

@@ -73,7 +73,11 @@ class Datamodels:
     def attribution(self, target: str | None = None) -> Attribution:
         """Scores of the rows for one target, or averaged over all; positive: having the row raises the output."""
         if target is not None and target not in self.targets:
-            raise InvalidInput(f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …", code="unknown")
+            raise InvalidInput(
+                f"unknown target {target!r}; the targets are {', '.join(self.targets[:5])}, …",
+                argument="target",
+                code="unknown",
+            )
         column = self.weights.mean(axis=1) if target is None else self.weights[:, self.targets.index(target)]
         plain = self.shrinkage == "least squares"
         facts = {"fraction": self.fraction, "subsets": self.subsets}
@@ -136,11 +140,11 @@ def datamodels(
 ) -> Datamodels:
     """Retrain on `subsets` random parts of the rows and fit one linear model for each target of the game.
 
-    By lasso or ridge, whichever foretells a fifth of the subsets, held out, better; every target has its own penalty. Beyond
+    By lasso or ridge, whichever predicts a fifth of the subsets, held out, better; every target has its own penalty. Beyond
     2,000 rows only ridge is tried. `penalty` is that of a lasso; `penalty=0` asks for plain least squares, which needs more
     subsets than rows. Sizes are estimated, and refused before anything is trained where `memory` does not allow them. A game
     without targets has its outputs as targets, or itself as the only one. The certificate holds how much of the mean output is
-    linear in who takes part, which is all that weights can foretell. Costs `subsets` trainings, which a durable game keeps
+    linear in who takes part, which is all that weights can predict. Costs `subsets` trainings, which a durable game keeps
     for every other method.
 
     >>> from accredit.games import FunctionGame

@@ -1,4 +1,4 @@
-"""What a budget of trainings will tell, foretold from the first few of them: before the run, not after it.
+"""What a budget of trainings will tell, predicted from the first few of them: before the run, not after it.
 
 Half-widths fall about with the square root of the number of trainings. A pilot of some trainings measures one; the trainings
 that a wanted half-width takes follow, and what a smaller budget could tell: fewer, larger players, or only the rows that stand
@@ -60,7 +60,7 @@ class Forecast:
 
         >>> print(Forecast(players=300, pilot=130, half=0.05, total=0.4).says(2000))
         2,000 trainings will leave most rows at about ±0.013, and an even share is 0.0013: only rows worth more than 10 times \
-that will stand out. ±0.0013 takes about 190,000; 2,000 might tell 66 groups apart (--players COLUMN)
+that will stand out. ±0.0013 takes about 190,000; 2,000 might tell 66 groups apart (players=COLUMN)
         """
         half, share = self.half_width(budget), self.even_share
         if half <= share:
@@ -68,7 +68,7 @@ that will stand out. ±0.0013 takes about 190,000; 2,000 might tell 66 groups ap
         times = f"only rows worth more than {half / share:,.0f} times that will stand out" if share else "nothing is shared"
         takes = f" ±{share:.2g} takes about {self.budget(share):,};" if share else ""
         groups = self.groups(budget)
-        instead = f" {budget:,} might tell {groups} groups apart (--players COLUMN)" if 2 <= groups < self.players else ""
+        instead = f" {budget:,} might tell {groups} groups apart (players=COLUMN)" if 2 <= groups < self.players else ""
         return (
             f"{budget:,} trainings will leave most rows at about ±{half:.2g}, and an even share is {share:.2g}: {times}."
             f"{takes}{instead}"
@@ -76,7 +76,7 @@ that will stand out. ±0.0013 takes about 190,000; 2,000 might tell 66 groups ap
 
 
 def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> Forecast:
-    """Foretell what trainings will tell, from a pilot of 130, by Data Shapley or by another estimate.
+    """Predict what trainings will tell, from a pilot of 130, by Data Shapley or by another estimate.
 
     A durable game keeps the pilot's payoffs: what the run asks again is not paid for twice.
 
@@ -89,8 +89,9 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
     if found.interval is None or found.total is None or not found.payoffs:
         why = found.precision.because if found.precision else "it has no intervals"
         raise InvalidInput(
-            f"no half-width of {found.method} can be foretold: {why}; leave "
+            f"no half-width of {found.method} can be predicted: {why}; leave "
             "half_width=… out, or write method='shapley' or method='banzhaf'",
+            argument="half_width",
             code="unsupported",
         )
     return Forecast(len(found), found.payoffs, float(np.median(np.diff(found.interval, axis=1))) / 2, found.total)
@@ -118,12 +119,12 @@ def settle_budget(
             argument="half_width",
             code="range",
         )
-    foretold = plan()
-    needed = foretold.budget(half_width)
+    expected = plan()
+    needed = expected.budget(half_width)
     if budget is not None and budget < needed:
         raise TooManyPlayers(
             f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings, and the budget is {budget:,}; "
-            f"write budget={needed}, or a wider half_width=…. {foretold.says(budget)}".rstrip()
+            f"write budget={needed}, or a wider half_width=…. {expected.says(budget)}".rstrip()
         )
     return needed, f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings"
 

@@ -2,7 +2,7 @@ r"""Harmonic reading: how much of what a model learns is linear in who is in the
 
 Let each row be in the training set with chance p, and write the output f(S) in the characters of that distribution,
 $\chi_i = (1[i \in S] - p)/\sqrt{p(1-p)}$ and their products. The weight of a degree is the sum of the squared coefficients of
-its characters; all degrees above 0 add up to the variance of f. A datamodel can foretell the share of degree 1, and no more:
+its characters; all degrees above 0 add up to the variance of f. A datamodel can predict the share of degree 1, and no more:
 what is left is interaction of rows, or the noise of training.
 
 Over m subsets the weight of degree 1 is estimated without bias by pairs of different subsets,

@@ -32,7 +32,7 @@ about 5,900 trainings; these tell 0 of 2 rows surely from zero
         return ()
     sure = int(((values.interval[:, 0] > 0) | (values.interval[:, 1] < 0)).sum())
     groups = seen.groups(values.payoffs)
-    instead = f", and might tell {groups} groups apart (--players COLUMN)" if 2 <= groups < n else ""
+    instead = f", and might tell {groups} groups apart (players=COLUMN)" if 2 <= groups < n else ""
     return (
         f"half of the intervals are wider than ±{half:.2g}, and an even share is {share:.2g}: rows can hardly be told apart. "
         f"±{share:.2g} would take about {seen.budget(share):,} trainings; these tell {sure:,} of {n:,} rows surely from zero"

@@ -54,7 +54,9 @@ def score_named(metric: str | None, data: Split) -> tuple[str, Score]:
         metric = "neg_mean_squared_error" if data.classes is None else "accuracy"
     if metric not in SCORES:
         raise InvalidInput(
-            f"unknown metric {metric!r}; choose {', '.join(SCORES)}, or a scikit-learn model for others", code="unknown"
+            f"unknown metric {metric!r}; choose {', '.join(SCORES)}, or a scikit-learn model for others",
+            argument="metric",
+            code="unknown",
         )
     if (metric == "neg_mean_squared_error") != (data.classes is None):
         kind = "regression" if data.classes is None else "classes"

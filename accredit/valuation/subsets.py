@@ -24,7 +24,8 @@ def random_subsets(players: int, subsets: int, fraction: float, seed: int) -> Bo
         )
     if subsets < 10:
         raise InvalidInput(
-            f"subsets (in the command --budget) must be at least 10, got {subsets!r}; a few times the number of rows is usual",
+            f"subsets must be at least 10, got {subsets!r}; a few times the number of rows is usual",
+            argument="subsets",
             code="range",
         )
     whole_number(players, "players")

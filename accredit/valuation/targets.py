@@ -35,6 +35,7 @@ def check_target(part: pandas.DataFrame, target: str, file: str) -> None:
         raise InvalidInput(
             f"the target {target!r} is missing in {rows(len(unknown))} of {file}, {name_rows(unknown)} ({EMPTY}); fill, rename "
             "or drop them",
+            argument="target",
             code="missing",
         )
 

@@ -134,7 +134,9 @@ class TorchTraining(Utility):
         if shape != (1, self._columns) and not (shape == (1,) and self._columns == 1):
             needed = "one number" if self.data.classes is None else f"{self._columns} numbers, one per class"
             raise InvalidInput(
-                f"build() makes a module that answers one row with shape {shape}; it must be {needed}", code="shape"
+                f"build() makes a module that answers one row with shape {shape}; it must be {needed}",
+                argument="build",
+                code="shape",
             )
 
     def fingerprint_parts(self) -> dict[str, object]:

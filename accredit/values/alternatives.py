@@ -40,7 +40,7 @@ def bolger(game: ChoiceGame, *, budget: int | None = None, seed: int = 0, level:
         raise InvalidInput(
             f"players {game.players[0]!r} and {other!r} have different alternatives; Bolger's value needs the same. If choices "
             "are levels in order, call them 0, 1, 2, … for each player, and use the rules for levels",
-            argument="players",
+            argument="game",
             code="conflict",
         )
     check(Sampled(level=level), defaults.BUDGET if budget is None else budget, seed)

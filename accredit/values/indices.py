@@ -213,7 +213,7 @@ def index_of(name: str) -> Index:
     found = INDICES.get(ALSO.get(plain, plain))
     if found is None:
         meant = did_you_mean(plain, [*INDICES, *ALSO])
-        raise InvalidInput(f"index is {name!r}; write one of {', '.join(INDICES)}{meant}", code="unknown")
+        raise InvalidInput(f"index is {name!r}; write one of {', '.join(INDICES)}{meant}", argument="index", code="unknown")
     return found
 
 

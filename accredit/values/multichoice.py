@@ -72,6 +72,7 @@ def multichoice(
         raise InvalidInput(
             f"rule 'weights' is exact only and needs {cells:,} joint choices, more than the budget; write "
             f"multichoice(game, 'weights', weights=…, budget={cells})",
+            argument="budget",
             code="too-many",
         )
     return found.sample(game, found, defaults.BUDGET if budget is None else budget, seed, level)
@@ -225,7 +226,7 @@ class ChoiceRule:
 
 def _rule(name: str, weights: Sequence[float] | None, highest: int) -> ChoiceRule:
     if name not in RULES:
-        raise InvalidInput(f"rule is {name!r:.40}; write one of {', '.join(RULES)}", code="unknown")
+        raise InvalidInput(f"rule is {name!r:.40}; write one of {', '.join(RULES)}", argument="rule", code="unknown")
     if (weights is not None) != (name == "weights"):
         raise InvalidInput(
             f"rule {name!r} {'needs' if name == 'weights' else 'takes no'} weights; write "

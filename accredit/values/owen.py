@@ -83,9 +83,11 @@ def tree_of(game: Game, groups: Tree) -> Node:
         elif isinstance(tree, Sequence):
             parts = [build(part, f"{path}[{i}]", depth + 1) for i, part in enumerate(tree)]
         else:
-            raise InvalidInput(f"{path} is {shown(tree)}; a group is a player's name or a list of groups", code="type")
+            raise InvalidInput(
+                f"{path} is {shown(tree)}; a group is a player's name or a list of groups", argument="groups", code="type"
+            )
         if not parts:
-            raise InvalidInput(f"{path} is empty; name at least one player", code="empty")
+            raise InvalidInput(f"{path} is empty; name at least one player", argument="groups", code="empty")
         return parts
 
     listed = [build(groups, "groups", 0)] if isinstance(groups, str) else parts_of(groups, "groups", 0)

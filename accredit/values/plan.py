@@ -45,7 +45,9 @@ def permutations_needed(
     whole_number(players, "players", example="len(game.players)")
     for name, value in (("largest_gain", largest_gain), ("epsilon", epsilon)):
         if not isinstance(value, Real) or not 0 < value < float("inf"):
-            raise InvalidInput(f"{name} must be positive and finite, got {value!r}; write for example {name}=0.1", code="range")
+            raise InvalidInput(
+                f"{name} must be positive and finite, got {value!r}; write for example {name}=0.1", argument=name, code="range"
+            )
     if not isinstance(delta, Real) or not 0 < delta < 1:
         raise InvalidInput(
             f"delta must lie between 0 and 1, got {delta!r}; write for example delta=0.05", argument="delta", code="range"

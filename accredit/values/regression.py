@@ -113,7 +113,9 @@ def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribu
         return known_whole(game, ledger, np.full(n, 1 / n), method, settings.budget, settings.seed)
     if settings.budget < 2 * n + 2:
         raise InvalidInput(
-            f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}", code="range"
+            f"budget={settings.budget} is too small to fit {n} players; give at least budget={2 * n + 2}",
+            argument="budget",
+            code="range",
         )
     rng = np.random.default_rng(settings.seed)
     design = grow(empty_design(n), (settings.budget - 2) // 2, rng, power)

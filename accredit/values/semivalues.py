@@ -56,7 +56,9 @@ def beta_law(n: int, alpha: float, beta: float) -> FloatArray:
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
             raise InvalidInput(
-                f"{name} must be positive and finite, got {value!r}; beta(game, 16, 1) favours small sets", code="range"
+                f"{name} must be positive and finite, got {value!r}; beta(game, 16, 1) favours small sets",
+                argument=name,
+                code="range",
             )
     k = np.arange(1, n)
     steps = np.log((beta + (k - 1)) / k) - np.log((alpha + (n - 1 - k)) / (n - k))

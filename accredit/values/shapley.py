@@ -53,7 +53,9 @@ def shapley(
         if not unlimited:
             given = next(name for name, limit in limits.items() if limit is not None)
             raise InvalidInput(
-                f"{given} and solver are both given; put the limit into the solver, for example {solver!r}", code="conflict"
+                f"{given} and solver are both given; put the limit into the solver, for example {solver!r}",
+                argument="solver",
+                code="conflict",
             )
         return returned(solver.solve(game), f"solve() of {type(solver).__name__}")
     if isinstance(game, Cubed | VotingGame) or exactly(game, 0 if budget is None and not unlimited else budget):

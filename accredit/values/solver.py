@@ -60,7 +60,9 @@ class Stop:
         for name in ("budget", "seconds", "half_width"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | float | np.number) or not value > 0):
-                raise InvalidInput(f"{name} must be positive, got {value!r}; leave it out for no such limit", code="range")
+                raise InvalidInput(
+                    f"{name} must be positive, got {value!r}; leave it out for no such limit", argument=name, code="range"
+                )
         if self.budget is None and self.seconds is None and self.half_width is None:
             raise InvalidInput(
                 "no stopping rule is given; write for example budget=1000, seconds=10 or half_width=0.01", code="missing"

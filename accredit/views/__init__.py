@@ -1,10 +1,12 @@
-"""Results made visible: terminal tables, self-contained HTML. Figures are in `accredit.views.plot` and
-`table_plot`, and as methods in `plots`."""
+"""Results made visible, by medium: `terminal`, `pages` (HTML), `figures` (matplotlib), in one `language`.
 
-from accredit.views.html import explanation_page, fragment, game_page, table_page, to_page
-from accredit.views.page import page
-from accredit.views.plots import plots_of
+A page says the sentences that a terminal prints, so `pages` reads `terminal`; otherwise no medium knows another.
+"""
+
+from accredit.views.figures.plots import plots_of
+from accredit.views.pages.document import page
+from accredit.views.pages.html import explanation_page, fragment, game_page, table_page, to_page
 from accredit.views.show import show
-from accredit.views.text import text
+from accredit.views.terminal.text import text
 
 __all__ = ["explanation_page", "fragment", "game_page", "page", "plots_of", "show", "table_page", "text", "to_page"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from accredit.core.notebook import in_notebook
-from accredit.views.html import Drawable, fragment
-from accredit.views.terminal import wants_colour
-from accredit.views.text import text
+from accredit.views.pages.html import Drawable, fragment
+from accredit.views.terminal.explanation_text import wants_colour
+from accredit.views.terminal.text import text
 
 
 def show(result: Drawable) -> None:

@@ -13,8 +13,8 @@ from accredit.explanation.requests import AnswerRequest
 from accredit.explanation.stream import Ended, Explained, MethodProgress, Started, events
 from accredit.methods import FOR_ANSWERS, find_all
 from accredit.views import explanation_page
-from accredit.views.explanation import explanation_body, headline
-from accredit.views.words import title
+from accredit.views.language.phrases import title
+from accredit.views.pages.explanation_page import explanation_body, headline
 from accredit.web.explaining import ask_by
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from accredit.games import TableGame, read_groups
 from accredit.games.files import read_filled
 from accredit.methods import methods_for
 from accredit.values.report import report
-from accredit.views.game import game_body
-from accredit.views.html import game_page
-from accredit.views.page import asset, stylesheet
+from accredit.views.pages.document import asset, stylesheet
+from accredit.views.pages.game_page import game_body
+from accredit.views.pages.html import game_page
 from accredit.web.cards import title_of
 from accredit.web.jobs import RETRY_SECONDS, Crowded, Jobs, Limits, Stream
 from accredit.web.requests import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from accredit.errors import AccreditError
 from accredit.methods import Method
-from accredit.views.words import title
+from accredit.views.language.phrases import title
 
 if TYPE_CHECKING:
     from accredit.models import ImageModel, TextModel

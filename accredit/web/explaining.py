@@ -15,9 +15,9 @@ from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Done, Ended, Explained, MethodProgress, Refused, Started, assemble, events
 from accredit.explanation.subject import Subject
 from accredit.views import explanation_page
-from accredit.views.explanation import explanation_blocks, headline
-from accredit.views.what_if import what_if_body
-from accredit.views.words import title
+from accredit.views.language.phrases import title
+from accredit.views.pages.explanation_page import explanation_blocks, headline
+from accredit.views.pages.what_if import what_if_body
 from accredit.web.long_texts import parts, predict, tokens_in
 from accredit.web.trained import place, without_places
 

@@ -9,7 +9,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation.flows import REPORTED, beside_uniform, columns, picture
 from accredit.explanation.graph import graph_of, uniform_of
 from accredit.explanation.subject import tokens_of
-from accredit.views.flow_view import flow_body, flow_page
+from accredit.views.pages.flow_page import flow_body, flow_page
 
 if TYPE_CHECKING:
     from accredit.models import TextModel

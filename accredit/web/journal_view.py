@@ -14,8 +14,8 @@ from accredit.checks.json_data import cell
 from accredit.errors import InvalidInput
 from accredit.influence.trace import Trace
 from accredit.store.journal import existing
-from accredit.views.data_view import data_body, data_page
-from accredit.views.trace_view import trace_body, trace_page
+from accredit.views.pages.journal_page import data_body, data_page
+from accredit.views.pages.trace_page import trace_body, trace_page
 from accredit.web import data
 from accredit.web.runs import in_form_words
 

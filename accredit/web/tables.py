@@ -13,8 +13,8 @@ from accredit.checks.tables import SEPARATORS
 from accredit.errors import InvalidInput
 from accredit.rows.credit import are_trees
 from accredit.rows.result import TableExplanation
-from accredit.views.html import table_page
-from accredit.views.table_page import QUESTION, row_body, table_body
+from accredit.views.pages.html import table_page
+from accredit.views.pages.table_page import QUESTION, row_body, table_body
 from accredit.web.uploads import drop, kind_of
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ import numpy.typing as npt
 from accredit.checks import needs
 from accredit.training_data.table_notes import MANY_KINDS
 from accredit.valuation.targets import predicts_number
-from accredit.views.numbers import percent
-from accredit.views.words import counted
+from accredit.views.language.numbers import percent
+from accredit.views.language.phrases import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -52,7 +52,7 @@ class FittedTable:
 
 
 def fit(frame: pandas.DataFrame, target: str, file: str) -> FittedTable:
-    """Gradient-boosted trees that foretell `target` from the other columns; judged on folds that they did not see."""
+    """Gradient-boosted trees that predict `target` from the other columns; judged on folds that they did not see."""
     if target not in frame.columns:
         raise InvalidInput(
             f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}", argument="target", code="unknown"

@@ -15,7 +15,7 @@ from accredit.core import Estimate
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.methods import BY_NAME
 from accredit.models.builtin.facts import KINDS
-from accredit.views.arena import failures_of, interval_text
+from accredit.views.terminal.arena_text import failures_of, interval_text
 from accredit_papers.report import Report
 
 LAID_OUT = {

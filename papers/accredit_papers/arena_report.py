@@ -27,7 +27,7 @@ from accredit.methods import COMPARED_ANSWERS, find
 from accredit.models.builtin.facts import KINDS
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
-from accredit.views.arena import as_markdown_matrix, interval_text, markdown_table, seconds_text
+from accredit.views.terminal.arena_text import as_markdown_matrix, interval_text, markdown_table, seconds_text
 from accredit_papers.answers_report import LAID_OUT
 from accredit_papers.report import Report
 from accredit_papers.verdicts import Found, Judgement, all_of, of_share, over_runs

@@ -55,7 +55,7 @@ def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
     """One passage for each review that has a rationale."""
     path = Path(file)
     if not path.exists():
-        raise InvalidInput(f"data file {file} does not exist; give eraser_movies.jsonl.gz with --data")
+        raise InvalidInput(f"there is no file {file}; give eraser_movies.jsonl.gz", argument="file", code="missing")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             review = json.loads(line)
@@ -92,7 +92,11 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
         if used == count:
             break
     if not used:
-        raise InvalidInput(f"data file {Path(file).name} has no test review with a rationale that could be explained")
+        raise InvalidInput(
+            f"data file {Path(file).name} has no test review with a rationale that could be explained",
+            argument="file",
+            code="empty",
+        )
     report.say(
         f"{Path(model.name).name}, {used} test reviews of ERASER movies, each a passage of at most {PASSAGE_WORDS} words "
         f"around its first rationale; the model is right on {np.mean(right):.0%}. The label that people gave reasons "

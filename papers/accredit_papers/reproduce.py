@@ -310,7 +310,7 @@ def selection(
     from accredit_papers.selection_runs import WHOLE
 
     if whole and (quick or scale != 1):
-        raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale")
+        raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale", argument="whole", code="conflict")
     names = [name.strip() for name in sets.split(",") if name.strip()]
     count, sizes = seeds or (1 if quick else 3), WHOLE if whole else None
     _finish(run(Path(data), names, quick, count, seed, store, workers, sizes, scale, finished, further), out)
@@ -341,7 +341,7 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
         unknown = [name for name in asked if name not in names]
         if unknown or not asked:
             there = f"{'' if data else 'without --data '}there are {', '.join(names)}"
-            raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}")
+            raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}", argument="pages", code="unknown")
         names = asked
     failed, began = [], (time.perf_counter(), _cpu_seconds())
     context.meta[FOUND] = Counter()

@@ -62,14 +62,20 @@ def reviews(folder: Path) -> list[Review]:
         return list(_from_folder(published))
     raise InvalidInput(
         f"data folder {folder} has neither {compact.name} nor {published.name}/. Get the reviews from {REVIEWS} "
-        "and unpack them there, or give another folder with --data"
+        "and unpack them there, or give another folder: data=FOLDER",
+        argument="data",
+        code="missing",
     )
 
 
 def _from_table(file: Path) -> Iterator[Review]:
     sheet = read_sheet(file)
     if {"split", "label", "text"} - set(sheet.names):
-        raise InvalidInput(f"{file} has the columns {', '.join(sheet.names)}; it needs split, label and text")
+        raise InvalidInput(
+            f"{file} has the columns {', '.join(sheet.names)}; it needs split, label and text",
+            argument="data",
+            code="missing",
+        )
     for row in sheet.records():
         yield Review(" ".join(row["text"].split()[:REVIEW_TOKENS]), int(row["label"]), row["split"] == "train")
 
@@ -78,7 +84,9 @@ def _from_folder(folder: Path) -> Iterator[Review]:
     for half in ("train", "test"):
         for label, name in enumerate(("neg", "pos")):
             if not (folder / half / name).is_dir():
-                raise InvalidInput(f"{folder} has no {half}/{name}; unpack the whole of {REVIEWS}")
+                raise InvalidInput(
+                    f"{folder} has no {half}/{name}; unpack the whole of {REVIEWS}", argument="data", code="missing"
+                )
             for file in sorted((folder / half / name).glob("*.txt")):
                 text = file.read_text(encoding="utf-8").replace("<br />", " ")
                 yield Review(" ".join(text.split()[:REVIEW_TOKENS]), label, half == "train")
@@ -108,7 +116,9 @@ class Glove:
         else:
             raise InvalidInput(
                 f"data folder {folder} has neither {compact.name} with {words.name} nor {published.name}. Get the vectors "
-                f"from {GLOVE} and unpack {published.name} there, or give another folder with --data"
+                f"from {GLOVE} and unpack {published.name} there, or give another folder: data=FOLDER",
+                argument="data",
+                code="missing",
             )
         mean = vectors.mean(axis=0, keepdims=True)
         return cls({word: k for k, word in enumerate(names)}, np.concatenate([vectors, mean]))
@@ -172,13 +182,17 @@ class ReviewTexts:
         for row, review in enumerate(given):
             ids = glove.ids(tokens(review.text))
             if not len(ids):
-                raise InvalidInput(f"review {row} has no word; leave it out")
+                raise InvalidInput(f"review {row} has no word; leave it out", argument="given", code="empty")
             first[row, : len(ids)] = ids[:FIRST_WORDS]
             present[row, : len(ids)] = True
             queries[row] = query(glove.vectors[ids])
         train = np.array([review.train for review in given])
         if not train.any() or train.all():
-            raise InvalidInput(f"{train.sum()} of {len(train)} reviews are for training; both halves are needed")
+            raise InvalidInput(
+                f"{train.sum()} of {len(train)} reviews are for training; both halves are needed",
+                argument="given",
+                code="missing",
+            )
         queries = (queries - queries[train].mean(axis=0)) / units(queries[train])
         return cls(first, present, queries, np.array([review.label for review in given]), train, glove.vectors)
 

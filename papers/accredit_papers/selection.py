@@ -29,28 +29,34 @@ def selection(
     workers: int = 2,
     sizes: dict[str, RunSizes] | None = None,
     scale: float = 1.0,
-    only_finished: bool = False,
+    finished: bool = False,
     further: bool = False,
 ) -> Report:
     """Run what the store does not hold yet, and report. Nothing is written before all data files are known to be there.
 
-    `scale` multiplies the rows to learn from; no data set is asked for more rows than it has. With `only_finished` nothing
+    `scale` multiplies the rows to learn from; no data set is asked for more rows than it has. With `finished` nothing
     is run: the report is about the black boxes whose methods are all in the store. `further` tries other settings of the
     explainers of one set; they are shown, and nothing is chosen among them.
     """
     find_files(data, list(sets))
     if seeds < 1 or workers < 1:
-        raise InvalidInput(f"seeds and workers must be at least 1, got {seeds} and {workers}")
+        raise InvalidInput(
+            f"seeds and workers must be at least 1, got {seeds} and {workers}",
+            argument="seeds" if seeds < 1 else "workers",
+            code="range",
+        )
     chosen = sizes or (QUICK if quick else FULL)
     runs = [SelectionRun(str(data), name, seed + s, chosen[kind(name)].scale(scale)) for s in range(seeds) for name in sets]
     if further and WHERE not in sets:
-        raise InvalidInput(f"--further tries settings on {WHERE}; name it in --sets")
-    if only_finished and store is None:
-        raise InvalidInput("--finished reports what a store holds; give it with --store FILE")
+        raise InvalidInput(f"further tries settings on {WHERE}; name it too: sets={WHERE}", argument="further", code="conflict")
+    if finished and store is None:
+        raise InvalidInput(
+            "store is missing; finished=True reports what one holds: write store=FILE", argument="store", code="missing"
+        )
     with TemporaryDirectory() as folder:  # without a store of the user's, cells are kept while the run lasts
         file = store or Path(folder) / "cells.sqlite"
-        done, cells = _of_finished(runs, file) if only_finished else (runs, read_finished(runs, file, workers))
-        tried = try_further(done, file, only_finished) if further else {}
+        done, cells = _of_finished(runs, file) if finished else (runs, read_finished(runs, file, workers))
+        tried = try_further(done, file, finished) if further else {}
     report = selection_report(done, cells)
     if further:
         tell_further(report, tried, cells, done)
@@ -67,7 +73,11 @@ def _of_finished(runs: Sequence[SelectionRun], store: str | Path) -> tuple[list[
                 done.append(run)
                 cells |= {(run.name, m, run.seed): SelectionOutcome(**cell) for m, cell in found.items() if cell is not None}
     if not done:
-        raise InvalidInput(f"{store} holds no finished run of these sets and sizes; run the command without --finished")
+        raise InvalidInput(
+            f"{store} holds no finished run of these sets and sizes; run them first, without finished=True",
+            argument="store",
+            code="empty",
+        )
     return done, cells
 
 

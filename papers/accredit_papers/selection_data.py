@@ -60,11 +60,15 @@ def find_files(folder: str | Path, names: list[str]) -> dict[str, Path]:
     """The files of the data sets asked for; all that are missing are named at once, with how to get them."""
     unknown = [name for name in names if name not in SOURCES]
     if unknown or not names:
-        raise InvalidInput(f"sets={','.join(names)!r}; write some of {','.join(SOURCES)}")
+        raise InvalidInput(f"sets is {','.join(names)!r}; write some of {','.join(SOURCES)}", argument="sets", code="unknown")
     files = {name: Path(folder) / SOURCES[name].file for name in names}
     missing = [f"{file.name} ({SOURCES[name].get})" for name, file in files.items() if not file.is_file()]
     if missing:
-        raise InvalidInput(f"the folder {folder} has no {'; no '.join(missing)}; give the folder with --data")
+        raise InvalidInput(
+            f"the folder {folder} has no {'; no '.join(missing)}; give the folder that holds it: data=FOLDER",
+            argument="data",
+            code="missing",
+        )
     return files
 
 
@@ -108,7 +112,9 @@ def _texts(file: Path, label: Callable[[dict[str, str]], int | None]) -> dict[st
             if kind is not None and row["split"] in splits and words(row["text"]):
                 splits[row["split"]].append((row["text"], kind))
     except (KeyError, ValueError) as error:
-        raise InvalidInput(f"{file.name} is not a gzipped TSV with split, label (or stars) and text: {error!r}") from None
+        raise InvalidInput(
+            f"{file.name} is not a gzipped TSV with split, label (or stars) and text: {error!r}", argument="data", code="format"
+        ) from None
     seen = {text for text, _ in splits["train"]}
     splits["test"] = [(text, kind) for text, kind in splits["test"] if text not in seen]
     return splits
@@ -154,7 +160,7 @@ def balance(labels: IntArray, count: int, rng: np.random.Generator, repeat: bool
     """
     groups = [rng.permutation(np.flatnonzero(labels == kind)) for kind in (0, 1)]
     if min(map(len, groups)) == 0:
-        raise InvalidInput("one of the two classes has no rows; the data set needs both")
+        raise InvalidInput("one of the two classes has no rows; the data set needs both", argument="labels", code="undefined")
     each = min(count // 2, max(map(len, groups)) if repeat else min(map(len, groups)))
     return rng.permutation(np.concatenate([np.resize(group, each) for group in groups]))
 
@@ -214,11 +220,15 @@ def _pictures(file: Path, split: str) -> tuple[Array, IntArray]:
         with np.load(file, allow_pickle=False) as arrays:
             x, y = arrays[f"x_{split}"], arrays[f"y_{split}"]
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InvalidInput(f"{file.name} must be an .npz with x_{split} and y_{split}: {error!r}") from None
+        raise InvalidInput(
+            f"{file.name} must be an .npz with x_{split} and y_{split}: {error!r}", argument="data", code="format"
+        ) from None
     if x.ndim != 3 or x.shape[1:] != (PICTURE_SIDE, PICTURE_SIDE) or y.shape != (len(x),):
         raise InvalidInput(
             f"{file.name}: x_{split} has shape {x.shape} and y_{split} {y.shape}; needed are (N, {PICTURE_SIDE}, "
-            f"{PICTURE_SIDE}) and (N,)"
+            f"{PICTURE_SIDE}) and (N,)",
+            argument="data",
+            code="shape",
         )
     return x, y
 

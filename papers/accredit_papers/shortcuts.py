@@ -98,9 +98,13 @@ def shortcuts(
     """
     count = (QUICK_SEEDS if quick else 5) if seeds is None else seeds
     if count < 1 or workers < 1:
-        raise InvalidInput(f"seeds={count} and workers={workers} must be at least 1")
+        raise InvalidInput(
+            f"seeds={count} and workers={workers} must be at least 1",
+            argument="seeds" if count < 1 else "workers",
+            code="range",
+        )
     if quick and further:
-        raise InvalidInput("--further tries settings at full length; leave out --quick")
+        raise InvalidInput("further tries settings at full length; leave quick=True out", argument="further", code="conflict")
     source = Path(data)
     rows = QUICK_ROWS if quick else None
     folder = str(store or "reports/shortcuts_runs")

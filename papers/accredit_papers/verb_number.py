@@ -103,7 +103,11 @@ def _number(verb: str, other: str) -> int:
 
 def _rows(file: Path) -> Iterator[list[str]]:
     if not file.exists():
-        raise InvalidInput(f"data folder {file.parent} has no {file.name}; give the folder that holds it with --data")
+        raise InvalidInput(
+            f"data folder {file.parent} has no {file.name}; give the folder that holds it: data=FOLDER",
+            argument="data",
+            code="missing",
+        )
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         next(lines)
         for line in lines:
@@ -195,7 +199,9 @@ def _pretrain(vocabulary: dict[str, int], start: Path) -> transformers.BertForSe
     try:
         config = AutoConfig.from_pretrained(start, local_files_only=True, trust_remote_code=False)
         if config.model_type != "bert" or config.num_hidden_layers != LAYERS:
-            raise InvalidInput(f"it holds a {config.model_type} of {config.num_hidden_layers} layers")
+            raise InvalidInput(
+                f"it holds a {config.model_type} of {config.num_hidden_layers} layers", argument="start", code="unsupported"
+            )
         tokenizer = AutoTokenizer.from_pretrained(start, local_files_only=True, trust_remote_code=False)
         with quiet():  # the classifier is new, which is meant
             network = BertForSequenceClassification.from_pretrained(
@@ -203,8 +209,10 @@ def _pretrain(vocabulary: dict[str, int], start: Path) -> transformers.BertForSe
             )
     except (OSError, ValueError, AttributeError, InvalidInput) as error:
         raise InvalidInput(
-            f"--start {start.name} is not a folder with a BERT encoder of {LAYERS} layers, its tokenizer and "
-            f"safetensors: {str(error).splitlines()[0]}"
+            f"start {start.name} is not a folder with a BERT encoder of {LAYERS} layers, its tokenizer and "
+            f"safetensors: {str(error).splitlines()[0]}",
+            argument="start",
+            code="unreadable",
         ) from None
     names = [tokenizer.pad_token, tokenizer.unk_token, tokenizer.cls_token, *list(vocabulary)[CLS + 1 :]]
     pieces = network.get_input_embeddings().weight.detach()

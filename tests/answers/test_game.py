@@ -13,6 +13,10 @@ from accredit.models.builtin import load_answers
 from accredit.models.builtin.facts import KINDS, PASSAGES_AT_MOST, RELATIONS, facts
 from accredit.values import leave_one_out, shapley
 from tests.models.answering_models import FIXED, TEXT, answering
+from tests.wording import refused
+
+ANNA = "Anna lives in Rome ."
+BORIS = "Boris owns a dog ."
 
 UNKNOWN = np.log(12)  # without the fact every value of a relation is equally likely
 
@@ -99,7 +103,7 @@ def test_views_are_sums_and_ask_nothing_again(builtin):
     assert_allclose(game.whole().payoff(every), tokens.sum(axis=1))
     assert_allclose(game.whole("mean").payoff(every), tokens.mean(axis=1))
     assert_allclose(game.whole("probability").payoff(every), np.exp(tokens.sum(axis=1)))
-    assert game.sentences().outputs == ("Anna lives in Rome .", "Boris owns a dog .")
+    assert game.sentences().outputs == (ANNA, BORIS)
     assert_allclose(game.sentences().payoff(every), np.stack([tokens[:, :5].sum(axis=1), tokens[:, 5:].sum(axis=1)], axis=1))
     assert_allclose(game.token("Rome").payoff(every), tokens[:, 3])
     assert_allclose(game.token(-1).payoff(every), tokens[:, -1])
@@ -115,7 +119,7 @@ def test_rather_than_another_answer(builtin):
         rather_than="Anna lives in Rome .",
     )
     assert_allclose(game.whole().payoff(from_index(np.arange(4), 2)), [0, -8, 8, 8], atol=1e-3)
-    assert game.provenance["rather than"] == "Anna lives in Rome ."
+    assert game.provenance["rather than"] == ANNA
 
 
 def test_a_filler_takes_the_place_of_a_part(builtin):
@@ -236,7 +240,7 @@ def test_prompts_that_are_none_are_refused(builtin, form):
 
 def test_a_tokenizer_that_merges_across_a_span_is_named():
     model = answering("gpt2")
-    with pytest.raises(InvalidInput, match=r"merges .* across .* use removal='rebuild'"):
+    with refused("unsupported"):
         answer_game(model, TEXT, "It", players={"half": (2, 5)}, removal="attention", fixed=FIXED[1])
     assert answer_game(model, TEXT, "It", players={"half": (2, 5)}).players == ("half",)
 

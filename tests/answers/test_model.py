@@ -17,6 +17,10 @@ from accredit.models.builtin import answers_folder, load_answers
 from accredit.models.builtin.facts import KINDS, facts
 from tests.models.answering_models import TEXT, answering, many_sided
 from tests.models.small_models import text_model
+from tests.wording import refused
+
+FILM = "A film. It is bad"
+BOTH_TURNS = "A film. It is bad It never lands"
 
 CHATTED = [
     {"role": "system", "content": "user is good"},
@@ -72,7 +76,7 @@ def test_role_names_and_special_tokens_never_play():
 def test_turns_leave_with_their_template_and_the_last_one_stays():
     model = answering("llama", chat=True)
     game = answer_game(model, CHATTED, "good", players="turn")
-    assert game.players == ("user is good", "A film. It is bad", "It never lands")
+    assert game.players == ("user is good", FILM, "It never lands")
     for kept in from_index(np.arange(8), 3):
         left = [m for m, stays in zip(CHATTED, [*kept, True], strict=True) if stays]
         own = model.tokenizer.apply_chat_template(left, add_generation_prompt=True)["input_ids"]
@@ -81,9 +85,9 @@ def test_turns_leave_with_their_template_and_the_last_one_stays():
 
 def test_examples_of_a_chat_and_of_a_text():
     model = answering("llama", chat=True)
-    assert answer_game(model, CHATTED, "good", players="example").players == ("A film. It is bad It never lands",)
+    assert answer_game(model, CHATTED, "good", players="example").players == (BOTH_TURNS,)
     assert answer_game(model, CHATTED, "good", players="turn", fixed=0).players == (
-        "A film. It is bad",
+        FILM,
         "It never lands",
     )
     shots = "film: good\n\nshot: bad\n\nA film:"
@@ -151,7 +155,7 @@ def test_a_template_that_refuses_what_is_left_is_named():
     model.tokenizer.chat_template = (
         "{% if messages[0].role != 'system' %}{{ raise_exception('must begin with system') }}{% endif %}x"
     )
-    with pytest.raises(InvalidInput, match=r"must begin with system.*removal='attention'"):
+    with refused("unsupported"):
         answer_game(model, CHATTED, "good", players="turn").payoff(np.zeros((1, 3), dtype=bool))
 
 

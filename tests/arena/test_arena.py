@@ -24,13 +24,13 @@ from accredit.core import Attribution
 from accredit.errors import InvalidInput
 from accredit.evaluate import holm
 from accredit.store.workers import WorkerLost, workers
-from accredit.views.arena import markdown_table, notes_of, text_table
-from accredit.views.arena_page import arena_page
+from accredit.views.pages.arena_page import arena_page
+from accredit.views.terminal.arena_text import markdown_table, notes_of, text_table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from toy_arena import ToyContest
 
-from tests.wording import refused
+from tests.wording import reads, refused, says
 
 TEXTS = [Example(i, f"sentence number {i}") for i in range(12)]
 
@@ -70,9 +70,9 @@ def test_the_mean_of_the_row_shares_is_the_share_by_hand(table):
 
 def test_a_method_that_fails_on_one_row_is_recorded_and_the_rest_goes_on(table):
     assert table["brittle"].rows == 11
-    assert table["brittle"].failures == {3: "ArithmeticError: no convergence on this row"}
+    assert reads(table["brittle"].failures)
     assert table["shapley"].rows == 12
-    assert any("brittle failed on 1 of 12 inputs: row 3, ArithmeticError" in note for note in notes_of(table))
+    assert any(says(note, "row 3, ArithmeticError") for note in notes_of(table))
 
 
 def test_what_does_not_apply_is_said_not_computed(table):
@@ -81,7 +81,7 @@ def test_what_does_not_apply_is_said_not_computed(table):
     assert "comprehensiveness" in table["chosen"].metrics
     assert "infidelity" in table["position"].missing
     text = text_table(table)
-    assert "n/a" in text and "infidelity is not measured for" in text
+    assert "n/a" in text and says(text, "not measured for")
 
 
 def test_claims_and_cost_are_in_the_table(table):
@@ -143,12 +143,12 @@ class Broken:
 def test_whatever_breaks_in_a_row_stays_in_that_row():
     table = hold(Faulty(), TEXTS[:5])
     assert table.rows == 3
-    assert table.refused[1] == "RuntimeError: the model ran out of memory"
+    assert reads(table.refused[1])
     assert "nan" in table.refused[2]
-    assert table["stranger"].failures == {0: "it credits 2 players, and this game has 6 or others"}
+    assert reads(table["stranger"].failures)
     notes = " ".join(notes_of(table))
-    assert "stranger failed on 1 of 3 inputs: row 0" in notes
-    assert "2 rows could not be explained at all: row 1, RuntimeError" in notes and "row 2, " in notes
+    assert says(notes, "stranger failed on")
+    assert says(notes, "row 1, RuntimeError") and "row 2, " in notes
 
 
 def test_one_player_has_no_order_to_agree_on():
@@ -163,9 +163,9 @@ def test_without_a_scale_nobody_is_ranked_and_it_says_so():
     same = {n: RowEntry(scores={"insertion": 0.5}) for n in ("a", RANDOM, ORACLE)}
     table = standings([RowResult(0, "", 1, same, 0.0)])
     notes = " ".join(notes_of(table))
-    assert "no method is ranked" in notes and "Not ranked by insertion" in notes and "ranked by ." not in notes
-    assert "the intervals say nothing" in notes
-    assert "no method is ranked" in arena_page(table, "a page of it")
+    assert says(notes, "method is ranked") and says(notes, "ranked by insertion") and "ranked by ." not in notes
+    assert says(notes, "intervals say nothing")
+    assert says(arena_page(table, "a page"), "method is ranked")
 
 
 def test_a_method_that_worked_only_where_nothing_can_be_told_apart_is_not_ranked():
@@ -202,7 +202,7 @@ def test_a_metric_measured_on_some_inputs_says_on_how_many():
         RowEntry(scores={"insertion": None}, because={"insertion": "it is too short"}),
     )
     rows = [RowResult(k, "", 2, {"a": e, RANDOM: e, **ends}, 0.0) for k, e in enumerate((whole, whole, part))]
-    assert "insertion is not measured on 1 input: it is too short." in notes_of(standings(rows))
+    assert says(notes_of(standings(rows)), "measured on 1")
 
 
 def test_time_is_the_median_because_the_first_explanation_also_loads():
@@ -225,7 +225,7 @@ def test_empty_texts_are_reported_and_nothing_is_lost():
     table = hold(ToyContest(), [*TEXTS[:4], Example(99, "   ")])
     assert table.rows == 4
     assert "nothing to credit" in table.refused[99]
-    with pytest.raises(InvalidInput, match="no row could be explained"):
+    with refused("failed"):
         hold(ToyContest(), [Example(0, "")])
 
 
@@ -274,7 +274,7 @@ class Deadly(ToyContest):
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(tmp_path):
     store = tmp_path / "rows.db"
-    with pytest.raises(WorkerLost, match="With store=… the finished rows are kept"):
+    with refused("failed", kind=WorkerLost):
         hold(Deadly(), TEXTS[:3], str(store), "processes:1")
     with FinishedRows(store, Deadly()) as kept:
         assert set(kept.find(TEXTS)) == {0, 1}
@@ -282,7 +282,7 @@ def test_a_worker_that_is_killed_is_told_in_one_line_and_finished_rows_are_kept(
 
 def test_a_cluster_that_does_not_answer_is_refused():
     pytest.importorskip("distributed")
-    with pytest.raises(InvalidInput, match="no scheduler answers there"), workers("dask:nowhere://x:1"):
+    with refused("unavailable", "executor", has="no scheduler answers"), workers("dask:nowhere://x:1"):
         pass
 
 
@@ -333,7 +333,7 @@ def test_the_page_is_one_safe_file(table):
 
 
 def test_unknown_metrics_are_refused_by_name():
-    with refused("unknown"):
+    with refused("unknown", "metrics"):
         metrics_named(["beauty"])
     with pytest.raises(InvalidInput, match="empty"):
         metrics_named([])
@@ -349,7 +349,7 @@ def test_reading_data(tmp_path):
         read_examples(tmp_path / "b.csv", "review", None)
     with pytest.raises(InvalidInput, match="does not exist"):
         read_examples(tmp_path / "missing.csv", "text", None)
-    with pytest.raises(InvalidInput, match="no row to explain with split=test and at most 3 words"):
+    with refused("empty", "file"):
         read_examples(tmp_path / "a.tsv", "text", None, where={"split": "test"}, longest=3)
 
 
@@ -358,10 +358,10 @@ def test_reading_json_lines(tmp_path):
     file.write_bytes(gzip.compress('\ufeff{"text": "fine", "y": 1}\n\n{"text": null, "y": "POS"}\n{"y": null}\n'.encode()))
     assert read_examples(file, "text", "y") == [Example(0, "fine", "1"), Example(1, "", "POS"), Example(2, "", None)]
     (tmp_path / "b.jsonl").write_text('{"text": "fine"}\n["no"]\n')
-    with pytest.raises(InvalidInput, match=r"line 2 of .* is not a JSON object"):
+    with refused("unreadable"):
         read_examples(tmp_path / "b.jsonl", "text", None)
     (tmp_path / "c.jsonl").write_text('{"text": fine}\n')
-    with pytest.raises(InvalidInput, match=r"line 1 of .* is not JSON"):
+    with refused("unreadable", has="is not JSON"):
         read_examples(tmp_path / "c.jsonl", "text", None)
 
 
@@ -381,7 +381,7 @@ def test_files_that_are_broken_or_huge(tmp_path):
         "bad": whole[:15] + b"\xff" * 9 + whole[24:],
     }.items():
         (tmp_path / f"{name}.csv.gz").write_bytes(content)
-        with pytest.raises(InvalidInput, match="is not a whole gzip file"):
+        with refused("unreadable", has="whole gzip file"):
             read_examples(tmp_path / f"{name}.csv.gz", "text", None)
     (tmp_path / "utf16.csv").write_text("text\nfine\n", encoding="utf-16")
     with refused("unreadable"):

@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks import flow, flow_runs
 
+COMMAND = "python -m benchmarks.flow --quick"
+
 
 @pytest.mark.slow
 def test_quick_run_ends_with_ratios_and_keeps_them(tmp_path, monkeypatch, capsys):
@@ -17,7 +19,7 @@ def test_quick_run_ends_with_ratios_and_keeps_them(tmp_path, monkeypatch, capsys
     flow.main()
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     kept = json.loads((tmp_path / "flow.jsonl").read_text())
-    assert kept["figures"] == figures and kept["command"] == "python -m benchmarks.flow --quick"
+    assert kept["figures"] == figures and kept["command"] == COMMAND
     assert figures["barrier_T16_iterations"] < 35
     assert figures["pairwise_T8_vs_ortools"] > 0
     assert figures["prompt_T32_megabytes"] > 0 and figures["prompt_T32_vs_shuffled"] > 0

@@ -12,7 +12,7 @@ from accredit.errors import InvalidInput
 from accredit.evaluate.axioms import check_claims
 from accredit.flow import FlowGame, LayeredNetwork
 from tests.flow.attention_samples import awkward, causal, soft
-from tests.wording import refused
+from tests.wording import refused, says
 
 RULES = ("barrier", "l2", "shapley")
 CARRIED = {
@@ -116,7 +116,7 @@ def test_spent_tokens_are_those_above_which_no_flow_passes():
     attention = np.array([[[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [1.0, 0.0]]])
     every = layerwise_flow(attention, outputs=0, residual=0.0)
     assert [(t.player, t.layer) for t in spent_tokens(every)] == [("1", 1)]
-    assert "used below layer 1" in str(spent_tokens(every)[0])
+    assert says(str(spent_tokens(every)[0]), "below layer 1")
     shapley = layerwise_flow(attention, outputs=0, residual=0.0, rule="shapley")
     assert spent_tokens(shapley) == spent_tokens(every)
     with pytest.raises(InvalidInput, match="layerwise_flow"):

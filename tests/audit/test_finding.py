@@ -47,7 +47,7 @@ def test_one_row_stands_for_itself():
 
 
 def test_no_name_is_no_test():
-    with refused("empty"):
+    with refused("empty", "tests"):
         find_checks([], ["probe"])
 
 

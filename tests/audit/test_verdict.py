@@ -22,7 +22,10 @@ from accredit.core import Estimate
 from accredit.errors import InvalidInput
 from accredit.learned import EvalX
 from accredit.learned.inputs import PixelGrid, Tabular, Words
-from tests.wording import refused
+from tests.wording import refused, says, warned
+
+READ_THROUGH_HOLES = "share that the black box reads through random holes"
+GAIN_FROM_ROWS = "gain from twice the rows"
 
 DECIDE = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
 RNG = np.random.default_rng(0)
@@ -41,7 +44,7 @@ def on(**verdicts: str):
 
 def test_everything_passing_acquits():
     said = on()
-    assert said.answer == "does not leak" and "none of them is a proof" in str(said)
+    assert said.answer == "does not leak" and says(str(said), "none of them")
 
 
 @pytest.mark.parametrize("name", DECIDE)
@@ -119,15 +122,15 @@ def test_how_many_rows_would_decide():
     assert rows_to_decide([finding(EVALX, "unclear", 0.05, 0.04)], 1000) is None  # just on the margin
     weak = replace(finding(EVALX, "unclear", 0.3, 0.04), reading="give it training rows")  # no number of rows is promised
     said = conclude([*(finding(n, "passes") for n in DECIDE if n != EVALX), weak], {}, 1000)
-    assert said.rows is None and said.because.endswith("unclear on 1,000 rows; EVAL-X gap: give it training rows")
+    assert said.rows is None and says(said.because, "unclear on 1,000")
     said = conclude([finding(n, "passes") for n in DECIDE[1:]] + [finding(SURROGATE, "unclear", 0.03, 0.04)], {}, 1000)
-    assert said.answer == "cannot tell" and said.because.endswith("about 34,100 rows might decide") and said.rows == 34_100
+    assert said.answer == "cannot tell" and says(said.because, "about 34,100 rows") and said.rows == 34_100
     blocked = conclude(
         [finding(SURROGATE, "unclear", 0.03, 0.04), finding(METER, "flagged"), *(finding(n, "passes") for n in DECIDE[1:])],
         {},
         1000,
     )
-    assert "might decide whether it leaks; encode-meter 50% against 50% keeps it from being acquitted" in blocked.because
+    assert says(blocked.because, "encode-meter 50% against")
 
 
 # Faults that detectors had
@@ -162,7 +165,7 @@ def test_a_detector_that_cannot_run_stops_no_other():
         tests=(PROBE, SURROGATE, EVALX, SCRAMBLE),
     )
     assert {f.name for f in report} == {PROBE, EVALX, SCRAMBLE}
-    assert "a word is there or it is not" in report.not_run[SURROGATE]
+    assert says(report.not_run[SURROGATE], "there or it")
 
 
 def test_a_code_in_the_order_of_scores_is_seen_and_an_honest_order_is_not():
@@ -203,7 +206,7 @@ def test_a_black_box_that_reads_holes_badly_is_allowed_for():
     masks, drawn = np.tile([1.0, 0, 0, 0], (600, 1)), (RNG.random((600, 4)) < 0.5).astype(float)
     assert surrogate_gap(X, masks, ANSWER, knows, reads_badly).verdict == "flagged"  # as it was
     found = surrogate_gap(X, masks, ANSWER, knows, reads_badly, None, (drawn,))
-    assert found.verdict != "flagged" and found.details["share that the black box reads through random holes"] < 0.1
+    assert found.verdict != "flagged" and found.details[READ_THROUGH_HOLES] < 0.1
     shows_noise = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
     assert surrogate_gap(X, shows_noise, ANSWER, code, knows, None, (drawn,)).verdict == "flagged"
@@ -224,7 +227,7 @@ def test_a_real_gap_is_not_hidden_by_a_judge_that_more_rows_would_not_help():
     mine = trained_on(SHOWN, sure(ANSWER), said)
     assert evalx_gap(X, SHOWN, ANSWER, mine, judge).verdict == "unclear"
     settled = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda: judge)
-    assert settled.verdict == "flagged" and settled.details["gain from twice the rows"] == 0.0
+    assert settled.verdict == "flagged" and settled.details[GAIN_FROM_ROWS] == 0.0
     worse = sure(np.where(RNG.random(600) < 0.5, 1 - ANSWER, ANSWER))
     still = evalx_gap(X, SHOWN, ANSWER, mine, judge, None, lambda: lambda x, m: worse)
     assert still.verdict == "unclear" and "training rows" in still.reading
@@ -276,8 +279,8 @@ def test_a_judge_is_given_or_trained_on_training_rows():
     masks = np.tile([1.0, 0, 0, 0], (600, 1))
     tests = (EVALX, SCRAMBLE, TRANSPLANT)
     given = leakage_report(Tabular(4), X, masks, ANSWER, None, knows, knows, tests=tests)
-    assert given.conclusion.answer == "does not leak" and "the judge was given" in given.notes
-    with refused("conflict"):
+    assert given.conclusion.answer == "does not leak" and says(given.notes, "judge was given")
+    with refused("conflict", "training"):
         leakage_report(Tabular(4), X, masks, ANSWER, None, knows, knows, training=(X, ANSWER), tests=tests)
 
 
@@ -287,7 +290,7 @@ def test_a_judge_trained_on_training_rows_is_saved_and_read(tmp_path):
     trained = leakage_report(
         Tabular(4), X[:100], masks[:100], ANSWER[:100], None, knows, training=(X, ANSWER), width=8, tests=(EVALX,)
     )
-    assert trained[EVALX].chance > 0.9 and "the judge was trained on 600 training rows" in trained.notes
+    assert trained[EVALX].chance > 0.9 and says(trained.notes, "600 training rows")
     judge = EvalX(Tabular(4), width=8, epochs=2).fit(X, ANSWER)
     judge.save(tmp_path / "judge")
     np.testing.assert_array_equal(EvalX.load(tmp_path / "judge").predict(X, masks), judge.predict(X, masks))
@@ -314,7 +317,8 @@ def test_the_zoo_is_told_apart():
 
 
 def test_a_page_says_the_verdict_first():
-    from accredit.views.audit import audit_page, audit_text
+    from accredit.views.pages.audit_page import audit_page
+    from accredit.views.terminal.audit_text import audit_text
 
     masks = np.eye(4)[np.where(ANSWER == 1, 2, 3)]
     code = lambda x, m: sure((m[:, 2] > m[:, 3]).astype(int))  # noqa: E731
@@ -322,7 +326,7 @@ def test_a_page_says_the_verdict_first():
     report = leakage_report(
         PixelGrid((2, 2)), X.reshape(-1, 2, 2), masks, ANSWER, None, code, blind, tests=(SCRAMBLE, TRANSPLANT)
     )
-    assert str(report.conclusion) in audit_text(report) and "Leaks: value scramble 100% against 51%" in audit_page(report)
+    assert str(report.conclusion) in audit_text(report) and says(audit_page(report), "scramble 100% against")
     assert report.to_plain()["conclusion"]["answer"] == "leaks"
 
 
@@ -331,17 +335,17 @@ def test_a_regression_is_audited_by_thirds():
     from accredit.audit.regression_bins import Thirds
 
     x = np.random.default_rng(3).normal(size=(900, 4))
-    says = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731
-    cut = Thirds.of(says(x))
-    labels = cut.labels(says(x))
+    number_of = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731
+    cut = Thirds.of(number_of(x))
+    labels = cut.labels(number_of(x))
     np.testing.assert_array_equal(np.bincount(labels), [300, 300, 300])
     tests = (EVALX, SCRAMBLE, TRANSPLANT)
-    honest = cut.reader(lambda rows, mask: says(rows * mask))
+    honest = cut.reader(lambda rows, mask: number_of(rows * mask))
     shows, codes = np.tile([1.0, 0, 0, 0], (900, 1)), np.eye(4)[1 + labels]
-    told = leakage_report(Tabular(4), x, shows, labels, cut.box(says), honest, honest, tests=tests)
+    told = leakage_report(Tabular(4), x, shows, labels, cut.box(number_of), honest, honest, tests=tests)
     assert told.conclusion.answer == "does not leak"
     code = cut.reader(lambda rows, mask: np.array([80.0, 100.0, 120.0])[mask[:, 1:].argmax(axis=1)])
-    told = leakage_report(Tabular(4), x, codes, labels, cut.box(says), code, honest, tests=tests)
+    told = leakage_report(Tabular(4), x, codes, labels, cut.box(number_of), code, honest, tests=tests)
     assert told.conclusion.answer == "leaks" and set(told.flagged) == set(tests)
     with pytest.raises(InvalidInput, match="nothing can leak"):
         Thirds.of(np.zeros(50))
@@ -353,13 +357,13 @@ def test_a_saved_regression_is_audited_by_its_own_numbers(tmp_path):
     from accredit.learned import Training, l2x
 
     x = np.random.default_rng(4).normal(size=(200, 3))
-    says = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
+    number_of = lambda rows: 5 + 2 * rows[:, 0]  # noqa: E731
     training = Training(epochs=2, optimiser="adam")
-    with pytest.warns(RuntimeWarning, match="close to their random start"):
-        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, says).save(tmp_path / "l2x")
-    np.savez(tmp_path / "rows.npz", x=x, answers=says(x))
+    with warned("their random start"):
+        l2x(Tabular(3), 1, 1, training=training, surrogate_width=8, selector_width=8).fit(x, number_of).save(tmp_path / "l2x")
+    np.savez(tmp_path / "rows.npz", x=x, answers=number_of(x))
     report = audit_saved(tmp_path / "l2x", tmp_path / "rows.npz", tests=["mask-only probe", "value scramble"])
-    assert {f.name for f in report} == {PROBE, SCRAMBLE} and "in which third it lies" in report.notes[-1]
+    assert {f.name for f in report} == {PROBE, SCRAMBLE} and says(report.notes[-1], "in which third")
     np.savez(tmp_path / "labels.npz", x=x, labels=(x[:, 0] > 0).astype(int))
     with refused("missing", "black_box"):
         audit_saved(tmp_path / "l2x", tmp_path / "labels.npz")
@@ -382,7 +386,7 @@ def test_a_judge_whose_half_is_too_few_rows_is_judged_without_that_trial():
     )
     assert not report.not_run
     (gap,) = report
-    assert gap.verdict == "unclear" and "give it training rows" in gap.reading
+    assert gap.verdict == "unclear" and says(gap.reading, "give it training")
 
 
 @pytest.mark.parametrize("gap", [evalx_gap, surrogate_gap])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +50,7 @@ def everything(
     [
         ({"count": "3"}, "count must be a whole number, got '3'"),
         ({"count": True}, "count must be a whole number, got True"),
-        ({"count": 10**400}, "count must be a whole number, got 1000"),
+        ({"count": 10**400}, "count must be a whole number of at most"),
         ({"share": "half"}, "share must be one number, got 'half'"),
         ({"share": float("nan")}, "share is nan; it must be a finite number"),
         ({"name": 3}, "name"),
@@ -107,12 +106,14 @@ SOLVERS = {
 def test_a_class_of_solvers_is_not_a_solver(solver):
     """It has the method that a solver has, and nobody to call it on."""
     game = TableGame("ab", [0, 5, 3, 10])
-    made = re.escape(SOLVERS[solver])
-    with pytest.raises(InvalidInput, match=f"solver is the class {solver.__name__}; .*, as in {made}$"):
+    made = SOLVERS[solver]
+    with refused("type", "solver") as caught:
         shapley(game, solver)
+    assert str(caught.value).endswith(f"as in {made}")
     for asked in (lambda: axioms_kept(solver, game), lambda: check_claims(shapley(game), game, solver)):
-        with pytest.raises(InvalidInput, match=rf"^method is .*; give a function of a game, as in {made}\.solve$"):
+        with refused("type", "method") as caught:
             asked()
+        assert str(caught.value).endswith(f"as in {made}.solve")
 
 
 def test_what_is_not_a_solver_is_refused_with_one_that_is():
@@ -199,7 +200,7 @@ def test_what_cannot_be_asked_about_is_not_checked():
     for name in ("drawn", "axes", "pair", "groups", "speaker", "either", "thing", "array"):
         for given in (3.5, [1], int, "a", b"a"):
             left_alone(**{name: given})
-    with pytest.raises(InvalidInput, match="any_axes is 3; give a list"):  # what is inside is not known, but that it is a list
+    with refused("type", "any_axes"):  # what is inside is not known, but that it is a list
         left_alone(any_axes=3)
 
 

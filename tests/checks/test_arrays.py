@@ -8,6 +8,7 @@ import pytest
 
 from accredit.checks.arrays import read_arrays
 from accredit.errors import InvalidInput
+from tests.wording import refused
 
 
 def npy(array) -> bytes:
@@ -57,5 +58,5 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("x.npy", npy(np.zeros(1 << 19)))
     assert (tmp_path / "bomb.npz").stat().st_size < 1 << 16
-    with pytest.raises(InvalidInput, match="unpacks to 4 MiB; at most 1 are read"):
+    with refused("too-many"):
         read_arrays(tmp_path / "bomb.npz", limit=1 << 20)

@@ -11,6 +11,7 @@ import pytest
 from accredit.checks.files import check_is_file, check_writable, put, read_bytes, read_json_object, read_text
 from accredit.checks.tables import read_content
 from accredit.errors import AccreditError, InvalidInput
+from tests.wording import refused
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, links and modes are those of POSIX")
 
@@ -38,7 +39,7 @@ def test_only_regular_files_are_replaced(tmp_path):
     for place in odd_places(tmp_path):
         before = os.lstat(place)
         for door in (check_writable, lambda place: put(place, b"x")):
-            with pytest.raises(InvalidInput, match=r"is a (folder|device|pipe|socket|loop of links)"):
+            with refused("unwritable", "path"):
                 door(place)
         assert os.lstat(place).st_ino == before.st_ino and os.lstat(place).st_mode == before.st_mode
     assert not list(tmp_path.glob(".*"))
@@ -56,7 +57,7 @@ def test_only_regular_files_are_read_and_nobody_waits_for_a_pipe(tmp_path):
 @pytest.mark.parametrize("path", ["", None, 3, b"x", "a\0b"])
 def test_what_is_not_a_path_is_refused(path):
     for door in (check_writable, read_bytes):
-        with pytest.raises(InvalidInput, match="give the path of a file"):
+        with refused("type", "path"):
             door(path)
 
 
@@ -93,7 +94,7 @@ def test_names_of_every_kind(tmp_path, name):
 
 def test_names_that_are_too_long_are_refused_before_the_work(tmp_path):
     for name in ("x" * 256, "é" * 128, "x" * 5000):
-        with pytest.raises(InvalidInput, match=r"name of \d+ bytes|too long"):
+        with refused("range", "path"):
             check_writable(tmp_path / name)
 
 
@@ -104,7 +105,7 @@ def test_a_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("accredit.checks.files.os.fsync", full)
-    with pytest.raises(AccreditError, match="No space left on device; nothing was changed"):
+    with refused("unwritable", kind=AccreditError):
         put(tmp_path / "page", b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["page"] and (tmp_path / "page").read_bytes() == b"old"
 
@@ -125,11 +126,11 @@ def test_a_place_that_becomes_a_link_while_writing_is_not_written_through(tmp_pa
 
 def test_sizes_are_limited_before_and_after_unpacking(tmp_path, monkeypatch):
     (tmp_path / "long.csv").write_bytes(b"a\n" * 100)
-    with pytest.raises(InvalidInput, match="holds more than 0 KiB; give a smaller file"):
+    with refused("too-many"):
         read_bytes(tmp_path / "long.csv", 100)
     monkeypatch.setattr("accredit.checks.tables.LIMIT", 1 << 20)
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"\0" * (32 << 20)))
-    with pytest.raises(InvalidInput, match="holds more than 1 MiB of text; split it"):
+    with refused("too-many"):
         read_content(tmp_path / "bomb.csv.gz")
 
 
@@ -137,13 +138,13 @@ def test_text_is_utf_8_with_or_without_a_mark(tmp_path):
     (tmp_path / "a").write_bytes("\ufeffnaïve".encode())
     assert read_text(tmp_path / "a") == "naïve"
     (tmp_path / "b").write_bytes("one\nnaïve".encode("latin-1"))
-    with pytest.raises(InvalidInput, match=r"not text in UTF-8: .* in line 2; save it as UTF-8"):
+    with refused("unreadable"):
         read_text(tmp_path / "b")
 
 
 def test_a_file_of_nearly_the_same_name_is_named(tmp_path):
     (tmp_path / "pricing.csv").write_text("coalition,payoff")
-    with pytest.raises(InvalidInput, match=r"pricing\.cvs' does not exist; did you mean '.*pricing\.csv'\?"):
+    with refused("missing"):
         check_is_file(tmp_path / "pricing.cvs")
-    with pytest.raises(InvalidInput, match=r"other\.txt' does not exist; give the path of a file"):
+    with refused("missing"):
         check_is_file(tmp_path / "other.txt")

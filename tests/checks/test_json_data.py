@@ -54,7 +54,7 @@ def test_fields_that_are_missing_misspelt_or_doubled_are_refused(kind):
             with pytest.raises(InvalidInput, match=field):
                 kind.from_json(json.dumps({key: value for key, value in written.items() if key != field}))
         if field not in ("kind", "format"):
-            with pytest.raises(InvalidInput, match=f"{field}x'.*did you mean '{field}'"):
+            with refused("unknown"):
                 kind.from_json(json.dumps({field + "x" if key == field else key: v for key, v in written.items()}))
         twice = WHOLE[kind].to_json()[:-1] + f', "{field}": 1}}'
         with pytest.raises(InvalidInput, match=f"'{field}' twice"):

@@ -24,7 +24,7 @@ from accredit.core import Estimate
 from accredit.errors import BadPayoff
 from accredit.flow.network import LayeredNetwork
 from accredit.games import TableGames
-from tests.wording import refused
+from tests.wording import reads, refused
 
 FOUR = [0.0, 5.0, 3.0, 10.0]
 REFUSED = {
@@ -116,9 +116,10 @@ def test_rows_of_attention_with_a_mask_or_imaginary_parts_are_refused():
 
 @pytest.mark.parametrize("given", [True, "3", 3.0, None, 10**400, -1, np.bool_(True), [3], 1j, 10**5000], ids=shown)
 def test_counts_and_seeds_are_whole_numbers_that_fit(given):
-    with refused("type", "budget"):
+    code = "range" if type(given) is int else "type"
+    with refused(code, "budget"):
         whole_number(given, "budget")
-    with pytest.raises(InvalidInput, match="seed must be a whole number of at least 0"):
+    with refused(code, "seed"):
         check_seed(given)
 
 
@@ -127,9 +128,15 @@ def test_counts_of_numpy_are_counts():
     assert check_seed(2**63 - 1) == 2**63 - 1
 
 
-@pytest.mark.parametrize("given", [True, "0.5", None, [0.5], np.array([0.5]), float("nan"), 2, -1, 10**400, 1j])
-def test_one_number_within_bounds(given):
-    with pytest.raises(InvalidInput, match="residual"):
+@pytest.mark.parametrize("given", [True, "0.5", None, [0.5], np.array([0.5]), 1j])
+def test_one_number_is_a_number(given):
+    with refused("type", "residual"):
+        real_number(given, "residual", 0, 1)
+
+
+@pytest.mark.parametrize("given, code", [(float("nan"), "not-finite"), (2, "range"), (-1, "range"), (10**400, "range")])
+def test_one_number_within_bounds(given, code):
+    with refused(code, "residual"):
         real_number(given, "residual", 0, 1)
 
 
@@ -139,17 +146,17 @@ def test_a_message_can_be_made_of_anything():
             raise RuntimeError
 
     assert shown(Odd()) == "a Odd"
-    assert shown(10**5000) == "a whole number of more than 4300 digits"
+    assert reads(shown(10**5000))
     assert len(shown("x" * 10**6)) <= 60
     deep = []
     deep.append(deep)
-    with pytest.raises(InvalidInput, match="table must be real numbers"):
+    with refused("type", "table"):
         TableGame("ab", deep)
 
 
 @pytest.mark.parametrize("budget", ["100", 1.5, True, -3, 10**400])
 def test_a_budget_is_checked_even_where_it_is_not_needed(budget):
-    with refused("type", "budget"):
+    with refused("range" if type(budget) is int else "type", "budget"):
         shapley(TableGame("ab", FOUR), budget=budget)
 
 

@@ -60,10 +60,10 @@ def test_every_command_refuses_the_same_tables(tmp_path, reader, name, text, why
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 def test_a_missing_file_is_named(tmp_path, reader):
-    with pytest.raises(InvalidInput, match=r"none\.csv' does not exist"):
+    with refused("missing"):
         reader(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InvalidInput, match=r"folder\.csv' is a folder"):
+    with refused("type"):
         reader(tmp_path / "folder.csv")
 
 
@@ -121,9 +121,9 @@ def test_columns_get_the_type_that_fits_all_their_cells(tmp_path):
 def test_no_more_than_the_limit_is_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "LIMIT", 1 << 20)
     bomb = put(tmp_path, "t.csv.gz", "a\n" + "0" * (64 << 20))
-    with pytest.raises(InvalidInput, match="more than 1 MiB of text"):
+    with refused("too-many"):
         read_content(bomb)
-    with pytest.raises(InvalidInput, match="more than 1 MiB"):
+    with refused("too-many"):
         read_content(put(tmp_path, "t.csv", "0" * ((1 << 20) + 1)))
     assert len(read_content(put(tmp_path, "t.txt", "0" * (1 << 20)))) == 1 << 20
 
@@ -138,5 +138,5 @@ def test_the_only_column_needs_no_name_and_others_are_listed(tmp_path):
 
 
 def test_a_payoff_is_written_as_a_number(tmp_path):
-    with pytest.raises(InvalidInput, match=r"the payoff of line 3 of .* is '1_000', which is not a number"):
+    with refused("type"):
         read_game(put(tmp_path, "g.csv", "coalition,payoff\n,0\nA,1_000\n"))

@@ -8,6 +8,11 @@ import pytest
 
 from accredit.explanation import Explanation
 from tests.models.answering_models import answering
+from tests.wording import says
+
+ANNA = "Anna lives in Rome ."
+BORIS = "Boris owns a dog ."
+OSLO = "Anna lives in Oslo ."
 
 PROMPT = "Anna lives in Rome . Boris owns a dog . Where does Anna live ?"
 ASKS = "Where does Anna live ?"
@@ -25,7 +30,7 @@ def run(typed, monkeypatch, tmp_path):
 def test_three_words_explain_an_example(run):
     code, out, err = run("--answer")
     assert code == 0 and "an example" in err
-    assert "Which passages of the prompt earned this answer?" in out and "built-in answering model" in out
+    assert says(out, "prompt earned this") and "built-in answering model" in out
 
 
 def test_a_prompt_and_an_answer(run, tmp_path):
@@ -34,7 +39,7 @@ def test_a_prompt_and_an_answer(run, tmp_path):
         Explanation.from_json(run("--prompt", given, "--answer", SAID, "--fixed", ASKS, "--json", *QUICK)[1])
         for given in (PROMPT, "prompt.txt")
     ]
-    assert results[0].players == ("Anna lives in Rome .", "Boris owns a dog .") == results[1].players
+    assert results[0].players == (ANNA, BORIS) == results[1].players
     assert results[0].attributions == results[1].attributions and results[0].said.source.name == "given"
 
 
@@ -59,7 +64,7 @@ def test_a_context_and_a_generated_answer(run, tmp_path):
         "why.html",
         *QUICK,
     )
-    assert code == 0 and "written: why.json" in err and "at most 5 new tokens" in out
+    assert code == 0 and "written: why.json" in err and says(out, "5 new tokens")
     kept = Explanation.from_json((tmp_path / "why.json").read_text())
     assert kept.said.text == SAID and len(kept.players) == 4 and "accredit explain" in kept.provenance["command"]
     assert "Why this answer?" in (tmp_path / "why.html").read_text()
@@ -91,7 +96,7 @@ def test_players_as_json_rather_than_and_a_store(run, tmp_path):
         *QUICK,
     )
     e = Explanation.from_json(run(*how, "--players", '{"who": "Anna", "where": [14, 18]}')[1])
-    assert e.players == ("who", "where") and e.said.rather_than == "Anna lives in Oslo ."
+    assert e.players == ("who", "where") and e.said.rather_than == OSLO
     again = Explanation.from_json(run(*how, "--players", '{"who": "Anna", "where": [14, 18]}')[1])
     assert again.provenance["passes"] == 2 and (tmp_path / "kept.db").exists()
 

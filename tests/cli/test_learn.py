@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 from accredit.cli import accredit
 from accredit.errors import InvalidInput
-from tests.wording import refused
+from tests.wording import refused, says
 
 RNG = np.random.default_rng(0)
 TINY = ["--pairs", "6", "--epochs", "6", "--calibration", "24", "--width", "8"]
@@ -39,7 +39,7 @@ def rows(tmp_path):
 def test_rows_are_learned_once_and_explained_fast(rows):
     about = ["--model", rows / "model.json", "--background", rows / "background.csv"]
     fitted = run("learn", "fit", rows / "rows.csv", *about, "--out", rows / "fast", *TINY)
-    assert "R²" in fitted.output and "not for each one" in fitted.output
+    assert "R²" in fitted.output and says(fitted.output, "not for each")
     shown = run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--fallback", "0", "--json")
     found = json.loads(shown.stdout)
     assert found["method"]["name"].startswith("fast-shapley") and found["level"] == 0.95 and len(found["credit"]) == 5
@@ -55,7 +55,7 @@ def test_rows_are_learned_once_and_explained_fast(rows):
             "--fast",
             rows / "fast",
         )
-    with pytest.raises(InvalidInput, match="--interactions is not for --fast"):
+    with refused("conflict", "interactions"):
         run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--interactions")
 
 
@@ -107,22 +107,22 @@ def test_a_selector_of_rows_is_trained_used_and_audited(classes):
     fitted = run(
         "learn", "fit", classes / "train.csv", *about, "--method", "l2x", "--k", "2", "--epochs", "8", "--out", classes / "l2x"
     )
-    assert "the 2 highest of 4" in fitted.output
+    assert says(fitted.output, "the 2 highest")
     shown = run("learn", "explain", classes / "l2x", classes / "test.csv", *about, "--limit", "3")
     assert len(shown.stdout.splitlines()) == 3 and all(len(line.split(", ")) == 2 for line in shown.stdout.splitlines())
-    assert "training left a doubt: stage 'joint' kept weights that are close" in shown.stderr  # 300 rows, 8 epochs
+    assert says(shown.stderr, "'joint' kept weights")  # 300 rows, 8 epochs
     told = run("learn", "audit", classes / "l2x", classes / "test.csv", *about, "--train", classes / "train.csv", "--json")
     found = json.loads(told.stdout)
     assert found["conclusion"]["answer"] in ("leaks", "does not leak", "cannot tell")
-    assert "the judge was trained on 300 training rows, and hears the black box too" in found["notes"]
-    assert any(note.startswith("training left a doubt: ") for note in found["notes"])
+    assert says(found["notes"], "300 training rows")
+    assert any(says(note, "training left a") for note in found["notes"])
     from accredit.learned import EvalX, load
 
     x = np.loadtxt(classes / "test.csv", delimiter=",", skiprows=1)
     EvalX(load(classes / "l2x").inputs, width=4, epochs=1).fit(x, (x[:, 0] > 0).astype(int)).save(classes / "judge")
     words = ["learn", "audit", classes / "l2x", classes / "test.csv", *about, "--judge", classes / "judge"]
-    assert "the judge was given" in json.loads(run(*words, "--json").stdout)["notes"]
-    with refused("conflict"):
+    assert says(json.loads(run(*words, "--json").stdout)["notes"], "judge was given")
+    with refused("conflict", "training"):
         run(*words, "--train", classes / "train.csv")
 
 
@@ -245,7 +245,7 @@ def test_a_selector_of_pictures_is_trained_from_a_folder_and_joins_explain(tmp_p
         "--out",
         tmp_path / "l2x",
     )
-    assert json.loads(fitted.stdout)["rule"].startswith("the 3 highest of 16")
+    assert says(json.loads(fitted.stdout)["rule"], "the 3 highest")
     shown = run("learn", "explain", tmp_path / "l2x", tmp_path / "pictures", "--limit", "2")
     assert [len(line.split(", ")) for line in shown.stdout.splitlines()] == [3, 3]
     one = tmp_path / "pictures" / "00.png"
@@ -268,7 +268,7 @@ def test_a_regression_of_rows_is_trained_and_audited_by_thirds(tmp_path):
     shown = run("learn", "explain", tmp_path / "l2x", *about, "--limit", "20").stdout.splitlines()
     assert sum(line == "a, c" for line in shown) > 15
     found = json.loads(run("learn", "audit", tmp_path / "l2x", *about, "--limit", "300", "--json").stdout)
-    assert found["conclusion"]["answer"] != "leaks" and any("in which third it lies" in note for note in found["notes"])
+    assert found["conclusion"]["answer"] != "leaks" and any(says(note, "in which third") for note in found["notes"])
     with pytest.raises(InvalidInput, match="cxplain explains classes"):
         run("learn", "fit", *about, "--method", "cxplain", "--k", "2", "--out", tmp_path / "cx")
     with refused("misplaced", "encoder"):
@@ -291,4 +291,4 @@ def test_options_of_another_method_are_refused(words, said):
 
 def test_a_page_that_cannot_be_written_is_refused_before_the_audit():
     result = CliRunner().invoke(accredit, ["learn", "audit", "no-explainer", "rows.csv", "--html", "no/such/folder/page.html"])
-    assert result.exit_code == 2 and "there is no folder" in result.output
+    assert result.exit_code == 2 and says(result.output, "is no folder")

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.wording import reads, says
+
 GAME = "coalition,payoff\n,0\nA,5\nB,3\nA+B,10\n"
 ROWS = "x,y,label\n" + "".join(f"{i % 7}.5,{i % 5},{'yes' if i % 2 else 'no'}\n" for i in range(24))
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes, links and names of bytes are those of POSIX")
@@ -25,7 +27,7 @@ def game(tmp_path, monkeypatch):
 def test_an_option_of_one_value_is_written_once(game, typed, tmp_path, option, values):
     code, out, err = typed("game", game, option, values[0], option, values[1])
     assert (code, out) == (2, "")
-    assert err == f"accredit: {option} is given 2 times; write it once. See accredit game --help\n"
+    assert reads(err)
     assert os.listdir(tmp_path) == ["g.csv"]
     assert typed("game", game, "--json", "--json")[0] == 0
 
@@ -39,7 +41,7 @@ def test_what_is_not_a_regular_file_is_refused_before_the_work(game, typed, tmp_
     there = sorted(os.listdir(tmp_path))
     for place in ("pipe", "/dev/full", "round", "new/", "a\0b", "", " ", "no/page"):
         code, out, err = typed("game", "missing.csv", option, place)  # the table is not there, and not yet asked for
-        assert (code, out) == (2, "") and err.startswith(f"accredit: Invalid value for '{option}'")
+        assert (code, out) == (2, "") and says(err, f"for '{option}'")
         assert err.count("\n") == 1 and sorted(os.listdir(tmp_path)) == there
 
 
@@ -48,7 +50,7 @@ def test_what_is_not_a_regular_file_is_not_read(game, typed, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "round.csv").symlink_to("round.csv")
     code, _, err = typed("reproduce", "all", "--data", "pipe.csv")
-    assert code == 2 and "'pipe.csv' is a pipe; name a folder" in err
+    assert code == 2 and says(err, "name a folder")
     for name, why in (
         ("pipe.csv", "is a pipe"),
         ("round.csv", "cannot be read"),
@@ -69,7 +71,7 @@ def test_a_folder_for_gradients_is_refused_before_it_is_made(game, typed, tmp_pa
     (tmp_path / "train.txt").write_text("Anna lives in Paris.\nBen lives in Rome.\n")
     place = os.fsdecode(b"\xff/\xff")
     code, _, err = typed("trace", "Paris", "--model", answers_folder(), "--train", "train.txt", "--store", place)
-    assert code == 2 and "--store" in err and err.count("\n") == 1
+    assert code == 2 and says(err, "half of a") and "--store" in err and err.count("\n") == 1
     assert sorted(os.listdir(tmp_path)) == ["g.csv", "train.txt"]
 
 

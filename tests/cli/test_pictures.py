@@ -14,6 +14,7 @@ Image = pytest.importorskip("PIL.Image")
 
 from accredit.explanation import Explanation  # noqa: E402
 from tests.models.small_models import image_model, text_model  # noqa: E402
+from tests.wording import says  # noqa: E402
 
 FAST = ("--methods", "leave-one-out")
 
@@ -56,8 +57,8 @@ def test_segments_by_number_and_of_one_s_own(run, models, tmp_path):
 
 def test_the_terminal_shows_a_map_and_says_what_was_done(run, models):
     code, out, _ = run("photos/b.jpg", "--model", models / "image", *FAST)
-    assert code == 0 and "leave-one-out: # and + raise it" in out
-    assert "Before the model read b.jpg: 0…255 scaled to −1…1" in out and "Players are 9 patches" in out
+    assert code == 0 and says(out, "leave-one-out: # and")
+    assert says(out, "b.jpg: 0…255 scaled") and says(out, "Players are 9")
 
 
 @pytest.mark.slow
@@ -66,17 +67,17 @@ def test_a_folder_is_explained_picture_by_picture_and_resumed(run, models, tmp_p
     (tmp_path / "photos" / "notes.txt").write_text("leave me alone")
     command = ("photos", "--model", models / "image", *FAST, "--players", "segments:4", "--out", "rows.jsonl")
     code, out, err = run(*command)
-    assert code == 0 and out == "" and "4 rows, 1 could not be explained" in err
+    assert code == 0 and out == "" and says(err, "rows, 1 could")
     whole = (tmp_path / "rows.jsonl").read_bytes()
     rows = lines(tmp_path / "rows.jsonl")
     assert [row["text"] for row in rows] == ["a.png", "b.jpg", "bad.png", "c.png"]
-    assert "cannot be opened as a picture" in rows[2]["error"]
+    assert says(rows[2]["error"], "cannot be opened")
     assert rows[0]["picture"]["size"] == [12, 12] and "data" not in rows[0]["picture"]
     _, alone, _ = run("photos/c.png", *command[1:-2], "--json")
     assert rows[3]["attributions"] == json.loads(alone)["attributions"]
     (tmp_path / "rows.jsonl").write_bytes(b"".join(whole.splitlines(keepends=True)[:2]) + b'{"row": 2, "ru')
     code, _, err = run(*command)
-    assert code == 0 and "2 of them already there" in err
+    assert code == 0 and says(err, "them already there")
     assert (tmp_path / "rows.jsonl").read_bytes() == whole
 
 

@@ -20,10 +20,12 @@ from accredit.cli.value import value
 from accredit.core import Attribution
 from accredit.errors import AccreditError
 from accredit.store import Journal
-from accredit.views.data_view import data_body
-from accredit.views.words import sentence
+from accredit.views.language.phrases import sentence
+from accredit.views.pages.journal_page import data_body
 from accredit.web.data import watch
-from tests.wording import refused
+from tests.wording import refused, says
+
+TYPED = "accredit value train.csv --target y --method shapley --model ridge --no-curves --store run.db"
 
 LINE = ["train.csv", "--target", "y", "--method", "shapley", "--model", "ridge", "--store", "run.db", "--no-curves"]
 
@@ -41,7 +43,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 def test_lists_games_and_runs(folder):
     shown = CliRunner().invoke(runs, ["run.db", "--check"], catch_exceptions=False).output
     assert "512" in shown  # 2⁹ payoffs of nine training rows
-    assert "accredit value train.csv --target y --method shapley --model ridge --no-curves --store run.db" in shown
+    assert TYPED in shown
     assert "unfinished" not in shown
     data = json.loads(CliRunner().invoke(runs, ["run.db", "--json"], catch_exceptions=False).output)
     assert data["games"][0]["ok"] == 512
@@ -90,7 +92,7 @@ def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory,
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     result = CliRunner().invoke(runs, [str(folder / "run.db"), "--resume"], catch_exceptions=False)
     assert result.exit_code == 0
-    assert "0 trainings paid for" in result.output
+    assert says(result.output, "0 trainings paid")
     with Journal(folder / "run.db", several=True) as journal:
         assert [run.ended is None for run in journal.runs()] == [False]
     with pytest.raises(AccreditError, match="no unfinished run"):
@@ -162,7 +164,7 @@ def test_notes_are_listed_without_reading_what_else_a_run_describes(tmp_path, mo
         run = journal.begin_run(["value"], "/nowhere")
         journal.describe(run, {"texts": ["a long text"] * 3, "notes": ["one text was cut"]})
     monkeypatch.setattr(Journal, "description", None)
-    assert "run 1, note: one text was cut" in CliRunner().invoke(runs, [str(tmp_path / "run.db")]).stdout
+    assert says(CliRunner().invoke(runs, [str(tmp_path / "run.db")]).stdout, "run 1, note")
 
 
 def test_an_empty_file_stays_empty_and_a_journal_without_runs_says_so(tmp_path):
@@ -171,7 +173,7 @@ def test_an_empty_file_stays_empty_and_a_journal_without_runs_says_so(tmp_path):
         CliRunner().invoke(runs, [str(tmp_path / "empty.db")], catch_exceptions=False)
     assert (tmp_path / "empty.db").stat().st_size == 0
     Journal(tmp_path / "new.db").close()
-    assert "no game and no run yet" in CliRunner().invoke(runs, [str(tmp_path / "new.db")]).output
+    assert says(CliRunner().invoke(runs, [str(tmp_path / "new.db")]).output, "no run yet")
     with pytest.raises(AccreditError, match="no unfinished run"):
         CliRunner().invoke(
             runs, [str(tmp_path / "new.db"), "--resume", "--export", str(tmp_path / "x.csv")], catch_exceptions=False

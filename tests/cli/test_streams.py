@@ -11,7 +11,12 @@ import pytest
 
 from accredit.cli import main
 from accredit.cli.streams import Folding, fold  # registers what stands for characters that cannot be encoded
-from accredit.views.columns import short, width
+from accredit.views.language.printable import short, width
+
+SYMBOLS = "−1 … █ naïve 😀"
+PLAIN_SYMBOLS = "-1 ... # naïve ?"
+
+WRAPPED = "\x1b[0m\none two\n  three\n  four\nfive\n"
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -121,7 +126,7 @@ def test_places_without_a_home_or_room_for_temporary_files(game, tmp_path):
 
 
 def test_likenesses_and_escapes():
-    assert "−1 … █ naïve 😀".encode("latin-1", "accredit") == "-1 ... # naïve ?".encode("latin-1")
+    assert SYMBOLS.encode("latin-1", "accredit") == PLAIN_SYMBOLS.encode("latin-1")
     assert json.loads('{"a": "−█😀"}'.encode("ascii", "accredit")) == {"a": "−█😀"}
 
 
@@ -145,7 +150,7 @@ def test_colours_are_left_alone_and_lines_stay_lines(monkeypatch, capsys):
     stream = Folding(sys.stdout)
     stream.write("\x1b[31m" + "a" * 30 + "\x1b[0m\n")
     stream.write("one two three four\nfive\n")
-    assert capsys.readouterr().out == "\x1b[31m" + "a" * 30 + "\x1b[0m\none two\n  three\n  four\nfive\n"
+    assert capsys.readouterr().out == "\x1b[31m" + "a" * 30 + WRAPPED
 
 
 @pytest.mark.parametrize("name", ["a" * 10**6, "词" * 10**5, "a" + "\u0301" * 10**5, "\x1b[31m" * 10**5, "ok"])

@@ -13,6 +13,10 @@ pytest.importorskip("transformers")
 pytest.importorskip("pandas")
 
 from tests.valuation.small_models import FACTS, classifier, language_model, saved
+from tests.wording import says
+
+KELU = "the capital of kelu is bem ."
+ZORBA = "the river of zorba is ib ."
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +41,14 @@ def test_the_text_that_taught_it_comes_first_and_a_store_needs_no_texts(run, tmp
     code, out, err = run(*ASKED, "--train", "texts.txt", "--store", "kept", "--html", "out.html", "--shown", "2")
     assert code == 0, err
     first = next(line for line in out.splitlines() if "row " in line)
-    assert "row 2 " in first and "the capital of kelu is bem ." in first
-    assert "is not known from them" in out and "‖∇J‖ is" in out
+    assert "row 2 " in first and says(first, "capital of kelu")
+    assert says(out, "known from them") and "‖∇J‖ is" in out
     page = (tmp_path / "out.html").read_text()
-    assert page.index("the capital of kelu is bem .") < page.index("What cannot be known")
+    assert page.index(KELU) < page.index("cannot be known")
     before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "kept").iterdir()}
     code, out, err = run("ib", "--prompt", "the river of zorba is", "--store", "kept", "--json")
     assert code == 0, err
-    assert json.loads(out)["texts"][0]["text"] == "the river of zorba is ib ."
+    assert json.loads(out)["texts"][0]["text"] == ZORBA
     assert {file.name: file.stat().st_mtime_ns for file in (tmp_path / "kept").iterdir()} == before
     code, out, err = run(*ASKED, "--train", "texts.csv", "--text", "said", "--layers", "*mlp*", "--json")
     assert code == 0, err
@@ -107,7 +111,7 @@ def test_another_model_does_not_get_the_stored_gradients(run, typed, tmp_path):
     assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0
     saved(language_model(steps=2), tmp_path / "other")
     code, _, err = typed("trace", *ASKED, "--model", "other", "--store", "kept")
-    assert code == 2 and "other weights or layers" in err
+    assert code == 2 and says(err, "weights or layers")
 
 
 @pytest.mark.slow
@@ -120,7 +124,7 @@ def test_texts_are_the_same_however_their_lines_end_and_long_ones_are_said_to_be
         assert code == 0, err
         found.append(out)
     assert found[0] == found[1] == found[2] and len(json.loads(found[0])["texts"]) == len(lines)
-    assert "training texts cut to the 16 tokens that the model reads: 1 of 17" in json.loads(found[0])["warnings"]
+    assert says(json.loads(found[0])["warnings"], "training texts cut")
 
 
 @pytest.mark.slow
@@ -128,13 +132,13 @@ def test_damaged_notes_of_a_store_are_written_again_from_the_texts(run, tmp_path
     assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0
     (tmp_path / "kept" / "texts.json").write_text("{")
     code, _, err = run(*ASKED, "--store", "kept")
-    assert code == 2 and "give them again once (--train)" in err
+    assert code == 2 and says(err, "again once (--train)")
     assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0
     assert run(*ASKED, "--store", "kept")[0] == 0
     file = next((tmp_path / "kept").glob("moments*"))
     file.write_bytes(file.read_bytes()[:100])
     code, _, err = run(*ASKED, "--store", "kept")
-    assert code == 2 and "delete it, and give the training rows again" in err
+    assert code == 2 and says(err, "training rows again")
     file.unlink()
-    assert "not complete; give the training rows again" in run(*ASKED, "--store", "kept")[2]
+    assert says(run(*ASKED, "--store", "kept")[2], "training rows again")
     assert run(*ASKED, "--train", "texts.txt", "--store", "kept")[0] == 0

@@ -23,7 +23,7 @@ pytest.importorskip("sklearn")
 from accredit.core import Attribution
 from accredit.store import Journal
 from accredit.store.frames import read_frame
-from tests.wording import refused
+from tests.wording import refused, says
 
 ROWS = 60
 HEADER = "height,width,colour,who,label"
@@ -53,7 +53,7 @@ BASE = ("train.csv", "--target", "label", "--test", "test.csv", "--only", "value
 def test_ranks_rows_lists_harmful_ones_and_draws_curves(run):
     code, out, err = run(*BASE)
     assert code == 0, err
-    assert "shared among 60 players" in out
+    assert says(out, "among 60 players")
     assert "mislabelled" not in out and "WRONG" not in out  # a low value is not a wrong label
     listed = out[out.index("does better without") : out.index("payoff while")]
     assert sum(f"row {i}  " in listed for i in (1, 2, 3)) >= 2, listed
@@ -131,16 +131,16 @@ def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
     line = (*BASE, "--method", "shapley", "--model", "ridge", "--budget", "150", "--store", "run.db")
     first, second = run(*line), run(*line)
     assert first[0] == second[0] == 0
-    assert "0 trainings paid for" in second[1]
+    assert says(second[1], "0 trainings paid")
     assert first[1].splitlines()[:-1] == second[1].splitlines()[:-1]
     code, _, err = run(*BASE, "--method", "shapley", "--model", "logistic", "--budget", "150", "--store", "run.db")
     assert code == 2
-    assert "belongs to another game, which differs in kind, model. Name another file" in err
+    assert says(err, "another game, which") and says(err, "Name another file")
 
 
 @pytest.mark.slow
 def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
-    model = ["--model", "ridge", "--budget", "250", "--executor", "serial"]
+    model = ["--model", "ridge", "--budget", "4000", "--executor", "serial"]  # seconds beyond the first payoff
     line = [*BASE, "--method", "banzhaf", *model, "--json", "--no-curves"]
     whole = json.loads(run(*line)[1])["worth"]["values"]
     script = "from accredit.cli import COMMANDS, main; COMMANDS['value'] = ('accredit.cli.value', ''); main()"
@@ -160,11 +160,9 @@ def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=120)
-    assert child.returncode in (0, 130, -signal.SIGINT), err  # the last: the signal came while Python was closing
-    if child.returncode == 130:
-        assert "the same command again resumes" in err
+    assert child.returncode == 130 and says(err, "same command again"), err
     resumed = json.loads(run(*line, "--store", "run.db")[1])["worth"]
-    assert resumed["recalled"] > 0
+    assert resumed["recalled"] > 0 and resumed["trained"] > 0  # it was interrupted between its first and its last training
     assert resumed["values"] == whole
 
 
@@ -177,7 +175,7 @@ def test_numbers_are_regressed(run, tmp_path):
     assert "neg_mean_squared_error" in out
     code, out, err = run("numbers.csv", "--target", "price")
     assert code == 0, err
-    assert "minus the squared error of 5 nearest neighbours" in out
+    assert says(out, "5 nearest neighbours")
     code, _, err = run("numbers.csv", "--target", "price", "--method", "shapley")
     assert code == 2
     assert "--model ridge" in err
@@ -279,13 +277,13 @@ def test_few_rows_of_prices_are_numbers_and_many_numbered_classes_are_classes_if
     (tmp_path / "letters.csv").write_text("stroke,letter\n" + digits)
     code, out, err = run("letters.csv", "--target", "letter")
     assert code == 0, err
-    assert "write --task class if it is one" in out and "minus the squared error of 5 nearest" in out
+    assert says(out, "--task class") and says(out, "minus the squared")
     code, out, err = run("letters.csv", "--target", "letter", "--task", "class", "--only", "values")
     assert code == 0, err
-    assert "share of right labels" in out
+    assert says(out, "of right labels")
     code, _, err = run(*BASE, "--task", "number", "--model", "ridge", "--method", "loo")
     assert code == 2
-    assert "a number to predict is needed" in err
+    assert says(err, "number to predict")
 
 
 @pytest.mark.slow
@@ -314,7 +312,7 @@ def test_a_test_file_needs_only_what_the_model_sees(run, tmp_path):
     assert "bob" in out
     code, _, err = run(*BASE)
     assert code == 2
-    assert "lacks the columns who" in err
+    assert says(err, "lacks the columns")
 
 
 @pytest.mark.slow
@@ -322,7 +320,7 @@ def test_a_test_file_needs_only_what_the_model_sees(run, tmp_path):
 def test_scores_about_something_else_than_the_payoff_say_so_and_are_never_sure(run, method):
     code, out, err = run(*BASE, "--method", method, "--budget", "200")
     assert code == 0, err
-    assert "the scores are about its" in out.splitlines()[1]
+    assert says(out.splitlines()[1], "scores are about")
     harmful = json.loads(run(*BASE, "--method", method, "--budget", "200", "--json")[1])["worth"]["harmful"]
     assert harmful
     assert {row["surely"] for row in harmful} == {"cannot tell"}
@@ -377,7 +375,7 @@ def test_the_lines_of_the_page_run_as_written(run, tmp_path):
     answers = [run(*shlex.split(line, comments=True)) for line in lines]
     assert [code for code, _, _ in answers] == [0, 0, 0], answers
     suspects = answers[0][1].split("WHAT IS EACH ROW WORTH?")[0]
-    assert "The script is superb and gripping and my children agreed" in suspects  # labelled bad
+    assert says(suspects, "my children agreed")  # labelled bad
     assert answers[2][1].index("\nann ") < answers[2][1].index("\ncy ")  # the careless one comes last
 
 
@@ -401,8 +399,8 @@ def test_a_half_width_says_what_it_takes_before_the_run_and_spends_it(run, tmp_p
 def test_what_a_budget_will_tell_is_said_before_it_is_spent(run):
     code, _, err = run(*BASE, "--method", "shapley", "--model", "ridge", "--budget", "300", "--no-curves")
     assert code == 0
-    assert "300 trainings will leave most rows at about" in err
-    assert "groups apart (--players COLUMN)" in err
+    assert says(err, "300 trainings will")
+    assert says(err, "--players COLUMN")
 
 
 @pytest.mark.slow

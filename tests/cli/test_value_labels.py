@@ -16,6 +16,7 @@ pytest.importorskip("sklearn")
 from accredit.labels.result import WrongLabels
 from accredit.store import Journal
 from accredit.web.data import watch
+from tests.wording import says
 
 GOOD, BAD = ("superb", "lovely", "bright", "witty"), ("awful", "dull", "dreary", "clumsy")
 PLAIN = ("film", "plot", "actor", "scene", "end", "music", "story", "pace")
@@ -49,13 +50,13 @@ def test_both_questions_are_answered_apart_on_terminal_page_and_in_json(run, tmp
     code, out, err = run(*ASKED, "--html", "out.html", "--no-curves")
     assert code == 0, err
     labels, worth = out.split("WHAT IS EACH ROW WORTH?")
-    assert "WHICH LABELS ARE WRONG?" in labels and "of the labels look wrong" in labels and "90% interval" in labels
-    assert "shared among 60 players" in worth and "shared among" not in labels
+    assert says(labels, "WHICH LABELS ARE") and says(labels, "labels look wrong") and "90% interval" in labels
+    assert says(worth, "among 60 players") and "shared among" not in labels
     listed = [line for line in labels.splitlines() if line.startswith("row ") and "rather" not in line]
     assert {f"row {i}" for i in WRONG} & {" ".join(line.split()[:2]) for line in listed}
     assert "mislabelled" not in out.lower()
     page = (tmp_path / "out.html").read_text()
-    assert page.index("Which labels are wrong?") < page.index("What is each row worth?")
+    assert page.index("Which labels are") < page.index("What is each")
     assert "mislabelled" not in page.lower() and "superb" in page
 
 
@@ -86,7 +87,7 @@ def test_features_at_chance_accuse_nobody_in_either_part(run):
     assert report["worth"]["harmful"] == [] and "largest class" in report["worth"]["silent"]
     code, out, err = run("plain.csv", "--target", "mood", "--text", "text", "--only", "values")
     assert code == 0, err
-    assert "no row is called harmful" in out and "does better without" not in out
+    assert says(out, "is called harmful") and "does better without" not in out
 
 
 @pytest.mark.slow
@@ -125,7 +126,7 @@ def test_without_a_journal_nothing_was_found_in_one(run):
     """Payoffs that a run asks twice are kept in memory; they were reported as found in the journal."""
     code, out, err = run(*ASKED, "--only", "values", "--method", "shapley", "--model", "ridge", "--budget", "130")
     assert code == 0, err
-    assert "trainings paid for" in out and "found in the journal" not in out
+    assert "trainings paid for" in out and "in the journal" not in out
 
 
 def test_labels_that_cannot_be_judged_do_not_keep_the_values_back(run, tmp_path):
@@ -133,6 +134,6 @@ def test_labels_that_cannot_be_judged_do_not_keep_the_values_back(run, tmp_path)
     (tmp_path / "few.csv").write_text("x,label\n" + lines)
     code, out, err = run("few.csv", "--target", "label", "--no-curves")
     assert code == 0, err
-    assert "not answered: 15 labels of 2 classes; at least 20 rows" in out and "shared among" in out
+    assert says(out, "answered: 15 labels") and "shared among" in out
     code, out, err = run("few.csv", "--target", "label", "--only", "labels")
-    assert code == 2 and "at least 20 rows" in err
+    assert code == 2 and says(err, "least 20 rows")

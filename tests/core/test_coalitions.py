@@ -7,6 +7,7 @@ from accredit.core import endpoints, payoffs, tabulate
 from accredit.core.coalitions import all_coalitions, from_index, keys, pack, to_index, unique, unpack
 from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 from accredit.games import FunctionGame, cached
+from tests.wording import refused
 
 
 @settings(deadline=None)
@@ -40,9 +41,9 @@ def test_payoffs_checks_what_a_game_returns():
     with pytest.raises(BadPayoff, match="shape"):
         payoffs(FunctionGame("ab", lambda c: c), rows)
     for returned in (["x"] * 2, [[1], [2, 3]], np.array([1j, 2])):
-        with pytest.raises(BadPayoff, match="must be real numbers"):
+        with refused("type", "payoff", BadPayoff):
             payoffs(FunctionGame("ab", lambda c, returned=returned: returned), rows)
-    with pytest.raises(BadPayoff, match=r"is 1e\+200; every payoff must be within ±1e\+150"):
+    with refused("range", kind=BadPayoff):
         payoffs(FunctionGame("ab", lambda c: np.full(2, 1e200)), rows)
     with pytest.raises(BadPayoff, match="returned shape"):
         payoffs(cached(FunctionGame("ab", lambda c: c.sum(axis=1)[:1])), rows)

@@ -11,6 +11,7 @@ from accredit.core import Claim, Holds, Interactions, Precision
 from accredit.errors import InvalidInput
 from accredit.games import FunctionGame, TableGame
 from tests.random_games import games
+from tests.wording import refused, says
 
 finite = st.floats(-1e300, 1e300)
 ABC = TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100])
@@ -76,7 +77,7 @@ def test_a_matrix_holds_pairs_or_is_refused():
     several = accredit.interactions(ABC, "k-sii", 3)
     assert several.matrix()[0, 1] == several["A", "B"] and several.matrix()[0, 0] == 0
     for order in (1, 3):
-        with pytest.raises(InvalidInput, match=f"sizes computed are \\[{order}\\]: ask for order=2"):
+        with refused("missing"):
             accredit.shapley_interactions(ABC, order).matrix()
 
 
@@ -121,14 +122,14 @@ def test_as_a_frame():
 def test_printed_and_on_a_page():
     found = accredit.interactions(ABC, "k-sii")
     shown = str(found)
-    assert shown.splitlines()[0].startswith("k-sii of 6 coalitions") and "B + C" in shown and "exact" in shown
+    assert says(shown.splitlines()[0], "of 6 coalitions") and "B + C" in shown and "exact" in shown
     page = found._repr_html_()
     assert "complement each other" in page and "top order" in page and "<script" not in page
     many = FunctionGame([f"p{i}" for i in range(30)], lambda c: c[:, 0] * c[:, 1])
     estimated = accredit.shapley_interactions(many, budget=200)
     assert "395 more coalitions" in str(estimated) and "95% interval" in str(estimated)
     drawn = estimated._repr_html_()
-    assert "the square shows the 16 of 30 players" in drawn and "395 more coalitions" in drawn
+    assert says(drawn, "of 30 players") and "395 more coalitions" in drawn
 
 
 @pytest.mark.parametrize(

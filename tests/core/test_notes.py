@@ -17,7 +17,7 @@ def test_every_kind_survives_json(kind):
 
 
 def test_a_text_is_a_remark_whatever_it_says():
-    assert [note.kind for note in check_notes(["Warning: of no kind", Note("warning", "one")])] == ["remark", "warning"]
+    assert [note.kind for note in check_notes(["Warning: no kind", Note("warning", "one")])] == ["remark", "warning"]
 
 
 @pytest.mark.parametrize("odd", ["x", 3, [3], [["rumour", "x"]], [["remark"]], [["remark", 3]], ["x"]])

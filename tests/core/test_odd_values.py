@@ -133,7 +133,7 @@ def test_what_is_not_a_row_of_numbers_is_refused_by_name(table):
 
 @pytest.mark.parametrize("players", [b"ab", {"a", "b"}, frozenset("ab")], ids=["bytes", "set", "frozen set"])
 def test_players_without_an_order_or_without_names_are_refused(players):
-    with pytest.raises(InvalidInput, match=r"players is .*write a tuple of names"):
+    with refused("type", "players", has="tuple of names"):
         TableGame(players, TABLE)
 
 
@@ -221,7 +221,7 @@ def test_labels_and_numbers_to_predict_are_looked_at():
     for bad in (Held(np.ma.masked_equal([0, 1, 2], 2)), scipy.sparse.csr_array([[0, 1, 2]]), ["a", "b", pandas.NA]):
         with pytest.raises(InvalidInput, match=r"^y "):
             split(X, bad, X[:1], [0])
-    with pytest.raises(InvalidInput, match=r"y holds a whole number beyond 1\.8e308"):
+    with refused("range", "y"):
         split(X, [1, 2, 10**400], X[:1], [1], regression=True)
 
 
@@ -239,13 +239,13 @@ def test_missing_cells_of_pandas_in_a_list_are_refused():
 
 @pytest.mark.parametrize("cell", ["1_0", "\u0661", "\uff11", "0x1", "1,5", ""])
 def test_numbers_in_tables_are_plain(cell):
-    with pytest.raises(InvalidInput, match=r"cell 1 is .* not a number"):
+    with refused("type"):
         number(cell, "cell 1")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_another_encoding_is_named(encoding):
-    with pytest.raises(InvalidInput, match=r"'t\.csv' is text in UTF-16; save it as UTF-8"):
+    with refused("unreadable"):
         as_text("x,y\n1,2\n".encode(encoding), "t.csv")
     assert as_text("\ufeffx,y\n1,2\n".encode(), "t.csv") == "x,y\n1,2\n"
     assert as_text(b"ab\0\0", "t.csv") == "ab\0\0"
@@ -258,6 +258,6 @@ def test_a_name_that_ends_like_a_folder_is_not_a_file(tmp_path):
 
 
 def test_a_word_that_tokenizers_give_up_on_is_refused():
-    with pytest.raises(InvalidInput, match=r"text has a word of 1,000,001 characters; .* shorten it"):
+    with refused("range", "text"):
         check_words("a" * (LONGEST_WORD + 1), "text")
     check_words("a " * LONGEST_WORD, "text")

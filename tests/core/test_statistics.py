@@ -1,12 +1,11 @@
 from itertools import permutations
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import rankdata, spearmanr
 
 from accredit.core.statistics import holm, rank_correlation, ranks, tied, top_chances
-from accredit.errors import InvalidInput
+from tests.wording import refused
 
 
 def test_ranks_are_those_of_scipy_ties_and_all():
@@ -27,7 +26,7 @@ def test_holm_against_hand_work():
     assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     assert_allclose(holm([0.6, 0.7]), [1.0, 1.0])
     assert_allclose(holm([0.2]), [0.2])
-    with pytest.raises(InvalidInput, match="from 0 to 1"):
+    with refused("range", "p"):
         holm([0.2, np.nan])
 
 

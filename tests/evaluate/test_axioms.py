@@ -113,7 +113,7 @@ def test_rounding_of_a_large_constant_refutes_no_claim():
     constant = TableGame("abc", np.full(8, 7e9))
     claims = shapley(constant).claims
     check_claims(Attribution("abc", [1e-9, 0, 0], 0, "by hand", claims), constant)
-    with pytest.raises(ClaimRefuted, match="are equal and differ"):
+    with refused("refuted", kind=ClaimRefuted):
         check_claims(Attribution("abc", [1e-3, -1e-3, 0], 0, "by hand", claims), constant)
 
 
@@ -132,7 +132,7 @@ def test_a_part_of_the_players_does_not_share_everything(holds):
     """Of a majority of three, two get one half each: their credits add up to v(N), and the third is not there."""
     majority = TableGame("abc", [0, 0, 0, 1, 0, 1, 1, 1])
     part = Attribution("ab", [0.5, 0.5], 1, "by hand", (Claim("efficiency", holds, "so it is said"),), stderr=[0.1, 0.1])
-    with pytest.raises(ClaimRefuted, match=r"claims efficiency .* credits 2 of 3 players and leaves out 'c'"):
+    with refused("refuted", kind=ClaimRefuted):
         check_claims(part, majority)
     honest = shapley(majority)[:2]
     assert [f.verdict for f in check_claims(honest, majority)] == ["untested", "kept", "untested", "untested"]

@@ -82,7 +82,7 @@ def test_what_cannot_be_measured_says_why():
         measure(LinearDatamodelingScore(), flat, scores(1.0, 0.0))
     with pytest.raises(NotApplicable, match="who earned"):
         measure(HitAt(1), EITHER, shapley(EITHER))
-    with pytest.raises(InvalidInput, match="count them from 0"):
+    with refused("range", "truth"):
         measure(HitAt(1, (7,)), EITHER, leave_one_out(EITHER))
     for wrong in (lambda: HitAt(0), lambda: DropAt(True), lambda: LinearDatamodelingScore(keep=1.0)):
         with pytest.raises(InvalidInput, match="must"):

@@ -23,7 +23,10 @@ from accredit.models.builtin import load_answers
 from accredit.store.fingerprint import fingerprint_of
 from accredit.values import shapley
 from tests.models.answering_models import CHAT, TEXT, answering, many_sided
-from tests.wording import refused
+from tests.wording import reads, refused
+
+PILOT = "Anna works as a pilot ."
+ROME = "Anna lives in Rome."
 
 FACTS = ["Anna has the job of Boris .", "Clara owns a dog .", "Boris works as a baker ."]
 QUERY = "What does Anna do ?"
@@ -170,7 +173,7 @@ def test_rather_than_another_answer_is_a_difference(builtin):
     ]
     assert_allclose(e["shapley"].credit, alone[0] - alone[1], atol=1e-9)
     assert_allclose(e.of(SAID)["shapley"].credit, alone[0], atol=1e-9)
-    assert e.said.rather_than == "Anna works as a pilot ."
+    assert e.said.rather_than == PILOT
 
 
 @pytest.mark.parametrize("payoff", ["log-probability", "mean", "probability"])
@@ -206,13 +209,13 @@ def test_a_function_of_prompts_is_asked():
         return [[-0.1, -0.2] if "Rome" in prompt else [-3.0, -0.2] for prompt in prompts]
 
     e = explain(None, hosted, context=["Anna lives in Rome.", "It rains."], query="Where?", answer="In Rome")
-    assert e["shapley"].as_dict() == pytest.approx({"Anna lives in Rome.": 2.9, "It rains.": 0.0})
+    assert e["shapley"].as_dict() == pytest.approx({ROME: 2.9, "It rains.": 0.0})
     assert e.outputs == ("answer", "token 1", "token 2") and Explanation.from_json(e.to_json()) == e
     with refused("misplaced", "removal"):
         explain("It rains.", hosted, answer="In Rome", removal="attention")
     with refused("misplaced", "memory"):
         explain("It rains.", hosted, answer="In Rome", memory=1e9)
-    with pytest.raises(InvalidInput, match="needs a model's attention"):
+    with refused("unsupported"):
         explain("It rains.", hosted, answer="In Rome", methods="flow")
 
 
@@ -254,7 +257,7 @@ def test_a_stopped_run_goes_on_from_its_file(builtin, tmp_path):
         2,
     )  # with everybody and with nobody, for the result
     assert_allclose(again["shapley"].credit, first["shapley"].credit)
-    with pytest.raises(InvalidInput, match="belongs to another game"):
+    with refused("unsupported"):
         explain(None, builtin, **how | {"answer": "Anna works as a pilot ."})
 
 
@@ -376,7 +379,7 @@ def test_an_answer_is_not_shortened_where_the_prompt_ends_in_an_unknown_characte
 
 def test_ids_of_an_answer_and_a_model_without_its_tokenizer():
     model = answering("gpt2")
-    assert explain("It is good.", model, answer=[5, 6], methods="loo").said.source.name == "given as token ids"
+    assert reads(explain("It is good.", model, answer=[5, 6], methods="loo").said.source.name)
     with refused("shape", "answer"):
         explain("It is good.", model, answer=True)
     with refused("missing", "tokenizer"):

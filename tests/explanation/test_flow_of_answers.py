@@ -19,11 +19,14 @@ from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from accredit.explanation.graph import graph_of
 from accredit.models import TextModel
-from accredit.views.answer_text import likelihood
+from accredit.views.terminal.answer_text import likelihood
 from tests.explanation.test_flow_picture import checked
 from tests.models.answering_models import TEXT as PROMPT
 from tests.models.answering_models import answering
 from tests.models.small_models import TEXT, byte_pairs, text_model
+from tests.wording import says
+
+ANNA = "Anna lives in Rome ."
 
 SAID = "It is good"
 
@@ -99,7 +102,7 @@ def test_attention_that_is_uniform_is_said_to_show_the_mask_alone(family):
         said = found[name].certificate
         assert said["uniform_distance"] < 1e-5
         assert_allclose(said["uniform"], found[name].credit, atol=1e-5)
-        assert any(str(note).startswith(f"Warning: {name} is close to uniform attention") for note in found.notes)
+        assert any(note.kind == "warning" and says(note.text, f"{name} is close") for note in found.notes)
 
 
 @pytest.mark.slow
@@ -118,7 +121,7 @@ def test_the_baseline_of_a_long_text_says_how_far_it_may_be_off():
     said = found["flow"].certificate
     assert 0 < said["uniform_error"] < 0.01
     assert said["uniform_distance"] <= said["uniform_error"]
-    assert any("carried over from shorter texts" in note.text for note in found.notes)
+    assert any(says(note.text, "from shorter texts") for note in found.notes)
 
 
 @pytest.mark.slow
@@ -126,7 +129,7 @@ def test_attention_that_looks_somewhere_differs_from_the_mask():
     found = explain(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?", methods="flow:norm")
     assert found["flow:norm"].certificate["uniform_distance"] > 0.3
     assert any(note.text.startswith("Compared with uniform") for note in found.notes)
-    assert found.of("Rome")["flow:norm"].top(1).players == ("Anna lives in Rome .",)
+    assert found.of("Rome")["flow:norm"].top(1).players == (ANNA,)
 
 
 def test_attention_without_a_mask_has_no_baseline():
@@ -150,7 +153,7 @@ def test_the_result_says_which_heads_and_layers_were_followed():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"methods": "shapley", "heads": "max"}, "none of the methods asked takes it"),
+        ({"methods": "shapley", "heads": "max"}, "no requested method accepts"),
         ({"methods": "flow", "heads": "median"}, "heads is 'median'"),
         ({"methods": "flow", "layers": 7}, "layers 0 … 1"),
         ({"methods": "flow", "answer": SAID, "rather_than": "It is bad"}, "cannot compare"),
@@ -170,7 +173,7 @@ def test_what_the_answer_is_worth_is_not_taken_from_a_flow(methods):
     """A flow shares what flows, not the log-probability: it stood first, and the answer had a probability of 3312%."""
     found = explain(context=["Anna lives in Rome ."], query="Where does Anna live ?", methods=methods)
     with_all, without = (likelihood(float(x.sum())) for x in (found.said.likely, found.said.base))
-    assert f"log-probability {with_all} with the whole prompt, {without} with that one passage left out" in str(found)
+    assert f"log-probability {with_all} with" in str(found) and f"{without} with that" in str(found)
 
 
 @pytest.mark.slow

@@ -13,7 +13,9 @@ from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import TEXT, answering
-from tests.wording import refused
+from tests.wording import refused, says
+
+KNOWN_WORDS = "It is good. It is."
 
 PADDED = [{"role": "user", "content": "  It is good. It is bad.  \n"}]
 
@@ -63,7 +65,7 @@ def test_refusals_name_the_argument_and_the_remedy(prompt, asked, said):
 def test_answers_that_are_not_text_or_too_long_are_refused_by_encoder_decoders_too():
     with refused("unreadable"):
         answer_subject(answering("t5"), TEXT, answer="good \ud83d")
-    with pytest.raises(InvalidInput, match=r"answer has \d+ tokens and .* reads 128"):
+    with refused("too-many"):
         answer_subject(answering("bart"), "A film.", answer=" good" * 40).worth  # noqa: B018
 
 
@@ -106,10 +108,8 @@ def test_how_the_tokenizer_pads_and_what_it_lacks_change_nothing(family):
 def test_words_that_the_tokenizer_does_not_know_are_named():
     """They are all read as one token, so a fluent-looking answer may rest on nothing."""
     found = explain("It is good. 🎬 is bad.", answering("llama"), answer="good", methods="leave-one-out")
-    assert any("does not know '🎬'" in note.text and "<unk>" in note.text for note in found.notes)
-    assert not any(
-        "does not know" in note.text for note in explain("It is good. It is.", answering("llama"), answer="It").notes
-    )
+    assert any(says(note.text, "does not know") and "<unk>" in note.text for note in found.notes)
+    assert not any("does not know" in note.text for note in explain(KNOWN_WORDS, answering("llama"), answer="It").notes)
 
 
 def _paid(prompts, answer):
@@ -122,7 +122,7 @@ def test_a_string_that_occurs_more_often_than_it_is_listed_is_named(model):
     asked = answering(model) if isinstance(model, str) else model
     for players, noted in ((["It"], True), ({"who": "It"}, True), (["It is", "bad"], False), (["It", "It"], False)):
         found = explain("It is good. It was bad.", asked, answer=" good", players=players, methods="leave-one-out")
-        assert any("'It' is in the prompt 2 times, and only 1 of them" in note.text for note in found.notes) is noted
+        assert any(says(note.text, "prompt 2 times") for note in found.notes) is noted
 
 
 def test_spans_are_whole_numbers_of_any_kind():
@@ -131,15 +131,15 @@ def test_spans_are_whole_numbers_of_any_kind():
     drawn = explain(TEXT, _paid, players={"a": (np.int64(0), np.int64(16))}, fixed=(np.int64(20), np.int64(25)), **asked)
     assert plain["leave-one-out"].credit == drawn["leave-one-out"].credit
     for players in ([(0.7, 16.2)], {"a": (0.0, 16.0)}, [("0", "16")]):
-        with pytest.raises(InvalidInput, match=r"write a string of the prompt, or \(start, stop\)"):
+        with refused("type", "players"):
             explain(TEXT, _paid, players=players, **asked)
 
 
 def test_what_a_tokenizer_returns_and_functions_that_fail_or_should_write_are_named():
     model = answering("llama")
-    with pytest.raises(InvalidInput, match=r"give its token ids: prompt\['input_ids'\]"):
+    with refused("type", "prompt"):
         explain(model.tokenizer(TEXT), model, answer=" good")
-    with pytest.raises(InvalidInput, match="failed on 1 prompts and 'good': ZeroDivisionError"):
+    with refused("failed", "function"):
         explain(TEXT, lambda prompts, answer: 1 / 0, answer="good")
-    with pytest.raises(InvalidInput, match="does not write: give the answer"):
+    with refused("missing", "answer"):
         explain(TEXT, _paid, generate=True)

@@ -11,7 +11,10 @@ from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.answers import answer_subject
 from tests.models.answering_models import CHAT, TEXT, answering
-from tests.wording import refused
+from tests.wording import refused, says
+
+WITH_MARK = "It is </s> good. It is bad."
+WITHOUT_MARK = "It is good. It is bad."
 
 TURNS = [
     {"role": "user", "content": "Is it a film?"},
@@ -33,29 +36,29 @@ def notes_of(model, prompt, **settings):
 
 def test_a_message_that_the_template_does_not_write_is_named():
     only_last = chatting(CHAT.replace("messages %}", "messages[-1:] %}"))
-    assert "leaves out or rewrites the user's 'Is it a film?'" in notes_of(only_last, TURNS)
+    assert says(notes_of(only_last, TURNS), "out or rewrites")
     loud = chatting(CHAT.replace("| trim", "| trim | upper"))
-    assert "leaves out or rewrites the assistant's 'It is.'" in notes_of(loud, TURNS)
+    assert says(notes_of(loud, TURNS), "rewrites the assistant's")
     assert "leaves out" not in notes_of(answering("gpt2", chat=True), TURNS)
 
 
 def test_a_template_that_refuses_the_whole_chat_does_not_send_the_reader_to_attention():
     strict = chatting("{{ raise_exception('no system role') }}")
-    with pytest.raises(InvalidInput, match="no system role; give messages that it accepts"):
+    with refused("unsupported"):
         answer_subject(strict, TURNS, answer="It")
     long = "{% if messages | length < 3 %}{{ raise_exception('too short') }}{% endif %}" + CHAT
-    with pytest.raises(InvalidInput, match="too short; keep them in place with removal='attention'"):
+    with refused("unsupported"):
         answer_subject(chatting(long), TURNS, answer="It").worth  # noqa: B018
 
 
 def test_special_tokens_inside_a_text_are_named_because_nobody_plays_for_them():
     model = answering("llama")
-    assert "holds </s>, which the tokenizer reads as special" in notes_of(model, "It is </s> good. It is bad.")
-    assert "special" not in notes_of(model, "It is good. It is bad.")
+    assert says(notes_of(model, WITH_MARK), "tokenizer reads as")
+    assert "special" not in notes_of(model, WITHOUT_MARK)
 
 
 def test_words_of_the_prefix_that_the_tokenizer_does_not_know_are_named():
-    assert "does not know 'ẞ'" in notes_of(answering("t5"), TEXT, prefix="It ẞ is")
+    assert says(notes_of(answering("t5"), TEXT, prefix="It ẞ is"), "does not know")
 
 
 @pytest.mark.parametrize("prefix", [3, "  "])
@@ -99,7 +102,7 @@ def test_settings_that_would_be_ignored_are_refused(settings, said):
 @pytest.mark.parametrize("context", [{"wiki": "It is good.", "faq": "It is bad."}, {"It is good.", "It is bad."}])
 def test_passages_have_an_order_and_no_names(context):
     """Iterating a mapping would explain its keys, a set another order on each run."""
-    with pytest.raises(InvalidInput, match="give a list of passages"):
+    with refused("type", "context"):
         answer_subject(answering("gpt2"), None, context=context, query="Is it?", answer=" good")
 
 
@@ -115,13 +118,13 @@ def test_a_function_is_asked_about_two_answers_that_differ():
 
 
 def test_a_function_of_prompts_alone_is_refused_before_it_is_called():
-    with pytest.raises(InvalidInput, match=r"the function takes \(prompts\).*function\(prompts, answer\)"):
+    with refused("type", "function"):
         explain(None, lambda prompts: [-1.0] * len(prompts), **HOSTED)
 
 
 def test_a_function_that_does_not_repeat_itself_is_reported():
     rng = np.random.default_rng(0)
     drawn = explain(None, lambda prompts, answer: -1 - rng.random(len(prompts)), methods="shapley", **HOSTED)
-    assert any("asked twice about the whole prompt" in note.text for note in drawn.notes)
+    assert any(says(note.text, "asked twice about") for note in drawn.notes)
     steady = explain(None, lambda prompts, answer: [-1.0] * len(prompts), methods="shapley", **HOSTED)
     assert not any("asked twice" in note.text for note in steady.notes)

@@ -18,7 +18,7 @@ from accredit.explanation import Explanation  # noqa: E402
 from accredit.games import image_game  # noqa: E402
 from accredit.models import ImageModel, Preparation, as_image_model  # noqa: E402
 from tests.models.small_models import image_model, text_model  # noqa: E402
-from tests.wording import refused  # noqa: E402
+from tests.wording import reads, refused, says  # noqa: E402
 
 GREY = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
 COLOUR = np.random.default_rng(1).integers(0, 256, (24, 30, 3), dtype=np.uint8)
@@ -54,7 +54,7 @@ def test_a_string_a_path_an_image_and_an_array_give_the_same_credit(file, tmp_pa
 def test_without_a_model_a_string_that_names_a_picture_is_one_and_that_is_said(file):
     found = explain(file, methods="loo")
     assert found.picture is not None and found.provenance["model"] == "built-in clothes model"
-    assert found.notes[0].text.startswith("'shirt.png' names a file, so the picture in it was explained")
+    assert says(found.notes[0].text, "it was explained")
     words = explain("shirt.pn", methods="loo")
     assert words.picture is None
 
@@ -63,20 +63,20 @@ def test_a_text_model_reads_the_words_and_that_is_said(file):
     bert = text_model("bert")
     for given in ((bert,), (bert.model, bert.tokenizer), (lambda texts: [float(len(t)) for t in texts],)):
         found = explain(file, *given, methods="loo")
-        assert found.picture is None and "is also the name of a picture file" in found.notes[0].text
+        assert found.picture is None and says(found.notes[0].text, "a picture file")
     assert explain("gripping.png", bert, methods="loo").notes == ()  # there is no such file
 
 
 def test_a_missing_file_is_named_with_a_call_that_works(file):
     for model in (None, image_model(), network()):
-        with pytest.raises(InvalidInput, match=r"there is no file .*none.png.*explain\('photo.png', model\)"):
+        with refused("missing"):
             explain("none.png", model)
-    with pytest.raises(InvalidInput, match="there is no file 'just words'"):
+    with refused("missing"):
         explain("just words", image_model())
 
 
 def test_a_list_of_pictures_says_how_many_are_explained(file):
-    with refused("unsupported"):
+    with refused("unsupported", "given"):
         explain([file, file], image_model())
 
 
@@ -84,11 +84,11 @@ def test_a_list_of_pictures_says_how_many_are_explained(file):
 def test_a_plain_network_is_explained_on_bytes_and_says_how_it_was_fed():
     found = explain(COLOUR, network(), players="segments:6", methods="shapley,ig,flow")
     assert found.players == tuple(f"segment {k}" for k in range(6)) and found.provenance["players"] == "segment"
-    assert "0…255 scaled to 0…1" in found.notes[0].text and found.notes[1].text == "Players are 6 segments of similar colour."
+    assert says(found.notes[0].text, "0…255 scaled to") and reads(found.notes[1].text)
     assert "flow" in found.refused
     assert_allclose(found["shapley"].credit.sum(), found["ig"].credit.sum(), atol=0.01)  # both share v(N) − v(∅)
     scaled = explain(COLOUR, network(), players=(2, 3), methods="loo", size=12, mean=0.5, std=0.5)
-    assert "30 × 24 pixels resized to 12 × 12" in scaled.notes[0].text and scaled.picture.size == (24, 30)  # as it was given
+    assert says(scaled.notes[0].text, "24 pixels resized") and scaled.picture.size == (24, 30)  # as it was given
     own = explain(COLOUR, network(), players=(1, 2), methods="loo", preprocess=lambda p: torch.ones(3, 9, 9))
     assert own.picture.size == (9, 9)
 
@@ -135,7 +135,7 @@ def test_another_picture_may_be_seen_where_nobody_plays(file, removal):
 
 
 def test_a_picture_of_another_size_cannot_stand_in():
-    with pytest.raises(InvalidInput, match=r"removal is a picture of shape \(3, 5, 5\)"):
+    with refused("shape", "removal"):
         explain(COLOUR, network(), players=(2, 2), removal=COLOUR[:5, :5])
 
 
@@ -158,7 +158,7 @@ def test_blocks_of_patches_keep_attention():
     coarse = explain(GREY, model, methods="loo,attention,rollout,flow")  # 6 × 6 patches in 3 × 3 blocks
     fine = explain(GREY, model, methods="attention", players="patches")
     assert len(coarse.players) == 9 and len(fine.players) == 36 and coarse.refused == {}
-    assert "9 patches, blocks of the model's 36 own" in coarse.notes[1].text
+    assert says(coarse.notes[1].text, "9 patches, blocks")
     blocks = fine["attention"].credit[:36].reshape(3, 2, 3, 2).sum(axis=(1, 3)).ravel()
     assert_allclose(coarse["attention"].credit[:9], blocks, atol=1e-9)
     assert "attention" in explain(GREY, model, methods="loo,attention", players="segments:4").refused
@@ -168,11 +168,11 @@ def test_blocks_of_patches_keep_attention():
 def test_a_large_picture_gets_a_smaller_budget_and_says_so():
     large = np.random.default_rng(0).integers(0, 256, (70, 70, 3), dtype=np.uint8)
     found = explain(large, network(pool=1), methods="shapley", players=(2, 5))
-    assert found["shapley"].payoffs == found.provenance["budget"] == 512 and "512 payoffs, the default" in found.notes[-1].text
+    assert found["shapley"].payoffs == found.provenance["budget"] == 512 and says(found.notes[-1].text, "512 payoffs, the")
     exact = explain(large, network(pool=1), methods="shapley", players=(3, 3))
     assert exact["shapley"].exact and exact.provenance["budget"] is None
     asked = explain(large, network(pool=1), methods="shapley", players=(2, 5), budget=100)
-    assert asked["shapley"].payoffs <= 100 and not any("default for a picture" in note.text for note in asked.notes)
+    assert asked["shapley"].payoffs <= 100 and not any("default for a" in note.text for note in asked.notes)
 
 
 def test_one_output_is_explained_as_a_number():

@@ -106,12 +106,12 @@ def test_methods_of_a_text_by_name_alias_and_in_order():
 @pytest.mark.parametrize("result", [table(), text()], ids=["rows", "text"])
 def test_a_wrong_name_is_answered_with_those_that_are_there_and_the_nearest(result):
     near = result.methods[-1]
-    with pytest.raises(InvalidInput, match=f"there are .*did you mean '{near}'") as refused:
+    with refused("unknown", "method") as caught:
         result[near[:-1] + "x"]
-    assert (refused.value.argument, refused.value.code) == ("method", "unknown")
-    with pytest.raises(InvalidInput, match=f"did you mean '{result.outputs[-1]}'") as refused:
+    assert f"mean '{near}'" in str(caught.value)
+    with refused("unknown", "output") as caught:
         result.of(result.outputs[-1] + "X")
-    assert (refused.value.argument, refused.value.code) == ("output", "unknown")
+    assert f"mean '{result.outputs[-1]}'" in str(caught.value)
 
 
 def test_a_string_alone_is_a_method_also_where_a_column_has_that_name():

@@ -19,7 +19,9 @@ from sklearn.svm import LinearSVC
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation import Explanation, explain
 from accredit.models import as_string_model
-from tests.wording import refused
+from tests.wording import refused, says
+
+FIRST_SENTENCE = "A good, not awful film."
 
 TEXTS = ["good film", "bad film", "very good", "not good", "awful", "a gem, really good"] * 3
 LABELS = ["pos", "neg", "pos", "neg", "neg", "pos"] * 3
@@ -85,12 +87,12 @@ def test_decisions_regressions_and_functions_have_their_own_numbers(counts):
 
 
 def test_sentences_and_groups_are_players(counts):
-    assert explain(TEXT, counts, players="sentence").players == ("A good, not awful film.", "Really good!")
+    assert explain(TEXT, counts, players="sentence").players == (FIRST_SENTENCE, "Really good!")
     assert "praise" in explain(TEXT, counts, methods="shapley", players={"praise": [1, 7, 8]}).players
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "said"),
     [
         ({"removal": "mask"}, "words can only be deleted"),
         ({"target": "great"}, "labels are neg, pos"),
@@ -100,8 +102,8 @@ def test_sentences_and_groups_are_players(counts):
         ({"payoff": "logit"}, "reports only probabilities"),
     ],
 )
-def test_what_cannot_be_had_is_said(counts, settings, says):
-    with pytest.raises(InvalidInput, match=says):
+def test_what_cannot_be_had_is_said(counts, settings, said):
+    with pytest.raises(InvalidInput, match=said):
         explain(TEXT, counts, **settings)
 
 
@@ -112,8 +114,8 @@ def test_bad_models_are_named(counts):
         r"returned shape \(3, 1\) for 1 rows": (TEXT, lambda texts: np.zeros(3)),
         "without a tokenizer": (TEXT, 3),
     }
-    for says, (text, model) in cases.items():
-        with pytest.raises(AccreditError, match=says):
+    for said, (text, model) in cases.items():
+        with pytest.raises(AccreditError, match=said):
             explain(text, model)
 
 
@@ -126,7 +128,7 @@ def test_no_torch_is_needed():
         "print(found)\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "shapley: all 8 shared out" in done.stdout, done.stderr
+    assert done.returncode == 0 and says(done.stdout, "shapley: all 8"), done.stderr
 
 
 def test_a_plain_module_explains_a_picture():

@@ -21,6 +21,7 @@ from accredit.flow import LayeredNetwork, MaximumFlows, PairFlows, solver
 from accredit.flow.solver import RemoteMaxFlow, solve, solve_all
 from tests.flow.attention_samples import soft
 from tests.together import at_once
+from tests.wording import refused
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("ortools")
@@ -173,7 +174,7 @@ def test_a_process_that_cannot_do_it_is_reported_in_words(monkeypatch, program, 
     monkeypatch.setattr(solver, "_remotes", {})  # the one that works stays as it is
     monkeypatch.setattr(solver, "START", program)
     found, _ = path_of_two()
-    with pytest.raises(BrokenLibrary, match=f"exact max flow needs OR-tools, .*{said}"):
+    with refused("unavailable", kind=BrokenLibrary, has=said):
         solve(found, 0, 2)
     solver._leave()
 
@@ -181,7 +182,7 @@ def test_a_process_that_cannot_do_it_is_reported_in_words(monkeypatch, program, 
 def test_an_interpreter_that_cannot_be_started_is_reported_in_words(monkeypatch):
     monkeypatch.setattr(solver, "_remotes", {})
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    with pytest.raises(BrokenLibrary, match="no process of its own can be started"):
+    with refused("unavailable", kind=BrokenLibrary):
         RemoteMaxFlow()
 
 

@@ -8,6 +8,8 @@ from accredit.errors import BadPayoff, InvalidInput
 from accredit.games.choices import has_choices, is_ordered, read_choices
 from accredit.values import bolger
 
+WRITTEN = "A [MASK] book, and the acting is superb."
+
 LEVELS = "ann,bob,payoff\n0,0,0\n0,1,1\n0,2,4\n1,0,2\n1,1,5\n1,2,9\n"
 
 
@@ -64,7 +66,7 @@ def test_words_are_kept_masked_or_replaced():
     text = "A superb film, and the acting is superb."
     game = WordChoices(model, text, {"superb": "awful", "film": "book"}, target="POSITIVE")
     assert game.players == ("superb", "film", "superb (2)")
-    assert game.write(np.array([0, 1, 2])) == "A [MASK] book, and the acting is superb."
+    assert game.write(np.array([0, 1, 2])) == WRITTEN
     found = bolger(game)
     assert found["kept"]["superb"] > 0 > found["replaced"]["superb"]
     everything = float(model.predict(model.encode(text)) @ [-1, 1])

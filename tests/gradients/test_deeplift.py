@@ -7,7 +7,6 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.games import text_game
 from accredit.gradients import deep_lift, integrated_gradients
@@ -15,6 +14,7 @@ from accredit.gradients.deeplift import average, multiply, rescale
 from accredit.values import shapley
 from tests.models.answering_models import answering
 from tests.models.small_models import FAMILIES, TEXT, text_for, text_model
+from tests.wording import refused
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -90,5 +90,5 @@ def test_answers_and_settings_reach_it_and_what_does_not_add_up_is_refused():
     model = text_model("bert", dtype=torch.float64)
     higher = explain(TEXT, model, methods="deeplift", layer=1, baseline=["mask", "zero"])["deep-lift"]
     assert higher.provenance["baseline"] == "mask, zero" and "[CLS]" in higher.players
-    with pytest.raises(InvalidInput, match="has no rule or is too steep"):
+    with refused("unsupported", has="is too steep"):
         explain("A gripping film.", answering("bloom", torch.float64), answer=" It is", methods="deep-lift")

@@ -17,9 +17,11 @@ from accredit.influence.layers import row_gradients, track_layers
 from accredit.influence.losses import Classification, NextTokens, RegressionLoss, loss_named
 from accredit.influence.network import network, weights_of
 from accredit.influence.tracin import tracin
-from tests.wording import refused
+from tests.wording import reads, refused
 
 torch = pytest.importorskip("torch")
+
+NORM_OF_A_ROW = "gradient norm of a row"
 
 
 def _data(rows: int, seed: int = 0, columns: int = 4, classes: int = 3) -> dict[str, Any]:
@@ -130,13 +132,13 @@ def test_a_model_far_from_a_minimum_is_flagged() -> None:
 
     optimiser.step(closure)
     certificate = network_influence(net, train, queries).certificate
-    assert certificate["stationary"] and certificate["gradient norm"] < 0.05 * certificate["gradient norm of a row"]
+    assert certificate["stationary"] and certificate["gradient norm"] < 0.05 * certificate[NORM_OF_A_ROW]
 
 
 def test_sizes_are_refused_before_anything_is_allocated() -> None:
     net = network(torch.nn.Linear(1000, 1000), loss="regression", memory=1e8)
     data = {"x": torch.zeros(100, 1000), "labels": torch.zeros(100, 1000)}
-    with pytest.raises(InvalidInput, match=r"need about .* GB.*GradientStore"):
+    with refused("too-many", "memory"):
         network_influence(net, data, data)
     roomy = network(net.model, loss="regression", memory=1e9)
     with pytest.raises(InvalidInput, match=r"curvature='ekfac'"):
@@ -211,7 +213,7 @@ def test_a_broken_store_goes_on_and_foreign_ones_are_refused(tmp_path: Path, mon
     (tmp_path / "b" / "rows-000001.safetensors").write_bytes(b"damaged")
     with pytest.raises(InvalidInput, match="cannot be read"):
         store.search(net, queries)
-    with pytest.raises(InvalidInput, match="not a gradient store"):
+    with refused("unreadable", "folder"):
         GradientStore(tmp_path / "nowhere")
 
 
@@ -220,7 +222,7 @@ def test_layers_can_be_chosen_and_what_is_left_out_is_named() -> None:
     net = network(model, loss="classification", layers=["2"])
     assert net.parameters == 15 and set(net.left_out) == {"0.weight", "0.bias", "1.weight", "1.bias"}
     assert weights_of(net.layers[0]).shape == (3, 5)
-    with pytest.raises(InvalidInput, match="no layer is called 'head'"):
+    with refused("unknown", "layers"):
         network(model, loss="classification", layers=["head"])
     model[2].weight.requires_grad_(False)
     model[0].weight.requires_grad_(False)
@@ -280,7 +282,7 @@ def test_influence_on_the_mean_is_the_mean_of_influences_for_the_memory_of_one_q
     net = network(_net(), loss="classification", weight_decay=0.01, batch_size=4)
     each = network_influence(net, train, queries, curvature=curvature)
     whole = network_influence(net, train, queries, curvature=curvature, on_mean=True)
-    assert whole.targets == ("mean of 7 queries",)
+    assert reads(whole.targets)
     assert_allclose(whole.matrix[:, 0], each.matrix.mean(axis=1), rtol=1e-3, atol=1e-7)
     assert_allclose(whole.attribution().credit, each.attribution().credit, rtol=1e-3, atol=1e-7)
     tight = network(_net(), loss="classification", batch_size=4, memory=5_000)

@@ -16,10 +16,12 @@ from accredit.influence.losses import NextTokens, loss_named
 from accredit.influence.network import network
 from accredit.influence.trace import answer_places, encode_question, encode_texts, trace
 from tests.valuation.small_models import COUNTRIES, FACTS, RIVERS, TOWNS, language_model
-from tests.wording import refused
+from tests.wording import refused, says
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+QUESTION = "the capital of kelu is"
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +79,11 @@ def test_padding_changes_nothing(learned: Any, tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_is_refused(learned: Any) -> None:
     model, tokenizer, texts = learned
-    with refused("empty"):
+    with refused("empty", "answer"):
         trace(model, tokenizer, texts, "the capital of", " ")
     with pytest.raises(InvalidInput, match="row 1"):
         trace(model, tokenizer, [texts[0], ""], "the capital of", "kelu")
-    with refused("range"):
+    with refused("range", "train_texts"):
         trace(model, tokenizer, ["kelu"], "the capital of", "kelu")
     with pytest.raises(InvalidInput, match="the model reads 16"):
         trace(model, tokenizer, texts, "the " * 20, "kelu")
@@ -120,8 +122,8 @@ def test_the_gradient_norm_is_that_of_the_mean_gradient_and_a_moving_model_is_fl
     assert_allclose(found["gradient norm"], float(gradients.mean(dim=0).norm()), rtol=1e-4)
     assert_allclose(found["gradient norm of a row"], float(gradients.flatten(1).norm(dim=1).square().mean().sqrt()), rtol=1e-4)
     early = trace(*language_model(steps=3), texts, "the capital of kelu is", "bem")
-    assert not early.facts["stationary"] and any("not at a minimum" in warning for warning in early.warnings)
-    assert trace(model, tokenizer, texts, "the capital of kelu is", "bem").facts["stationary"]
+    assert not early.facts["stationary"] and any(says(warning, "at a minimum") for warning in early.warnings)
+    assert trace(model, tokenizer, texts, QUESTION, "bem").facts["stationary"]
 
 
 def test_what_cannot_be_known_is_said(learned: Any) -> None:
@@ -146,5 +148,5 @@ def test_a_store_that_would_not_fit_is_refused_before_anything_is_written(
     with pytest.raises(InvalidInput, match="choose another folder"):
         trace(model, tokenizer, texts, "the capital of", "kelu", folder=tmp_path / "new")
     assert not (tmp_path / "new").exists()
-    with refused("type", "side"):
+    with refused("range", "side"):
         trace(model, tokenizer, texts, "the capital of", "kelu", side=0)

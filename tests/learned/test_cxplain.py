@@ -13,6 +13,7 @@ from accredit.learned import PixelGrid, Tabular, Words
 from accredit.learned.cxplain import CXPlain, removal_losses, shares
 from accredit.learned.gradient import Gradient
 from accredit.learned.networks import network_for
+from tests.wording import refused, says, warned
 
 pytestmark = pytest.mark.slow
 
@@ -114,7 +115,7 @@ def test_the_result_states_its_interval_and_its_mask_law(fitted):
     explainer, x, _ = fitted
     told = explainer.explain(x[5], names=list("abcd"))
     assert told.names == ("a",)
-    assert "one removed at a time" in told.rule and "become 0" in told.rule
+    assert says(told.rule, "one removed at") and "become 0" in told.rule
     assert told.certificate["level"] == 0.9 and len(told.certificate["interval"]) == 4
     assert told.scores.sum() == pytest.approx(1)
 
@@ -160,7 +161,7 @@ def test_pictures_by_blocks_share_one_number_a_block():
 
 def test_a_loss_that_is_no_number_ends_training_with_a_warning_and_says_which_weights_are_kept(rows):
     x, labels = rows
-    with pytest.warns(RuntimeWarning, match="training stopped: the loss was nan"):
+    with warned("the loss was"):
         explainer = CXPlain(Tabular(4), k=1, rate=1e30, epochs=5).fit(x, graded, labels)
     assert "the untrained ones" in explainer.history["stopped_because"]
     assert np.isfinite(explainer.scores(x)).all()
@@ -180,7 +181,7 @@ def test_padding_is_nobody_and_names_are_those_of_the_words():
     assert not explainer.scores(empty).any() and not explainer.select(empty).any()
     with pytest.raises(InvalidInput, match="padding only"):
         explainer.explain(empty[0])
-    with pytest.raises(InvalidInput, match="4 names for 3 players"):
+    with refused("shape", "names"):
         explainer.explain(texts[0], names=["a", "b", "c", "d"])
 
 

@@ -13,7 +13,7 @@ from accredit.errors import InvalidInput
 from accredit.learned.evalx import EvalX
 from accredit.learned.inputs import Tabular, Words
 from accredit.shortcuts.world import World
-from tests.wording import refused
+from tests.wording import refused, warned
 
 
 def logistic(z):
@@ -91,5 +91,5 @@ def test_masks_of_the_wrong_width_are_refused():
 
 def test_a_loss_that_is_no_number_is_told():
     x = np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.warns(RuntimeWarning, match="the weights are the untrained ones; lower the rate"):
+    with warned("the untrained ones"):
         EvalX(Tabular(3), rate=1e30, epochs=2).fit(x, x[:, 0] > 0)

@@ -23,7 +23,7 @@ from accredit.learned.input_sets import InputFamily, RowFamily
 from accredit.learned.valuers import CoalitionTargets, NetworkInputs, draw_coalitions, efficient, fit
 from accredit.rows.result import TableExplanation
 from tests.models.small_models import image_model, text_model
-from tests.wording import refused
+from tests.wording import refused, says
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 4))
@@ -99,7 +99,7 @@ def test_values_are_close_efficient_and_covered(fast):
     assert covered.mean() > 0.7  # 80 rows at 90 %: coverage has a standard deviation of 5 points; six of them
     assert found.level == found.row(0).level == 0.9
     assert {c.axiom for c in found.claims if c.holds is Holds.EXACTLY} == {"efficiency"}
-    assert "not for each one" in str(found.precision)
+    assert says(str(found.precision), "not for each")
 
 
 @pytest.mark.slow
@@ -112,13 +112,13 @@ def test_far_rows_are_computed_and_named_within_the_limit(fast):
     assert len(computed) == 2 and set(computed) <= {3, 7, 9}
     assert_allclose(two.credit[computed], exact.credit[computed])
     assert_allclose(two.interval[computed, ..., 0], two.interval[computed, ..., 1])
-    assert any("2 rows" in note.text and "far from the training rows" in note.text for note in two.notes)
+    assert any("2 rows" in note.text and says(note.text, "from the training") for note in two.notes)
     one, other = two.row(computed[0]), two.row(0)
-    assert one.exact and one.interval is None and "computed in the usual way" in str(one.precision)
+    assert one.exact and one.interval is None and says(str(one.precision), "computed in the")
     assert not other.exact and other.level == 0.9 and "split conformal" in str(other.precision)
     again = TableExplanation.from_json(two.to_json())
     assert again == two and str(again[[0, computed[0]]].row(1).precision) == str(one.precision)
-    assert any("the limit of 2 is spent" in note.text for note in two.notes)
+    assert any(says(note.text, "limit of 2") for note in two.notes)
     none = explain_rows_fast(fast, X[620:625], model, BACKGROUND, tolerance=1e9)
     assert not none.provenance["computed"] and not any("computed" in note.text for note in none.notes)
 
@@ -135,14 +135,14 @@ def test_rows_with_wide_intervals_are_computed(fast):
 def test_another_model_background_or_setting_is_refused(fast):
     with refused("conflict"):
         explain_rows_fast(fast, X[:3], lambda rows: model(rows) + 0.01 * rows[:, 0], BACKGROUND)
-    with pytest.raises(InvalidInput, match="fitted for background '12 rows"):
+    with refused("conflict"):
         explain_rows_fast(fast, X[:3], model, X[:13])
     with pytest.raises(InvalidInput, match="fitted for players"):
         explain_rows_fast(fast, X[:3], model, BACKGROUND, players={"both": ["x0", "x1"]})
     import pandas
 
     named = pandas.DataFrame(X, columns=list("abcd"))
-    with pytest.raises(InvalidInput, match="fitted for columns 'x0, x1, x2, x3'"):
+    with refused("conflict"):
         explain_rows_fast(fast, named[:3], lambda f: model(np.asarray(f)), named[:12])
 
 
@@ -170,7 +170,7 @@ def test_estimated_calibration_values_are_said_to_be_so():
         wide, lambda rows: rows.sum(axis=1) + rows[:, :3].prod(axis=1), wide[:2], budget=100, level=0.9, **settings
     )
     assert found.report["calibration values"] == "estimated" and not found.calibration.exact
-    assert "whose own error is added" in found.calibration.because
+    assert says(found.calibration.because, "whose own error")
 
 
 @pytest.mark.slow
@@ -241,7 +241,7 @@ def test_texts_of_any_length_join_explain_as_a_method(tmp_path):
     assert abs(found.unshared) < 1e-6 and found.exact is found.certificate["computed"]
     every = explain("not good film", bert, methods=name, target="all")
     assert_allclose(every.of(found.provenance["target"])[name].credit, found.credit, atol=1e-6)
-    with pytest.raises(InvalidInput, match="fitted for payoff 'log-odds'"):
+    with refused("unsupported"):
         explain("not good film", bert, methods=name, payoff="probability")
     with pytest.raises(InvalidInput, match="fitted for model"):
         explain("not good film", text_model("distilbert"), methods=name)

@@ -19,6 +19,7 @@ from accredit.influence.trace import trace
 from accredit.models import load_text_model
 from accredit.training_data.finetuned import is_language_model
 from tests.valuation.small_models import FACTS, language_model, saved
+from tests.wording import refused
 
 LAYERS = ("transformer.h.0.attn.c_proj", "transformer.h.0.mlp.c_fc")
 
@@ -82,8 +83,8 @@ def test_weights_without_a_place_are_named(base: Path, tmp_path: Path) -> None:
 
     folder, weights = adapter(tmp_path / "lora", base)
     save_file(weights | {"base_model.model.nowhere.lora_A.weight": torch.zeros(2, 2)}, folder / "adapter_model.safetensors")
-    with pytest.raises(InvalidInput, match="has no place for"):
+    with refused("conflict"):
         load_text_model(folder)
     (folder / "adapter_model.safetensors").unlink()
-    with pytest.raises(InvalidInput, match="save the adapter as safetensors"):
+    with refused("unreadable"):
         load_text_model(folder)

@@ -19,6 +19,8 @@ from accredit.core import NoteKind  # noqa: E402
 from accredit.models.builtin import load_text, load_vision, text_folder, vision_folder  # noqa: E402
 from tests.real_data import FOLDER, real_data  # noqa: E402
 
+FILM = "A gripping film that never lands."
+
 SAFE = {".json", ".safetensors", ".md"}
 
 
@@ -65,7 +67,7 @@ def test_text_model_loads_through_the_auto_classes(text: tuple[Any, Any]) -> Non
     plain_tokenizer = transformers.AutoTokenizer.from_pretrained(text_folder(), local_files_only=True)
     inputs = tokenizer("A gripping film that never lands.", return_tensors="pt")
     assert type(model).__name__ == "BertForSequenceClassification"
-    assert plain_tokenizer("A gripping film that never lands.")["input_ids"] == inputs["input_ids"][0].tolist()
+    assert plain_tokenizer(FILM)["input_ids"] == inputs["input_ids"][0].tolist()
     assert not model.training
     assert {weight.dtype for weight in model.parameters()} == {torch.float32}
     assert model.config.id2label == {0: "NEGATIVE", 1: "POSITIVE"}

@@ -57,7 +57,7 @@ def test_settings_that_ask_for_code_or_for_all_memory_are_refused(folder, settin
 )
 def test_settings_that_are_not_plain_json_are_refused(folder, text):
     (folder / "config.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InvalidInput, match="cannot be read as JSON"):
+    with refused("unreadable", has="read as JSON"):
         model_config(folder)
 
 
@@ -124,7 +124,7 @@ def test_a_model_far_larger_than_its_weights_is_refused_before_it_is_built(folde
     with refused("conflict"):
         load_image_model(folder)
     change(folder, hidden_size=48, num_hidden_layers=900_000)
-    with pytest.raises(InvalidInput, match="asks for 900,000 layers"):
+    with refused("too-many"):
         load_image_model(folder)
 
 
@@ -136,5 +136,5 @@ def test_a_damaged_tokenizer_is_one_line(tmp_path):
     folder = shutil.copytree(text_folder(), tmp_path / "text")
     for odd in ('{"model": 3}', '{"version": "1.0", "added_tokens": [{}]}', "[]", ""):
         (folder / "tokenizer.json").write_text(odd)
-        with pytest.raises(InvalidInput, match="holds no tokenizer that can be read"):
+        with refused("missing"):
             load_text_model(folder)

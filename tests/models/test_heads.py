@@ -24,7 +24,7 @@ from accredit.models import (
 from accredit.store import fingerprint
 from accredit.values import leave_one_out
 from tests.models.small_models import SIZES, _made, text_model, wordpiece
-from tests.wording import refused
+from tests.wording import reads, refused
 
 TEXT = "the film is good"
 METHODS = "leave-one-out,integrated-gradients,attn-lrp,rollout"
@@ -86,7 +86,7 @@ def test_similarity_to_another_text(pooling):
     assert_allclose(lost["the"], cosine - without, atol=1e-9)
     assert abs(integrated_gradients(model, TEXT, payoff="logit").unshared) < 1e-3
     assert np.abs(attn_lrp(model, TEXT, payoff="logit").credit).max() > 0
-    assert explain(TEXT, model, methods=METHODS).target == "similarity to 'a bad film'"
+    assert reads(explain(TEXT, model, methods=METHODS).target)
 
 
 def test_a_head_of_ones_own():
@@ -103,7 +103,7 @@ def test_what_is_read_at_a_fixed_token_is_not_asked_of_a_text_that_moved():
     model = token_label_model(bert("BertForTokenClassification", num_labels=4), wordpiece(), at=2)
     with refused("unsupported", "removal"):
         text_game(model, TEXT, removal="delete", players="token", payoff="logit")
-    with pytest.raises(InvalidInput, match="position 9 is asked for, and the text has 6 tokens"):
+    with refused("range"):
         explain(TEXT, token_label_model(model.model, wordpiece(), at=9))
 
 
@@ -126,7 +126,7 @@ def test_two_questions_to_one_model_have_two_names():
     ],
 )
 def test_other_classes_are_refused_with_the_call_that_works(kind, said):
-    with pytest.raises(InvalidInput, match=f"{kind} .*{said}.*or give a function of strings"):
+    with refused("unsupported", "model"):
         as_text_model(bert(kind), wordpiece())
 
 

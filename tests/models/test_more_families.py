@@ -86,7 +86,7 @@ def test_values_add_up_and_what_does_not_apply_says_why(family):
 def test_a_model_that_reads_no_embeddings_refuses_what_needs_them(family):
     with pytest.raises(InvalidInput, match=r"word embeddings.*NotImplementedError"):
         explain(TEXT, other_model(family), methods="integrated-gradients")
-    with pytest.raises(InvalidInput, match="removals 'pad' and 'zero'"):
+    with refused("unsupported", has="removals 'pad' and"):
         explain(TEXT, other_model(family), methods="leave-one-out", removal="zero")
 
 
@@ -117,7 +117,7 @@ def test_weights_of_a_pass_that_says_something_else_are_refused():
         return output
 
     model.model.forward = moody
-    with pytest.raises(InvalidInput, match=r"a different output \(by 1\) when asked for attentions"):
+    with refused("unsupported"):
         model.attentions(model.encode(TEXT))
 
 
@@ -134,7 +134,7 @@ def test_types_that_the_model_does_not_know_are_refused():
     tokenizer = wordpiece()
     tokenizer.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     model = TextModel(other_model("Albert", type_vocab_size=1).model, tokenizer)
-    with pytest.raises(InvalidInput, match="token type 1 is beyond the 1"):
+    with refused("conflict", "tokenizer"):
         model.encode((TEXT, TEXT))
 
 
@@ -149,7 +149,7 @@ def test_a_label_without_a_name_has_its_number_and_a_shared_name_needs_one():
     model = other_model("Albert", id2label={0: "NO", 1: " ", 2: "NO"})
     assert model.labels == ("NO", "1", "NO")
     assert label_index("1", model.labels) == 1
-    with pytest.raises(InvalidInput, match=r"'NO' is the name of 2 outputs; give an index: \[0, 2\]"):
+    with refused("duplicate", "target"):
         explain(TEXT, model, target="NO")
 
 
@@ -199,11 +199,11 @@ def test_a_picture_may_have_a_number_for_an_answer():
 
 def test_a_model_that_fails_is_named():
     model = other_image_model("DeiT")
-    with pytest.raises(InvalidInput, match=r"small DeiT failed on pixels of shape \(1, 3, 5, 5\)"):
+    with refused("failed", has="(1, 3, 5, 5)"):
         explain(np.zeros((3, 5, 5), dtype=np.float32), model)
     broken = text_model("bert")
     broken.model.forward = lambda **given: 1 / 0
-    with pytest.raises(InvalidInput, match=r"small bert failed on 1 × .*ZeroDivisionError"):
+    with refused("failed"):
         broken.predict(broken.encode(TEXT))
 
 

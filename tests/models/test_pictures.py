@@ -13,7 +13,7 @@ from PIL import Image
 
 from accredit.errors import InvalidInput
 from accredit.models.pictures import array_photo, is_picture_file, open_picture, photo_of, pictures_in, read_labels
-from tests.wording import refused
+from tests.wording import reads, refused, says
 
 GREY = np.random.default_rng(0).integers(0, 256, (6, 9), dtype=np.uint8)
 COLOUR = np.random.default_rng(1).integers(0, 256, (6, 9, 3), dtype=np.uint8)
@@ -50,7 +50,7 @@ def test_a_turned_picture_is_put_upright(tmp_path):
     exif[0x0112] = 6  # the camera was turned: shown a quarter turn to the right
     photo = open_picture(saved(tmp_path, Image.fromarray(COLOUR), exif=exif))
     assert_array_equal(np.asarray(photo.image), np.rot90(COLOUR, -1))
-    assert photo.steps == ("turned upright as its EXIF orientation says",)
+    assert reads(photo.steps)
 
 
 def test_transparent_parts_lie_on_white(tmp_path):
@@ -58,7 +58,7 @@ def test_transparent_parts_lie_on_white(tmp_path):
     photo = open_picture(saved(tmp_path, Image.fromarray(np.dstack([COLOUR, alpha]))))
     assert_array_equal(np.asarray(photo.image)[:, :4], 255)
     assert_array_equal(np.asarray(photo.image)[:, 4:], COLOUR[:, 4:])
-    assert photo.steps == ("transparent parts laid on white",)
+    assert reads(photo.steps)
     opaque = open_picture(saved(tmp_path, Image.fromarray(np.dstack([COLOUR, alpha * 0 + 255]))))
     assert opaque.steps == () and opaque.image.mode == "RGB"
     grey = photo_of(Image.merge("LA", [Image.fromarray(GREY), Image.fromarray(alpha)]))
@@ -69,11 +69,11 @@ def test_a_palette_black_and_white_and_cmyk_are_stated(tmp_path):
     palette = Image.fromarray(COLOUR).quantize(8)
     photo = open_picture(saved(tmp_path, palette))
     assert_array_equal(np.asarray(photo.image), np.asarray(palette.convert("RGB")))
-    assert photo.steps == ("palette turned to RGB",)
+    assert reads(photo.steps)
     two = photo_of(Image.fromarray(GREY > 99))
-    assert two.steps == ("black and white as 0 and 255",) and set(np.unique(np.asarray(two.image))) == {0, 255}
+    assert reads(two.steps) and set(np.unique(np.asarray(two.image))) == {0, 255}
     inks = photo_of(Image.fromarray(COLOUR).convert("CMYK"))
-    assert inks.steps == ("CMYK turned to RGB without a colour profile",)
+    assert reads(inks.steps)
     with pytest.raises(InvalidInput, match="mode LAB"):
         photo_of(Image.new("LAB", (4, 4)))
 
@@ -82,13 +82,13 @@ def test_sixteen_bits_are_scaled_not_clipped(tmp_path):
     deep = np.array([[0, 257, 65535], [514, 30000, 40000]], dtype=np.uint16)
     photo = open_picture(saved(tmp_path, Image.fromarray(deep)))
     assert_array_equal(np.asarray(photo.image), np.round(deep / 257))
-    assert photo.steps == ("16 bits scaled to 8 (65,535 is white; its largest value is 65,535)",)
+    assert reads(photo.steps)
     head = b"IHDR" + struct.pack(">IIBBBBB", 2, 1, 16, 2, 0, 0, 0)
     rows = zlib.compress(b"\0" + struct.pack(">6H", *range(0, 60000, 10000)))
     chunks = [head, b"IDAT" + rows, b"IEND"]
     body = b"".join(struct.pack(">I", len(c) - 4) + c + struct.pack(">I", zlib.crc32(c)) for c in chunks)
     colour = open_picture(b"\x89PNG\r\n\x1a\n" + body)  # Pillow alone would say nothing
-    assert colour.steps == ("16 bits per channel cut to 8",)
+    assert reads(colour.steps)
     for mode in ("I", "F"):
         with refused("unsupported"):
             photo_of(Image.new(mode, (3, 3)))
@@ -98,17 +98,17 @@ def test_of_several_frames_the_first_is_taken(tmp_path):
     frames = [Image.fromarray(GREY // (k + 1)) for k in range(3)]
     file = saved(tmp_path, frames[0], "a.gif", save_all=True, append_images=frames[1:])
     photo = open_picture(file)
-    assert photo.steps[0] == "the first of 3 frames taken"
+    assert reads(photo.steps[0])
     assert_array_equal(np.asarray(photo.image.convert("L")), GREY)
     with Image.open(file) as opened:
         opened.seek(2)
-        assert photo_of(opened).steps[0] == "frame 3 of 3 taken"
+        assert reads(photo_of(opened).steps[0])
 
 
 def test_a_huge_size_is_refused_before_any_pixel_is_decoded():
-    with pytest.raises(InvalidInput, match=r"10,000 × 9,000 pixels; up to 50,000,000"):
+    with refused("too-many"):
         open_picture(png_head(10_000, 9_000))
-    with pytest.raises(InvalidInput, match="far more than 50,000,000 pixels"):
+    with refused("too-many"):
         open_picture(png_head(2**31 - 1, 2**31 - 1))
 
 
@@ -133,7 +133,7 @@ def test_a_picture_that_ends_too_early_is_refused(tmp_path, kind):
     noise = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
     file = saved(tmp_path, Image.fromarray(noise), f"a.{kind}")
     file.write_bytes(file.read_bytes()[:-300])
-    with pytest.raises(InvalidInput, match=rf"a.{kind}.* cannot be opened as a picture"):
+    with refused("unreadable", has="as a picture"):
         open_picture(file)
 
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_read_with_a_doubt_says_so(tmp_path):
     content = file.read_bytes()
     at = content.index(b"Exif\0\0") + 6 + 8  # the number of entries, which becomes 200
     photo = open_picture(content[:at] + b"\x00\xc8" + content[at + 2 :])
-    assert any(step.startswith("read with a doubt (Corrupt EXIF data") for step in photo.steps)
+    assert any(says(step, "doubt (Corrupt EXIF") for step in photo.steps)
 
 
 def test_missing_files_and_folders_say_what_works(tmp_path):

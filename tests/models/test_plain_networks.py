@@ -11,7 +11,7 @@ from PIL import Image
 from accredit.errors import InvalidInput
 from accredit.models import as_image_model
 from tests.models.small_models import image_model
-from tests.wording import refused
+from tests.wording import refused, says
 
 COLOUR = np.random.default_rng(0).integers(0, 256, (16, 20, 3), dtype=np.uint8)
 EXPECTED = COLOUR.transpose(2, 0, 1) / 255
@@ -58,14 +58,14 @@ def test_mean_std_and_size_are_applied_and_said():
     pixels = model.encode(Image.fromarray(COLOUR))
     small = np.asarray(Image.fromarray(COLOUR).resize((10, 8), Image.Resampling.BILINEAR)) / 255
     assert_allclose(pixels.values, ((small - [0.1, 0.2, 0.3]) / 0.5).transpose(2, 0, 1), atol=1e-6)
-    assert "20 × 16 pixels resized to 10 × 8; 0…255 scaled to 0…1, then (x − (0.1, 0.2, 0.3)) / 0.5." in pixels.notes[0]
+    assert says(pixels.notes[0], "(0.1, 0.2, 0.3)) / 0.5")
 
 
 def test_a_preprocess_does_it_all():
     model = as_image_model(network(), preprocess=lambda p: torch.full((3, 6, 6), float(np.asarray(p).mean())))
     pixels = model.encode(COLOUR // 64)
     assert_allclose(pixels.values, (COLOUR // 64).mean(), rtol=1e-6)
-    assert "prepared by the given preprocess" in pixels.notes[0]
+    assert says(pixels.notes[0], "the given preprocess")
     assert len(model.predict(pixels)) == 4
     for made, said in (
         (lambda p: 1 / 0, "ZeroDivisionError"),
@@ -81,13 +81,13 @@ def test_channels_of_files_are_converted_and_those_of_arrays_are_refused(tmp_pat
     Image.fromarray(COLOUR).save(tmp_path / "a.png")
     grey = as_image_model(network(channels=1))
     for given in (tmp_path / "a.png", Image.fromarray(COLOUR)):
-        assert "colours turned to grey" in grey.encode(given).notes[0]
-    with pytest.raises(InvalidInput, match=r"3 channels, and Sequential reads 1; give image.mean\(axis=2\)"):
+        assert says(grey.encode(given).notes[0], "colours turned to")
+    with refused("shape", "image"):
         grey.encode(COLOUR)
-    with pytest.raises(InvalidInput, match=r"1 channel, and Sequential reads 3; give np.stack"):
+    with refused("shape", "image"):
         as_image_model(network()).encode(COLOUR[..., 0])
     assert "grey repeated" in as_image_model(network()).encode(Image.fromarray(COLOUR[..., 0])).notes[0]
-    with pytest.raises(InvalidInput, match=r"shape \(1, 16, 20\); prepared for Sequential it is \(3, H, W\)"):
+    with refused("shape", "image"):
         as_image_model(network()).encode(torch.rand(1, 16, 20))
     with pytest.raises(InvalidInput, match="reads 5 channels"):
         as_image_model(network(channels=5)).encode(COLOUR)
@@ -95,7 +95,7 @@ def test_channels_of_files_are_converted_and_those_of_arrays_are_refused(tmp_pat
 
 def test_a_size_that_does_not_fit_names_one_that_does():
     model = as_image_model(fixed(32))
-    with pytest.raises(InvalidInput, match=r"\(1, 3, 16, 20\): RuntimeError.*It runs on 32 × 32 pixels: pass size=32"):
+    with refused("failed", has="pixels: pass size=32"):
         model.predict(model.encode(COLOUR))
     right = as_image_model(fixed(32), size=32)
     assert len(right.predict(right.encode(COLOUR))) == 3
@@ -151,7 +151,7 @@ def test_settings_beside_a_processor_or_a_prepared_model_are_refused():
 
 
 def test_a_transformer_without_its_processor_says_how_it_was_fed():
-    assert "scaled to −1…1, as no processor was given" in image_model().encode(COLOUR).notes[0]
+    assert says(image_model().encode(COLOUR).notes[0], "processor was given")
 
 
 @pytest.mark.parametrize("squeezed", [False, True])
@@ -162,5 +162,5 @@ def test_one_output_is_a_number_and_not_a_probability(squeezed):
 
 def test_outputs_of_another_shape_are_refused():
     model = as_image_model(torch.nn.Conv2d(3, 4, 3))
-    with refused("type"):
+    with refused("shape"):
         model.predict(model.encode(COLOUR))

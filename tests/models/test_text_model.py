@@ -12,6 +12,8 @@ from accredit.models import as_text_model
 from tests.models.small_models import FAMILIES, TEXT, byte_pairs, text_for, text_model, wordpiece
 from tests.wording import refused
 
+FIRST_SENTENCE = "A gripping, beautifully shot film."
+
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def family(request: pytest.FixtureRequest) -> str:
@@ -43,7 +45,7 @@ def test_words_are_the_same_for_every_tokenizer():
 
 def test_sentences_are_players():
     players = text_model("bert").encode(TEXT).partition("sentence").players
-    assert players == ("A gripping, beautifully shot film.", "It never lands!")
+    assert players == (FIRST_SENTENCE, "It never lands!")
 
 
 def test_unknown_words_play_but_special_tokens_do_not():

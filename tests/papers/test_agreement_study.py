@@ -16,6 +16,12 @@ from accredit_papers import agreement, verb_number
 from accredit_papers.report import Report
 from accredit_papers.verb_number import Prefix
 from tests.real_data import real_data
+from tests.wording import refused
+
+AS_OFTEN_RIGHT = "Linzen, natural mix: the model is right as often as the published one"
+ROLLOUT_OVER_RAW = "In the last layer rollout tracks blank-out better than raw"
+FLOW_OVER_ROLLOUT = "In the last layer flow tracks blank-out better than rollout"
+BEYOND_MOST_VERBS = "news: the model does better than one that knows the number of most verbs and nothing else"
 
 SENTENCES = [
     "the dog near the trees is old .",
@@ -149,7 +155,7 @@ def test_a_start_of_another_shape_is_refused(folder, encoder):
     config = encoder / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"num_hidden_layers": 4}))
     for place in (encoder, folder):
-        with pytest.raises(InvalidInput, match=r"--start .* is not a folder with a BERT encoder of 6 layers"):
+        with refused("unreadable", "start"):
             verb_number.train(folder, [Prefix(("the", "dog"), 0)], epochs=1, seed=0, start=place)
 
 
@@ -177,13 +183,13 @@ def judged(runs: list[agreement.ModelRun]) -> dict[str, str]:
 
 def test_statements_are_judged_from_model_to_model():
     several = judged([measured(0.90, 0.3), measured(0.92, 0.34), measured(0.91, 0.32)])
-    assert several["Linzen, natural mix: the model is right as often as the published one"] == "refuted"
-    assert several["In the last layer rollout tracks blank-out better than raw"] == "holds"
-    assert several["In the last layer flow tracks blank-out better than rollout"] == "refuted"
-    assert several["news: the model does better than one that knows the number of most verbs and nothing else"] == "holds"
+    assert several[AS_OFTEN_RIGHT] == "refuted"
+    assert several[ROLLOUT_OVER_RAW] == "holds"
+    assert several[FLOW_OVER_ROLLOUT] == "refuted"
+    assert several[BEYOND_MOST_VERBS] == "holds"
     apart = judged([measured(0.90, 0.7), measured(0.99, -0.4), measured(0.97, 0.3)])
-    assert apart["In the last layer rollout tracks blank-out better than raw"] == "cannot tell"
-    assert apart["Linzen, natural mix: the model is right as often as the published one"] == "cannot tell"
+    assert apart[ROLLOUT_OVER_RAW] == "cannot tell"
+    assert apart[AS_OFTEN_RIGHT] == "cannot tell"
     assert set(judged([measured(0.9, 0.9)]).values()) == {"cannot tell"}  # one model judges nothing
 
 

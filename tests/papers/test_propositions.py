@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from accredit.values import leave_one_out, shapley
 from accredit_papers import propositions as p
 from accredit_papers.verdicts import Found
+from tests.wording import reads
 
 A = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [0.1, 0.3, 0.6]])
 TOKENS = ("x", "y", "z")
@@ -54,20 +55,7 @@ def test_verdicts_on_the_built_in_model():
     fallen = [v.statement for v in report.verdicts if v.found is Found.REFUTED]
     assert len(report.verdicts) == 21
     assert report.verdicts[-1].found is Found.OPEN  # eight sentences do not tell whether flow reflects confidence
-    assert [s[:20] for s in fallen] == [
-        "Proposition 1 as sta",
-        "The frozen payoff is",
-        "Proposition 2 for th",
-        "Attention flow is we",
-        "With players of diff",
-        "Rollout values canno",
-        "Proposition 3 as sta",
-        "Additive games are t",
-        "The degenerate case:",
-        "Null player, symmetr",
-        "A player with zero c",
-        "SHAP assumes that co",
-    ]
+    assert reads([s[:20] for s in fallen])
 
 
 def test_flow_that_grows_with_confidence_is_seen_to():

@@ -16,6 +16,7 @@ from accredit.cli import COMMANDS, accredit
 from accredit.core import plugins
 from accredit.core.version import __version__
 from accredit_papers.reproduce import reproduce
+from tests.wording import says
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "papers" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -70,14 +71,14 @@ def test_all_pages_run_one_after_the_other(tmp_path):
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert told["report"] == "choices" and told["verdicts"][0]["found"] == "holds"
-    assert told["verdicts"][0]["said"].startswith("No two of the four values")
+    assert says(told["verdicts"][0]["said"], "the four values")
     assert f"written: {tmp_path / 'choices.md'}" in result.stderr
     assert re.search(
         r"\npages run: 1, in [\d.]+ minutes, [\d.]+ of CPU: 4 statements hold, 0 are refuted, 1 cannot", result.stderr
     )
-    assert "`accredit reproduce choices --quick`" in (tmp_path / "choices.md").read_text()
+    assert says((tmp_path / "choices.md").read_text(), "`accredit reproduce choices")
     refused = CliRunner().invoke(accredit, ["reproduce", "all", "--pages", "selection"])
-    assert refused.exit_code == 1 and "there are chapter, propositions" in str(refused.exception)
+    assert refused.exit_code == 1 and says(str(refused.exception), "are chapter, propositions")
 
 
 def test_an_unknown_name_is_refused():

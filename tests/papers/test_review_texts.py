@@ -11,6 +11,11 @@ from numpy.testing import assert_allclose
 from accredit.errors import InvalidInput
 from accredit_papers.review_texts import Glove, Review, ReviewTexts, data_digest, query, reviews, spread, tokens
 from tests.together import at_once
+from tests.wording import refused
+
+FRENCH = "A 1.5-hour état d'âme_x"
+
+QUOTED = "It's \"good\", isn't it? We'll see..."
 
 WORDS = ["the", "film", "is", "good", "bad", "n't", ".", "do"]
 TEXTS = ["The film is good.", "film isn't bad", "Good good good good zzz film", "bad . the film is bad"]
@@ -47,7 +52,7 @@ def published(tmp_path, vectors):
 
 
 def test_tokens_are_those_of_glove():
-    assert tokens("It's \"good\", isn't it? We'll see...") == [
+    assert tokens(QUOTED) == [
         "it",
         "'s",
         '"',
@@ -63,7 +68,7 @@ def test_tokens_are_those_of_glove():
         "see",
         "...",
     ]
-    assert tokens("A 1.5-hour état d'âme_x") == ["a", "1.5-hour", "état", "d", "'", "âme", "_", "x"]
+    assert tokens(FRENCH) == ["a", "1.5-hour", "état", "d", "'", "âme", "_", "x"]
     assert tokens(" \t ") == []
 
 
@@ -121,10 +126,10 @@ def test_spread_keeps_both_labels():
 
 
 def test_missing_files_are_named_with_their_source_and_nothing_is_written(compact, published, tmp_path):
-    with pytest.raises(InvalidInput, match=r"neither imdb_400.tsv.gz nor aclImdb/. Get the reviews from https://"):
+    with refused("missing", "data"):
         reviews(tmp_path)
     (compact / "glove6b_50d_top40k_vocab.txt").unlink()
-    with pytest.raises(InvalidInput, match=r"glove6b_50d_top40k_vocab.txt nor glove.6B.50d.txt. Get the vectors from"):
+    with refused("missing", "data"):
         ReviewTexts.load(compact, tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
     for file in (published / "aclImdb" / "test" / "pos").iterdir():
@@ -143,9 +148,9 @@ def test_workers_that_start_together_do_not_disturb_each_other(compact, tmp_path
 def test_tables_that_are_something_else_are_refused(compact):
     with gzip.open(compact / "imdb_400.tsv.gz", "wt", encoding="utf-8") as file:
         file.write("split\ttext\ntrain\tgood\n")
-    with pytest.raises(InvalidInput, match="it needs split, label and text"):
+    with refused("missing", "data"):
         reviews(compact)
     with gzip.open(compact / "imdb_400.tsv.gz", "wt", encoding="utf-8") as file:
         file.write("split\tlabel\ttext\ntrain\t1\tgood\n")
-    with pytest.raises(InvalidInput, match="both halves are needed"):
+    with refused("missing", "given"):
         ReviewTexts.load(compact)

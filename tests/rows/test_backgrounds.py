@@ -14,7 +14,9 @@ from accredit.errors import InvalidInput
 from accredit.explanation.explainer import explain_rows
 from accredit.rows.backgrounds import compare_with, medoids
 from accredit.rows.frames import rows_of
-from tests.wording import refused
+from tests.wording import refused, says
+
+OF_MEDOIDS = "rows that each medoid stands for"
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -65,10 +67,10 @@ def test_a_thinned_background_is_that_background_with_its_weights(model, by):
     thinned = accredit.explain(X[:4], model, background=X, most_background=12, background_by=by, seed=3)
     given = explain_rows(X[:4], model, some.rows.table, weights=some.weights, seed=3)
     assert_allclose(thinned.credit, given.credit, atol=1e-12)
-    assert "12 of 300 rows" in thinned.notes[0].text and "seed 3" in thinned.notes[0].text
+    assert says(thinned.notes[0].text, "of 300 rows") and "seed 3" in thinned.notes[0].text
     facts = thinned.provenance
     assert (facts["background rows"], facts["background given"], facts["background by"]) == (12, 300, by)
-    assert facts["background weights"] == ("equal" if by == "draw" else "rows that each medoid stands for")
+    assert facts["background weights"] == ("equal" if by == "draw" else OF_MEDOIDS)
 
 
 @pytest.mark.slow
@@ -91,7 +93,7 @@ def test_a_background_in_full_is_said_to_be():
     facts = explain_rows(X[:2], MODEL, X, most_background=300).provenance
     assert facts["background by"] == "all" and facts["background rows"] == 300
     own = explain_rows(X, MODEL, most_background=30)
-    assert own.notes[0].text.startswith("No background was given. Rows are compared with 30 of 300 rows, drawn at random")
+    assert says(own.notes[0].text, "background was given") and says(own.notes[0].text, "30 of 300")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from accredit.models.rows import as_row_model
 from accredit.rows.game import mix
 from accredit.rows.result import TableExplanation
 from accredit.values.semivalues import banzhaf_weights, semivalue_from_table, shapley_from_table
-from tests.wording import refused
+from tests.wording import refused, says
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -119,7 +119,7 @@ def test_classes_are_not_mixed_over_rows():
 
 def test_backgrounds_that_were_not_given_are_named():
     own = accredit.explain(X[:40], SVC().fit(X, Y))
-    assert "40 rows are compared with one another" in own.notes[0].text
+    assert says(own.notes[0].text, "compared with one")
     cover = accredit.explain(X[:1], MODELS["forest"].fit(X, Y))
     assert "cover ratios" in cover.notes[0].text and cover.provenance["dependence"] == "cover"
     with pytest.raises(InvalidInput, match="background is missing"):
@@ -130,7 +130,7 @@ def test_weights_of_the_background_count():
     weights = np.array([3.0, 1.0])
     explained = explain_rows(X[:1], lambda rows: rows[:, 0], X[50:52], weights=weights)
     assert_allclose(explained.base, (weights / 4) @ X[50:52, 0])
-    with pytest.raises(InvalidInput, match="weights must be 2"):
+    with refused("shape", "weights"):
         explain_rows(X[:1], lambda rows: rows[:, 0], X[50:52], weights=[1.0])
 
 
@@ -143,7 +143,7 @@ def test_outliers_are_scored_not_judged():
 def test_correlated_columns_are_named():
     twin = np.column_stack([X[:, 0], X[:, 0] + 0.01 * X[:, 1]])
     explained = accredit.explain(twin[:1], LinearRegression().fit(twin, X[:, 0]), background=twin)
-    assert any("“x0” and “x1” go together" in note.text for note in explained.notes)
+    assert any(says(note.text, "“x1” go together") for note in explained.notes)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +203,12 @@ def test_payoffs_of_texts_are_payoffs_of_rows(payoff):
     assert_allclose(explained.credit[0], shared(CHANCES[payoff], len(explained.outputs)), atol=1e-9)
     assert_allclose(explained.unshared, 0, atol=1e-9)
     assert not explained.method.closed_form
-    assert any("shares its logit" in note.text and "one game per row" in note.text for note in explained.notes)
+    assert any("shares its logit" in note.text and says(note.text, "one game per") for note in explained.notes)
 
 
 def test_the_exact_route_says_nothing_of_games():
     explained = accredit.explain(X[:1], TREES, background=X[50:60])
-    assert explained.method.closed_form and not any("one game per row" in note.text for note in explained.notes)
+    assert explained.method.closed_form and not any("one game per" in note.text for note in explained.notes)
 
 
 def test_the_class_shown_is_the_predicted_one_whatever_the_payoff():
@@ -283,6 +283,6 @@ def test_what_rests_on_draws_is_not_called_exact():
     asked = {"background": rows[10:], "interactions": True}
     drawn = explain_rows(rows[:2], lambda x: x[:, 0] * x[:, 1], dependence="gaussian", **asked)
     assert drawn.precision.known == drawn.pairs_precision.known == drawn.row(0).precision.known == "unknown"
-    assert "the error of the draws is not measured" in str(drawn.row(0)) and drawn.row(0).interval is None
+    assert says(str(drawn.row(0)), "is not measured") and drawn.row(0).interval is None
     given = explain_rows(rows[:2], lambda x: x[:, 0] * x[:, 1], dependence="empirical", **asked)
     assert given.precision.known == given.pairs_precision.known == "exact"

@@ -19,7 +19,7 @@ from accredit.rows.game import DEPENDENCE, columns_as_players, row_game
 from accredit.rows.sage import sage_game
 from accredit.values import shapley
 from accredit.values.semivalues import shapley_from_table
-from tests.wording import refused
+from tests.wording import refused, says
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(60, 3))
@@ -96,7 +96,7 @@ def test_independent_columns_make_all_dependences_agree_at_the_ends():
 
 def test_words_and_gaps_have_no_conditional_answer():
     background = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", "y"]})
-    with pytest.raises(InvalidInput, match=r"column 'a' has missing values.*interventional"):
+    with refused("missing"):
         game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background, "gaussian")
     with pytest.raises(InvalidInput, match="column 'b'"):
         game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background.assign(a=1.0), "empirical")
@@ -121,8 +121,8 @@ def test_sage_of_a_line_is_the_variance_that_a_column_explains():
     model = LogisticRegression().fit(X, Y)
     framed = pd.DataFrame(X, columns=list("abc"))
     game, notes = sage_game(LogisticRegression().fit(framed, Y), framed, Y, most_rows=30, most_background=10)
-    assert len(notes) == 2 and "30 of 60 rows" in notes[0] and shapley(game)["a"] > shapley(game)["c"]
+    assert len(notes) == 2 and says(notes[0], "of 60 rows") and shapley(game)["a"] > shapley(game)["c"]
     with pytest.raises(InvalidInput, match="truth holds '7'"):
         sage_game(model, X, np.full(60, 7))
-    with pytest.raises(InvalidInput, match="truth has 3 answers"):
+    with refused("shape", "truth"):
         sage_game(model, X, Y[:3])

@@ -19,7 +19,9 @@ from accredit.games import TableGame
 from accredit.models.rows import as_row_model
 from accredit.rows.game import mix
 from accredit.rows.result import TableExplanation
-from tests.wording import refused
+from tests.wording import refused, says
+
+PAIR_COLUMN = "interaction: x0 + x1"
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -79,7 +81,7 @@ def test_one_row_and_the_mean_over_rows():
     assert overall.strongest(1)[0][0] == ("x0", "x1") and (overall.interval[:, 0] >= 0).all()
     assert explained[:1].interaction_importance().interval is None
     assert_allclose(explained[1:3].pairs, explained.pairs[1:3])
-    with pytest.raises(InvalidInput, match="row must be a whole number from -5 to 4, got 9"):
+    with refused("range", "row"):
         explained.interactions(9)
 
 
@@ -93,11 +95,11 @@ def test_pairs_travel_and_are_drawn(tmp_path):
     assert line["outputs"]["odd"]["interactions"][0] == ["x0", "x1", explained.interactions(0, "odd")["x0", "x1"]]
     accredit.explain(X[:5], MODELS["boosting"][0], out=tmp_path / "rows.parquet", **settings)
     columns = pd.read_parquet(tmp_path / "rows.parquet")
-    assert columns["interaction: x0 + x1"].tolist()[:2] == explained.pairs[0, 0, 1].tolist()
-    assert "mean |sii| over 5 rows" in str(explained) and "x0 + x1" in str(explained)
+    assert columns[PAIR_COLUMN].tolist()[:2] == explained.pairs[0, 0, 1].tolist()
+    assert says(explained, "mean |sii| over") and "x0 + x1" in str(explained)
     explained.to_html(tmp_path / "rows.html")
     page = (tmp_path / "rows.html").read_text(encoding="utf-8")
-    assert "<h2>Interactions</h2>" in page and "Strongest pairs: x0 + x1" in page
+    assert "<h2>Interactions</h2>" in page and says(page, "Strongest pairs: x0")
     plain = accredit.explain(X[:5], MODELS["boosting"][0], background=X[30:45])
     plain.to_html(tmp_path / "plain.html")
     assert "Interactions" not in (tmp_path / "plain.html").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation import RowRequest
 from accredit.explanation.explainer import row_run
 from accredit.rows import run as runs
-from tests.wording import refused
+from tests.wording import refused, says
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.normal(size=60), "b": RNG.integers(0, 5, 60), "c": RNG.choice(["x", "y"], 60)})
@@ -133,7 +133,7 @@ def test_a_background_is_known_by_what_it_holds(tmp_path):
 def test_rows_without_a_background_are_compared_with_all_rows_in_every_part(tmp_path, small_parts):
     whole = accredit.explain(NUMBERS[:24], BAYES)
     assert accredit.explain(NUMBERS[:24], BAYES, out=tmp_path / "rows.jsonl") == whole
-    assert "24 rows are compared with one another" in whole.notes[0].text
+    assert says(whole.notes[0].text, "compared with one")
 
 
 @pytest.mark.processes
@@ -200,6 +200,6 @@ def test_a_table_is_written_as_its_suffix_says(tmp_path, suffix, mark):
 
 
 def test_a_suffix_that_is_not_written_is_refused_by_name(tmp_path):
-    with pytest.raises(InvalidInput, match=r"\.xlsx is not written.*\.jsonl") as refused:
+    with refused("unsupported", "out"):
         accredit.explain(NUMBERS[:3], BAYES, background=NUMBERS[20:30], out=tmp_path / "rows.xlsx")
-    assert refused.value.argument == "out" and not list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())

@@ -23,6 +23,7 @@ from accredit.shortcuts.cures import (
 )
 from accredit.shortcuts.models import AttentionClassifier, AttentionData, AttentionShape
 from accredit.shortcuts.training import train_attention
+from tests.wording import refused, says, warned
 
 INERT = 4
 
@@ -145,7 +146,7 @@ def test_the_same_seed_gives_the_same_model_and_leaves_the_random_state_alone():
 def test_history_tells_the_effective_share_and_warns_when_it_is_low():
     model, tokens, query, labels = small()
     history = train_attention(model, tokens, query, labels, MaskNeutral(epochs=3), batch=8)
-    assert len(history.epochs) == 3 and "epochs are done; the weights are those of epoch" in history.stopped_because
+    assert len(history.epochs) == 3 and says(history.stopped_because, "weights are those")
     assert 0 < history.effective_share <= 1 and history.epochs[0].mask_loss > 0
     assert train_attention(model, tokens, query, labels, Plain(1)).effective_share is None
 
@@ -161,7 +162,7 @@ def test_masks_that_tell_the_label_leave_a_small_effective_share():
     cure = MaskNeutral(epochs=1, steps=400, floor=1e-6, cap=1e6)
     history = train_attention(model, tokens, query, contrary, cure, batch=40)
     assert history.effective_share < 0.5
-    assert "of the sample is effective" in history.notes[0]
+    assert says(history.notes[0], "sample is effective")
 
 
 def test_early_stopping_keeps_the_best_weights():
@@ -169,7 +170,7 @@ def test_early_stopping_keeps_the_best_weights():
     labels = np.random.default_rng(0).integers(2, size=40)  # nothing to learn: the loss on new rows must rise
     history = train_attention(model, tokens, query, labels, Plain(60), validation=0.5, patience=3, batch=4, rate=0.02, seed=1)
     told = [epoch.held_out for epoch in history.epochs]
-    assert len(told) < 60 and "no better for 3 epochs" in history.stopped_because
+    assert len(told) < 60 and says(history.stopped_because, "better for 3")
     assert min(told) == told[-4]
     order = np.random.default_rng(1).permutation(40)[:20]
     data = AttentionData.of(model.shape, tokens[order], query[order], labels[order])
@@ -180,7 +181,7 @@ def test_early_stopping_keeps_the_best_weights():
 @pytest.mark.parametrize("cure", [Plain(5), RandomPretraining(random_epochs=5, epochs=5), MaskNeutral(5)], ids=repr)
 def test_a_loss_that_is_no_number_ends_training_with_the_last_good_weights(cure):
     model, tokens, query, labels = small()
-    with pytest.warns(RuntimeWarning, match="not finite in epoch 1; the weights are the untrained ones"):
+    with warned("in epoch 1;"):
         history = train_attention(model, tokens, query, labels, cure, rate=1e30, batch=8)
     assert history.diverged and history.epochs == []
     fresh, *_ = small()
@@ -197,7 +198,7 @@ def test_divergence_after_some_epochs_goes_back_one_epoch(monkeypatch):
         return calm(*given) * (torch.nan if len(passes) > 2 else 1)
 
     monkeypatch.setattr(model, "answer", wild)
-    with pytest.warns(RuntimeWarning, match="the loss was not finite in epoch 3; the weights are those of epoch 2"):
+    with warned("in epoch 3;"):
         history = train_attention(model, tokens, query, labels, Plain(9), batch=40)
     assert len(history.epochs) == 2
     other, *_ = small()
@@ -227,7 +228,7 @@ def test_wrong_input_is_named():
             make()
     uniform, *_ = small(attention="uniform")
     for cure in (RandomPretraining(), MaskNeutral()):
-        with pytest.raises(InvalidInput, match="this model's is uniform"):
+        with refused("conflict"):
             train_attention(uniform, tokens, query, labels, cure)
 
 

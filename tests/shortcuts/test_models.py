@@ -14,6 +14,7 @@ import torch
 
 from accredit.errors import InvalidInput
 from accredit.shortcuts.models import AttentionClassifier, AttentionShape, load_attention_classifier
+from tests.wording import refused
 
 ENCODERS = ["pooling", "rcnn"]
 
@@ -142,5 +143,5 @@ def test_wrong_input_is_named():
             model.predict(*given)
     with pytest.raises(InvalidInput, match="temperature above 0"):
         AttentionShape(width=1, query=1, temperature=0)
-    with pytest.raises(InvalidInput, match="write encoder='pooling' or 'rcnn'"):
+    with refused("unknown", "encoder"):
         AttentionShape(width=1, query=1, encoder="lstm")

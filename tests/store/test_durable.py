@@ -22,6 +22,7 @@ from accredit.store.workers import WorkerLost, workers
 from accredit.values import shapley
 from accredit.values.orders import Permutations
 from tests.killed import left_behind
+from tests.wording import reads, refused
 
 ALL = from_index(np.arange(16), 4)
 EVERYBODY = np.ones((1, 4), dtype=bool)
@@ -87,7 +88,7 @@ def test_a_coalition_that_keeps_failing_is_quarantined_and_the_rest_is_kept(tmp_
         Journal(tmp_path / "run.db") as journal,
         durable(Breaks(str(tries), how), journal, executor, retries=2) as game,
     ):
-        with pytest.raises(Quarantined, match=r"1 of 16 coalitions.*3 attempts.*\{a, b, c, d\}.*(exploded|nan)"):
+        with refused("failed", kind=Quarantined):
             game.payoff(ALL)
         counts = journal.games()[0]
         assert (counts["ok"], counts["quarantined"], counts["failed"]) == (15, 1, 0)
@@ -116,7 +117,7 @@ def test_a_quarantined_coalition_gets_another_chance_in_the_next_run(tmp_path: P
 def test_the_payoff_of_a_failed_coalition_can_be_stated(tmp_path: Path) -> None:
     with durable(Breaks(str(tmp_path), "raise"), executor="serial", failed=-1.0, retries=0) as game:
         assert game.payoff(np.vstack([EVERYBODY, ~EVERYBODY])).tolist() == [-1.0, 0.0]
-        assert list(game.quarantined.values()) == ["FloatingPointError: the fit exploded"]
+        assert reads(list(game.quarantined.values()))
         game.payoff(EVERYBODY)
     assert len(list(tmp_path.iterdir())) == 1  # tried once; then it is known
     with pytest.raises(InvalidInput, match="failed"):
@@ -130,7 +131,7 @@ def test_a_coalition_that_kills_its_worker_is_found_and_the_others_survive(tmp_p
     tries.mkdir()
     with Journal(tmp_path / "run.db") as journal:
         deadly = durable(Breaks(str(tries), "die"), journal, "processes:2", retries=1)
-        with deadly as game, pytest.raises(Quarantined, match="its worker died 2 times"):
+        with deadly as game, refused("failed", kind=Quarantined):
             game.payoff(ALL)
         counts = journal.games()[0]
         assert (counts["ok"], counts["quarantined"]) == (15, 1)
@@ -156,7 +157,7 @@ def test_a_pool_that_dies_while_it_is_given_work_is_not_taken_for_a_game_that_ca
     pool: Any = Dying(error)
     with pytest.raises(BrokenProcessPool, match="could not start another process"):
         submit_to(pool, abs, -1, game=Sizes())
-    with pytest.raises(InvalidInput, match="sent to worker processes"):
+    with refused("unsupported", "game", has="to worker processes"):
         submit_to(pool, abs, -1, game=FunctionGame(("a", "b"), lambda coalitions: coalitions.sum(axis=1)))
 
 
@@ -174,7 +175,7 @@ def test_a_pool_that_dies_while_it_is_given_work_is_rebuilt(monkeypatch: pytest.
 
 def test_rows_sent_to_a_pool_that_dies_are_reported_as_those_of_a_lost_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accredit.store.executors.fresh_processes", lambda count: nullcontext(Dying(CLOSED)))
-    with pytest.raises(WorkerLost, match="a worker process ended"), workers("processes:1") as submit:
+    with refused("failed", kind=WorkerLost), workers("processes:1") as submit:
         assert submit is not None
         submit(abs, -1)
 
@@ -218,7 +219,7 @@ def test_a_game_that_cannot_travel_is_refused_in_words() -> None:
     local = FunctionGame(("a", "b"), lambda coalitions: coalitions.sum(axis=1))
     with (
         durable(local, executor="processes:1") as game,
-        pytest.raises(InvalidInput, match=r"sent to worker processes.*threads"),
+        refused("unsupported", "game", has="use executor='threads'"),
     ):
         game.payoff(np.ones((1, 2), dtype=bool))
 
@@ -290,7 +291,7 @@ def test_crews_lost_one_after_another_end_in_an_error() -> None:
 
         def close(self) -> None: ...
 
-    with pytest.raises(ExecutorError, match="crews in a row were lost: no more room"):
+    with refused("failed", kind=ExecutorError):
         list(Schedule(Hopeless(), np.zeros((5, 4), dtype=bool)))
 
 

@@ -14,6 +14,7 @@ from accredit.errors import InvalidInput
 from accredit.store import Entry, Journal, JournalError, fingerprint
 from accredit.store.journal import existing
 from accredit.store.salvage import salvage
+from tests.wording import says
 
 NAME = fingerprint(game="salvage")
 ROWS, TARGETS = 1500, 142
@@ -130,7 +131,7 @@ def test_the_command_salvages_and_never_replaces_a_file(tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     assert "match their checksums" in run.output and "unfinished" in run.output
     again = CliRunner().invoke(runs, [str(file), "--salvage", str(tmp_path / "new.db")])
-    assert isinstance(again.exception, InvalidInput) and "name a new one" in str(again.exception)
+    assert isinstance(again.exception, InvalidInput) and says(str(again.exception), "name a new")
     with pytest.raises(InvalidInput, match="no journal"):
         salvage(tmp_path / "nowhere.db", tmp_path / "other.db")
     (tmp_path / "text.db").write_text("a letter " * 2000)

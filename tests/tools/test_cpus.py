@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.wording import says
 from tools import cpus
 from tools.cpus import Outcome, Tried, VirtualCPU, read_outcome
 
@@ -51,13 +52,28 @@ def test_one_that_cannot_run_or_changes_nothing_is_skipped_and_a_failure_ends_wi
     assert cpus.main(["no-avx", "avx2", "avx512", "batches-3"], run) == 1
     assert asked == ["no-avx", "batches-3"]
     said = capsys.readouterr().out
-    assert "SIGILL" in said and "nothing on this machine" in said and "tests/a.py::test_b" in said
+    assert "SIGILL" in said and says(said, "nothing on this") and "tests/a.py::test_b" in said
 
 
 def test_a_run_of_tests_that_did_not_happen_is_a_failure():
     assert read_outcome("no tests ran in 0.01s", 5, 0.1).wrong
     assert read_outcome("1 error in 0.01s", 2, 0.1).wrong
     assert not read_outcome("3 passed in 0.01s", 0, 0.1).wrong
+
+
+def test_a_new_room_joins_the_numeric_ones_by_itself(tmp_path):
+    for room in ("rows", "brand_new", "cli", "views/page"):
+        (tmp_path / "tests" / room).mkdir(parents=True)
+        (tmp_path / "tests" / room / "test_it.py").touch()
+    (tmp_path / "tests" / "data").mkdir()
+    (tmp_path / "tests" / "test_house.py").touch()
+    assert cpus.numeric_rooms(tmp_path / "tests") == ("tests/brand_new", "tests/rows")
+
+
+def test_the_rooms_that_were_once_forgotten_are_among_the_numeric_ones():
+    forgotten = ("rows", "answers", "labels", "influence", "training_data", "checks")
+    assert {f"tests/{room}" for room in (*forgotten, "values", "core")} <= set(cpus.NUMERIC)
+    assert not any(path.endswith(cpus.WITHOUT_NUMBERS) for path in cpus.NUMERIC)
 
 
 def test_a_setting_reaches_the_child():
@@ -69,4 +85,4 @@ def test_a_setting_reaches_the_child():
 def test_an_unknown_name_is_refused(capsys):
     with pytest.raises(SystemExit):
         cpus.main(["pentium"])
-    assert "no virtual CPU is called pentium" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "no virtual CPU")

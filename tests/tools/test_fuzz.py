@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from accredit.core import Selection
-from accredit.errors import InvalidInput
+from tests.wording import refused
 from tools import fuzz
 from tools.proof.mutate import damaged_bytes, damaged_json, places, torn
 from tools.proof.targets import CRASHING, TARGETS
@@ -51,7 +51,7 @@ def test_a_fault_becomes_a_finding(monkeypatch):
 
 def test_a_ragged_choice_is_refused():
     """Found by fuzzing results as JSON: numpy's own error came through."""
-    with pytest.raises(InvalidInput, match="chosen has rows of different lengths"):
+    with refused("shape", "chosen"):
         Selection(("a", "b"), [True, [False]], "l2x")
 
 

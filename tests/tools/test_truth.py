@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from accredit.core import Holds
-from accredit.errors import BadPayoff, InvalidInput
+from accredit.errors import BadPayoff
 from accredit.evaluate import ClaimRefuted, check_claims
 from accredit.games import FunctionGame, TableGame
 from accredit.values import Permutations, Surrogate, owen, shapley
@@ -78,7 +78,7 @@ def test_claims_are_checked_by_name():
     with refused("conflict", "attribution"):
         check_claims(shapley(TableGame("xyz", [0, 5, 3, 10, 2, 8, 6, 12])), game)
     swapped = TableGame("abc", [0, 0, 5, 5, 0, 0, 5, 5.0])  # only b earns
-    with pytest.raises(ClaimRefuted, match="'a' and 'c' are equal and differ by 5"):
+    with refused("refuted", kind=ClaimRefuted):
         check_claims(shapley(TableGame("abc", [0, 5, 0, 5, 0, 5, 0, 5.0])), swapped)
 
 
@@ -98,14 +98,14 @@ def test_owen_refuses_trees_without_end_and_orders_without_number():
         deep = [deep]
     game = TableGame("abc", [0, 5, 3, 10, 2, 8, 6, 12])
     for groups in (loop, deep):
-        with pytest.raises(InvalidInput, match="nested more than 200 deep, or contains itself"):
+        with refused("unreadable", "groups"):
             owen(game, groups)
-    with pytest.raises(InvalidInput, match=r"orders must be a whole number from 2 to"):
+    with refused("range", "orders"):
         owen(game, [["a", "b"]], orders=10**12)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e80])
 def test_payoffs_whose_squares_leave_the_doubles_are_refused_not_called_certain(scale):
     game = asked_game(KINDS["smooth"](np.random.default_rng(0), 5) * scale)
-    with pytest.raises(BadPayoff, match=r"payoffs differ by .* at most; an estimate"):
+    with refused("range", kind=BadPayoff):
         Permutations(orders=50).solve(game)

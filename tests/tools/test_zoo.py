@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 import accredit
+from tests.wording import says
 from tools import zoo
 from tools.proof.zoo import holding
 from tools.proof.zoo.datasets import NAMES, table
 from tools.proof.zoo.recipes import LIBRARIES, recipes
+
+SCIKIT_ROW = "| scikit-learn | 1 | 1 | 1 | 0 | 0 |"
 
 
 @pytest.mark.slow
@@ -62,6 +65,6 @@ def test_a_wrong_answer_is_a_fault(monkeypatch, part, said):
 @pytest.mark.slow
 def test_the_table_counts_what_was_found(capsys):
     assert zoo.main(["--only", "scikit-learn", "--like", "Lasso"]) == 0
-    assert "| scikit-learn | 1 | 1 | 1 | 0 | 0 |" in capsys.readouterr().out
+    assert SCIKIT_ROW in capsys.readouterr().out
     assert zoo.main(["--only", "scikit-learn", "--like", "KNeighbors"]) == 0
-    assert "KNeighborsRegressor is not a tree ensemble" in capsys.readouterr().out
+    assert says(capsys.readouterr().out, "KNeighborsRegressor is not")

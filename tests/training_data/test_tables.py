@@ -10,6 +10,7 @@ import pytest
 
 from accredit.errors import InvalidInput
 from accredit.training_data.tables import table
+from tests.wording import says
 
 pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
@@ -77,14 +78,14 @@ def test_numbers_with_zeros_in_front_are_numbers_if_told(tmp_path: Path) -> None
 def test_classes_that_differ_in_capitals_are_two_and_that_is_said(tmp_path: Path) -> None:
     read = table(written(tmp_path, rows_of(lambda i: ["pos", "Pos", "neg"][i % 3])), "y")
     assert read.data.classes == ("Pos", "neg", "pos")
-    assert "'Pos' and 'pos' differ in capitals only" in read.notes[0]
+    assert says(read.notes[0], "differ in capitals")
 
 
 @pytest.mark.parametrize("given_away", [lambda i: "xy"[i % 2], lambda i: i % 2 * 50 + i], ids=["word", "number"])
 def test_a_column_that_tells_every_label_is_named(tmp_path: Path, given_away: Any) -> None:
     rows = rows_of(lambda i: "ab"[i % 2], copied=given_away)
     (note,) = table(written(tmp_path, rows), "y").notes
-    assert note.startswith("column 'copied' alone tells every label")
+    assert says(note, "column 'copied' alone")
     rows[0]["y"] = "b"  # one label that the column does not tell
     (tmp_path / "split").mkdir()
     assert table(written(tmp_path, rows), "y", test=written(tmp_path / "split", rows[20:])).notes[0][:2] == "20"
@@ -94,7 +95,7 @@ def test_the_training_file_may_be_the_test_file_and_that_is_said(tmp_path: Path)
     file = written(tmp_path, rows_of(lambda i: "ab"[i % 2]))
     read = table(file, "y", test=file)
     assert len(read.data.y) == len(read.data.test_y) == ROWS
-    assert read.notes[-1].startswith("40 of 40 test rows are training rows, too")
+    assert says(read.notes[-1], "training rows, too")
 
 
 def test_rows_of_few_kinds_repeat_without_a_word(tmp_path: Path) -> None:
@@ -106,4 +107,4 @@ def test_a_number_that_outweighs_all_others_is_named(tmp_path: Path) -> None:
     rows = rows_of(lambda i: 1e6 if i == 1 else i + 0.5)
     test = written(tmp_path, rows[5:], "test.csv")
     (note,) = table(written(tmp_path, rows), "y", test=test).notes[:1]
-    assert note.startswith("the target of row 2 is 1e+06, which alone makes 100% of the variance")
+    assert says(note, "1e+06, which alone")

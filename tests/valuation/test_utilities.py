@@ -11,6 +11,7 @@ from accredit.errors import InvalidInput, NotConverged
 from accredit.store import durable, fingerprint
 from accredit.valuation import KNNUtility, Recipe, Retraining, RidgeUtility, TorchTraining, split
 from tests.valuation.valuation_data import blobs
+from tests.wording import refused
 
 sklearn_linear = pytest.importorskip("sklearn.linear_model")
 torch = pytest.importorskip("torch")
@@ -149,7 +150,7 @@ def test_one_test_row_has_no_r2() -> None:
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_a_module_with_the_wrong_outputs_is_refused_at_once(outputs: int) -> None:
-    with pytest.raises(InvalidInput, match=rf"shape \(1, {outputs}\); it must be 2 numbers"):
+    with refused("shape", "build"):
         TorchTraining(DATA, lambda: torch.nn.Linear(3, outputs))
 
 

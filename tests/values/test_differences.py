@@ -15,7 +15,7 @@ from accredit.values.pairs import Pairs, Sample, SizeLaw
 from accredit.values.sampling import Ledger
 from accredit.values.semivalues import semivalue_from_table, shapley_from_table
 from tests.values.sampling_games import KINDS, members, names, unanimity
-from tests.wording import refused
+from tests.wording import refused, says
 
 
 def all_pairs(game):
@@ -170,7 +170,7 @@ def test_the_hint_costs_what_its_analysis_says():
 def test_the_hint_gives_no_interval_before_small_sets_can_be_expected():
     few, enough = DifferencesHint(budget=300).solve(unanimity(12)), DifferencesHint(budget=1000).solve(unanimity(12))
     assert few.interval is None
-    assert "may miss the small sets" in few.interval_because
+    assert says(few.interval_because, "miss the small")
     assert enough.interval is not None
 
 

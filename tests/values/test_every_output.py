@@ -8,7 +8,7 @@ from accredit.core import games as core_games
 from accredit.core.claims import Claim
 from accredit.core.coalitions import keys
 from accredit.core.games import Record
-from accredit.errors import BadPayoff, InvalidInput, TooManyOutputs
+from accredit.errors import BadPayoff, TooManyOutputs
 from accredit.evaluate import ClaimRefuted, check_claims
 from accredit.games import FunctionGame, FunctionGames, TableGames, cached, counted, grouped, restricted
 from accredit.values import (
@@ -32,7 +32,7 @@ from accredit.values import (
 from accredit.values.truncated import Truncated
 from tests.values.sampling_games import names
 from tests.values.test_sampling import ESTIMATORS, estimator, game_with_equal_and_null_players, lopsided_weights
-from tests.wording import refused
+from tests.wording import reads, refused
 
 N = 6
 GROUPS = [["p0", "p1"], "p2", ["p3", "p4"]]
@@ -156,7 +156,7 @@ def test_a_refuted_claim_of_one_output_is_named():
     wrong["noise"] = Attribution(games.players, np.arange(N), 1.0, "guess", (efficient,))
     with pytest.raises(ClaimRefuted, match="guess claims efficiency"):
         check_claims(Attributions(wrong), games)
-    with pytest.raises(InvalidInput, match="the game pays one number per coalition"):
+    with refused("conflict"):
         check_claims(Attributions(wrong), alone(0))
 
 
@@ -206,7 +206,7 @@ def test_one_output_of_several():
     assert shapley(game) == shapley(alone(3))
     with refused("unknown"):
         output(several(), "nois")
-    with refused("unsupported"):
+    with refused("unsupported", "games"):
         output(alone(0), "noise")
 
 
@@ -241,7 +241,7 @@ def test_bad_payoffs_name_the_coalition_and_the_output(pay, words):
 
 
 def test_a_game_that_pays_several_without_names_is_told_how():
-    with refused("type", kind=BadPayoff):
+    with refused("shape", kind=BadPayoff):
         leave_one_out(FunctionGame("abc", lambda s: np.zeros((len(s), 2))))
 
 
@@ -269,13 +269,13 @@ def test_what_a_solver_does_to_its_payoffs_stays_with_it():
 def test_errors_of_one_output_say_which():
     with pytest.raises(BadPayoff, match="outside the declared") as refused:
         Permutations(orders=5, payoff_range=(0, 1)).solve(several())
-    assert refused.value.__notes__ == ["This was asked for output 'additive'."]
+    assert reads(refused.value.__notes__)
 
 
 def test_absurd_sizes_are_refused_before_anything_is_asked(monkeypatch):
     asked = []
     huge = FunctionGames(names(20), [f"word {i}" for i in range(50_000)], asked.append)
-    with pytest.raises(TooManyOutputs, match="limit is 1 GB"):
+    with refused("too-many", kind=TooManyOutputs):
         Exact().solve(huge)
     assert not asked
     with pytest.raises(TooManyOutputs, match=r"390\.6 GB"):

@@ -1,4 +1,3 @@
-import re
 from itertools import permutations
 from math import comb
 
@@ -14,6 +13,7 @@ from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import Exact, banzhaf, beta, leave_one_out, semivalue, shapley
 from accredit.values.semivalues import banzhaf_weights, beta_weights, leave_one_out_weights, shapley_weights
 from tests.random_games import games, random_games
+from tests.wording import refused
 
 COOKIES = TableGame(("Alice", "Bob"), [0, 5, 3, 10])
 DATA_SETS = TableGame("ABC", [0, 50, 20, 75, 25, 80, 90, 100])
@@ -143,7 +143,7 @@ def test_leave_one_out_equals_shapley_in_additive_games_only():
 
 def test_exact_refuses_too_many_players_before_anything_is_asked():
     game = counted(FunctionGame([str(i) for i in range(30)], lambda c: c.sum(axis=1)))
-    with pytest.raises(TooManyPlayers, match=rf"30 players need 2\^30 payoffs.*{re.escape('shapley(game, budget=1000)')}"):
+    with refused("too-many", kind=TooManyPlayers):
         Exact().solve(game)
     assert game.payoffs == 0
 

@@ -210,7 +210,7 @@ def test_order_means_exactly_that_many_players_in_every_named_function(named):
 
 def test_names():
     assert index_of("Shapley–Taylor").name == "stii" and index_of("faith_banzhaf").name == "fbii"
-    with refused("unknown"):
+    with refused("unknown", "index"):
         index_of("ksii")
     with pytest.raises(InvalidInput, match="order"):
         accredit.interactions(TableGame("ab", [0, 1, 1, 3]), "stii", 3)

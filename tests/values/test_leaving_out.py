@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.values import leave_one_out, leaving_out, mobius, shapley
 from tests.random_games import random_games
+from tests.wording import says
 
 
 def test_the_error_is_made_of_dividends():
@@ -25,7 +26,7 @@ def test_it_is_enough_where_nobody_interacts_and_not_where_players_replace_each_
     assert found.enough is True and found.same_order and found.share_above == pytest.approx(0, abs=1e-12)
     assert found.missing == pytest.approx(0) and found.lonely == pytest.approx(0)
     spare = leaving_out(TableGame("abc", [0, 1, 1, 1, 0.1, 1.1, 1.1, 1.1]))
-    assert spare.enough is False and "is not enough here" in spare.because
+    assert spare.enough is False and says(spare.because, "not enough here")
 
 
 def test_many_players_are_judged_by_estimates_and_may_stay_open():

@@ -23,7 +23,7 @@ from accredit.values.regression import KernelShap, Leverage
 from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
 from tests.values.sampling_games import members, names, runway, runway_shapley, voting
-from tests.wording import refused
+from tests.wording import reads, refused
 
 
 def lopsided_weights(n):
@@ -276,7 +276,7 @@ def test_stops_by_the_clock(name):
     if name in ("KernelShap", "Leverage"):
         game, limits = watch(game, lambda count: time.sleep(0.005)), {"budget": 400_000}
     found = estimator(name, 20, seconds=0.02, **limits).solve(game)
-    assert found.stopped == "0.02 seconds have passed"
+    assert reads(found.stopped)
     assert found.payoffs > 2
     assert found.claim("linearity").holds is Holds.IN_THE_LIMIT
 
@@ -336,7 +336,7 @@ def test_bad_settings_are_refused(name, limits, message):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_budget_below_one_draw_names_the_one_that_works(name):
-    with pytest.raises(InvalidInput, match="give at least budget="):
+    with refused("range", "budget"):
         estimator(name, 30, budget=3).solve(FunctionGame(names(30), lambda coalitions: coalitions.sum(axis=1)))
 
 

@@ -9,6 +9,9 @@ from numpy.testing import assert_allclose
 from accredit.core.coalitions import all_coalitions
 from accredit.values.semivalues import shapley_from_table
 from benchmarks import estimation, games, peers, shapley
+from tests.wording import says
+
+COMMAND = "python -m benchmarks.shapley --quick"
 
 
 @pytest.mark.slow
@@ -24,9 +27,9 @@ def test_runs_end_to_end_and_ends_with_json(monkeypatch, capsys, tmp_path):
     printed = capsys.readouterr().out
     ratios = json.loads(printed.splitlines()[-1])
     kept = json.loads((tmp_path / "shapley.jsonl").read_text())
-    assert kept["figures"] == ratios and kept["command"] == "python -m benchmarks.shapley --quick"
+    assert kept["figures"] == ratios and kept["command"] == COMMAND
     assert kept["machine"]["cores"] and kept["versions"]["numpy"] == np.__version__
-    assert "skipped, not installed: captum, shap, shapiq" in printed
+    assert says(printed, "skipped, not installed")
     assert ratios["exact_extra_mb"] < 64 and ratios["mse_130_worst_over_regression"]["ratio"] > 0
     assert 0 <= ratios["coverage_130_mean"] <= 1
 

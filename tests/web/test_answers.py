@@ -11,7 +11,9 @@ from accredit.web.answering import answer
 from accredit.web.requests import AnswerRequest
 from accredit.web.tasks import Models
 from tests.browsing import fits, new_page
-from tests.wording import refused
+from tests.wording import refused, says
+
+BAKER = "Anna works as a baker ."
 
 FACTS = ["Anna has the job of Boris .", "Clara owns a dog .", "Boris works as a baker ."]
 
@@ -30,22 +32,22 @@ def test_the_stream_ends_with_the_page_and_its_json(models):
     events = list(answer(models, asked()))
     assert events[0]["event"] == "progress" and [e["event"] for e in events[-2:]] == ["result", "done"]
     made = Explanation.from_json(events[-1]["json"])
-    assert made.said.text == events[-2]["answer"] == "Anna works as a baker ."
+    assert made.said.text == events[-2]["answer"] == BAKER
     assert made["shapley"].credit.tolist() == pytest.approx([1.2406, 0.0, 1.2406], abs=1e-3)
     assert models.about()["answers"]
     page = events[-1]["page"]  # a reader of a page is not told what to type in Python, a reader of the text is
-    assert "explanation.of(" not in page and "Credit for 6 other targets comes from the same passes." in page
-    assert "Absent parts are left out of the prompt." in page
-    assert "One of them: explanation.of('Anna'), in JSON under others." in str(made)
+    assert "explanation.of(" not in page and says(page, "6 other targets")
+    assert says(page, "Absent parts are")
+    assert says(str(made), "them: explanation.of('Anna'), in")
 
 
 @pytest.mark.slow
 def test_what_cannot_be_explained_is_said(models):
     with pytest.raises(InvalidInput, match="does not know"):
         list(answer(models, asked(answer="blorp")))
-    with pytest.raises(InvalidInput, match="tokens and built-in answering model reads 512"):
+    with refused("too-many"):
         list(answer(models, asked(context=["Clara owns a dog ."] * 199, answer="Anna ." * 40)))
-    with refused("type", "context"):
+    with refused("empty", "context"):
         list(answer(models, asked(context=[" "])))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.browsing import new_page
 from tests.web.test_page import Visit, drop, expect, picture, until
+from tests.wording import reads
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
@@ -308,7 +309,7 @@ def test_an_answer_from_one_prompt_is_coloured_and_comes_back(browser, server):
 
 def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser, server):
     """No frame lays out two thousand words or rows at once; a word that is not laid out yet still tells its numbers."""
-    from accredit.views.explanation import explanation_blocks
+    from accredit.views.pages.explanation_page import explanation_blocks
     from tests.views.samples import sample
 
     words = 2000
@@ -318,10 +319,12 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     pauses, later = page.evaluate(
         """async ([blocks, order]) => {
           const { Blocks, parsed } = await import("/static/page-parts.js");
-          let pauses = 0;
-          const frame = window.requestAnimationFrame;
+          let [now, pauses] = [0, 0];
+          const [clock, frame] = [performance.now, window.requestAnimationFrame];
+          performance.now = () => (now += 20);  // a slice that takes long, on a quick machine as well
           window.requestAnimationFrame = (call) => ((pauses += 1), frame(call));
           const event = await parsed({ title: "Why?", order, blocks });
+          [performance.now, window.requestAnimationFrame] = [clock, frame];
           new Blocks(document.getElementById("explain-result")).take(event, true);
           return [pauses, document.querySelectorAll(".lead .piece.later").length];
         }""",
@@ -329,7 +332,7 @@ def test_what_is_out_of_sight_is_not_laid_out_and_is_there_all_the_same(browser,
     )
     assert later >= page.locator(".lead .piece").count() - 1 > 0
     visit.see(".later").to_have_count(0)
-    assert pauses >= 3  # frames that were drawn while it was parsed: it pauses by the clock, so a quick machine draws fewer
+    assert pauses >= sum(map(len, blocks.values())) // 100_000 > 5  # frames that were drawn while it was parsed
     hidden = "e => !e.checkVisibility({ contentVisibilityAuto: true })"
     far = page.locator(".lead .t").nth(words - 10)
     assert far.evaluate(hidden) and not page.locator(".lead .t").first.evaluate(hidden)
@@ -362,7 +365,7 @@ def test_what_had_come_before_a_cancel_is_named_and_the_button_of_a_pair_is_like
           return form.querySelector(".problem").textContent;
         }"""
     )
-    assert said == "Cancelled. What had come by then stands below."
+    assert reads(said)
     sizes = visit.page.evaluate(
         """() => ["#pair-add", "#link"].map((id) => getComputedStyle(document.querySelector(id)).fontSize)"""
     )

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from accredit.errors import InvalidInput
 from accredit.web.explaining import explain, most_tokens
 from accredit.web.long_texts import parts, tokens_in
 from accredit.web.requests import ExplainRequest
 from accredit.web.tasks import Models
+from tests.wording import refused, says
 
 WORDS = ["good", "dull", "film,", "unbelievably", "the", "it's", "好", "映画", "x" * 300, "-", "end.", "Why?", "no!\n"]
 
@@ -46,15 +46,15 @@ def test_sentences_stay_whole_where_they_fit(models):
 @pytest.mark.slow
 def test_a_long_text_is_refused_with_what_can_be_done_and_both_ways_work(models):
     text = "A good film, at first. " * 30
-    (refused,) = explain(models, asked(text=text))
-    assert refused["event"] == "failed" and refused["long"]["parts"]
-    assert refused["long"]["reads"] == most_tokens(models.of("text")) == 128 < refused["long"]["tokens"]
-    assert "=" not in refused["problem"]  # no argument of a Python call
+    (failed,) = explain(models, asked(text=text))
+    assert failed["event"] == "failed" and failed["long"]["parts"]
+    assert failed["long"]["reads"] == most_tokens(models.of("text")) == 128 < failed["long"]["tokens"]
+    assert "=" not in failed["problem"]  # no argument of a Python call
     cut = list(explain(models, asked(text=text, cut=True)))
-    assert cut[-1]["event"] == "done" and "did not read the whole text" in cut[-2]["blocks"]["notes"]
+    assert cut[-1]["event"] == "done" and says(cut[-2]["blocks"]["notes"], "did not read")
     assert '<span class="unread">' in cut[-2]["blocks"]["lead"]  # not as if it had earned nothing
     second = list(explain(models, asked(text=text, part=1)))
     assert second[-1]["event"] == "done" and second[-2]["part"] == 1 and len(second[-2]["parts"]) > 1
     assert second[-2]["text"] in text and all(0.5 <= share <= 1 for _, share in second[-2]["parts"])
-    with pytest.raises(InvalidInput, match="there is no part 1000"):
+    with refused("range"):
         list(explain(models, asked(text=text, part=999)))

@@ -942,7 +942,7 @@ def test_every_view_fits_every_width(browser, server):
 
 def test_a_text_of_512_tokens_stays_light_and_no_token_listens(browser, server):
     """What makes it smooth, without a clock: few elements a token, no listener on any, little renewed when a method arrives."""
-    from accredit.views.explanation import explanation_blocks
+    from accredit.views.pages.explanation_page import explanation_blocks
     from tests.views.samples import sample
 
     words = 510

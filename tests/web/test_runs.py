@@ -16,6 +16,7 @@ from accredit.web.app import application
 from accredit.web.worker import Worker
 from tests.browsing import WAIT
 from tests.killed import left_behind
+from tests.wording import says
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'accredit[data]'")
 pytestmark = [pytest.mark.slow, pytest.mark.processes]
@@ -58,7 +59,7 @@ def test_a_run_is_watched_to_its_end_and_a_fault_is_said_in_words_of_the_page(cl
     assert client.post("/api/run", json=asked()).json()["run"]["how"] == "running"
     news = until(client, ended)
     assert news["run"] == {"name": "films.csv", "budget": None, "lines": 41, "how": "finished", "problem": ""}
-    assert "Which labels are wrong?" in news["html"] and "a gripping film number 3" in news["html"]
+    assert says(news["html"], "Which labels are") and says(news["html"], "gripping film number")
     assert len(client.get("/api/values.csv").text.splitlines()) == 31  # three quarters of the rows are valued
     client.post("/api/run", json=asked(target="shoe"))
     news = until(client, ended)
@@ -88,9 +89,9 @@ def test_the_kind_of_a_column_is_chosen_and_the_rest_says_how_many_rows_test_the
     numbers = asked(table=NUMBERS, target="y", text=None)
     client.post("/api/run", json=numbers)
     news = until(client, ended)
-    assert "choose class as its kind if it is one" in news["html"] and "--task" not in news["html"]
+    assert says(news["html"], "choose class as") and "--task" not in news["html"]
     client.post("/api/run", json=asked(table=FILMS, task="class"))
-    assert "30 rows (10 others are for testing), valued without training" in until(client, ended)["html"]
+    assert says(until(client, ended)["html"], "valued without training")
     client.post("/api/run", json=asked(table=FILMS, task="number"))
     assert until(client, ended)["run"]["how"] == "failed"
 

@@ -13,6 +13,7 @@ from accredit.store import Journal, fingerprint
 from accredit.web.app import application, guard, page_files
 from accredit.web.safety import BODY_LIMIT, HEADERS
 from accredit.web.worker import Worker
+from tests.wording import says
 
 SECRET, PORT = "the-secret-of-this-test", 8123
 BASE = f"http://127.0.0.1:{PORT}"
@@ -317,7 +318,7 @@ def test_a_body_that_is_none_is_refused_in_words(client, body):
 
 def test_of_several_forms_the_one_that_was_nearly_met_is_told(client):
     asked = {"text": "a film", "players": {"x" * 100: [0]}}
-    assert "at most 80 characters" in client.post("/api/explain", json=asked).json()["problem"]
+    assert says(client.post("/api/explain", json=asked).json()["problem"], "most 80 characters")
 
 
 def test_what_there_is_not_is_told_the_same_way(client):

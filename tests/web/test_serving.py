@@ -22,6 +22,7 @@ from accredit.web.requests import ExplainRequest
 from accredit.web.worker import Worker, WorkerFailed
 from tests.browsing import WAIT
 from tests.web import quick_process
+from tests.wording import refused, says
 
 ROOT = Path(__file__).parents[2]
 SHORT = {"text": "A good film.", "methods": ["leave-one-out"]}
@@ -89,7 +90,7 @@ def test_bad_requests_are_answered_in_words(server):
     with server.client() as client:
         answer = client.post("/api/explain", json={**SHORT, "methods": ["banana"]})
         assert answer.status_code == 422
-        assert answer.json()["problem"].startswith("method 'banana' is unknown; to explain an output there are shapley")
+        assert says(answer.json()["problem"], "explain an output")
         assert events(client, {"text": ""})[-1]["event"] == "failed"
         assert "label" in events(client, {**SHORT, "target": "MAYBE"})[-1]["problem"]
         assert "picture" in events(client, {"image": "bm90IGEgcGljdHVyZQ==", "methods": ["leave-one-out"]})[-1]["problem"]
@@ -104,7 +105,7 @@ def test_the_flow_says_how_far_it_is_determined(server):
     with server.client() as client:
         for rule in ("barrier", "l2", "shapley"):
             seen = events(client, {"text": "A good film.", "rule": rule, "layer": 1, "residual": 0.2}, "/api/flow")
-            assert seen[-1]["event"] == "done" and "over all max flows" in seen[-2]["html"]
+            assert seen[-1]["event"] == "done" and says(seen[-2]["html"], "all max flows")
 
 
 def test_sixty_four_at_once_are_all_served(server):
@@ -154,7 +155,7 @@ def test_a_new_process_answers_at_once_and_what_takes_too_long_is_stopped_and_th
 
         try:
             await ask("A film.")
-            with pytest.raises(WorkerFailed, match=r"longer than 0\.3 s"):
+            with refused("failed", kind=WorkerFailed):
                 await ask(quick_process.FOR_EVER, 0.3)
             assert worker.pid is None
             await ask("A film.")
@@ -194,7 +195,7 @@ def test_no_fault_of_one_request_ends_the_line(capfd):
         return ends
 
     failed, done = asyncio.run(asked_twice())
-    assert failed["event"] == "failed" and "Too many open files: 'test_serving.py'" in failed["problem"]
+    assert failed["event"] == "failed" and says(failed["problem"], "open files: 'test_serving.py'")
     assert done["event"] == "done" and "OSError" in capfd.readouterr().err
 
 

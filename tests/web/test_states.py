@@ -11,6 +11,7 @@ import pytest
 
 from tests.browsing import fits
 from tests.web.test_page import Visit, drop, picture, until
+from tests.wording import says
 
 LONG = " ".join(["The first half drags along, and then the second act is warm and funny."] * 20)
 
@@ -188,6 +189,6 @@ def test_the_first_minute_is_as_the_docs_tell_it(browser, server, tmp_path):
     assert len(visit.asked) == asked  # at once
     seen = page.locator("#explain-result h2:visible").all_inner_texts()
     below = ["Side by side", "How attention flows", "Every number", "Why trust this?"]
-    assert seen[0].startswith("From −0.010 to 1.937") and [title for title in seen if title in below] == below
+    assert says(seen[0], "−0.010 to 1.937") and [title for title in seen if title in below] == below
     assert visit.saved(tmp_path).stat().st_size > 10_000
     visit.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from accredit.errors import InvalidInput
 from accredit.web.explaining import explain
 from accredit.web.requests import ExplainRequest
 from accredit.web.tasks import Models
@@ -71,7 +70,7 @@ def test_a_browser_cannot_name_a_folder():
 
 
 def test_folders_that_hold_no_explainer_or_share_a_name_are_refused_at_the_start(tmp_path):
-    with pytest.raises(InvalidInput, match="holds no saved explainer"):
+    with refused("missing"):
         offer([str(tmp_path)])
     for place in ("a/films", "b/films"):
         (tmp_path / place).mkdir(parents=True)

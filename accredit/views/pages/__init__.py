@@ -1,0 +1,1 @@
+"""Results as HTML: pieces, and whole files that make no request."""

@@ -1,0 +1,157 @@
+"""The flow view: the drawing, and every token's credit beside the range it has over all max flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from accredit.attention import FlowReport
+from accredit.checks.json_data import round_off
+from accredit.core import Attribution, FloatArray, NoteKind
+from accredit.explanation.flows import on_the_mask
+from accredit.explanation.result import FlowPicture
+from accredit.views.language.numbers import BRIEF, brief, column, part_of, percent, ranges
+from accredit.views.language.palette import level
+from accredit.views.language.phrases import layer_word, sentence
+from accredit.views.pages.document import page
+from accredit.views.pages.engine import render
+from accredit.views.pages.flow_drawing import flow_svg, left_out
+from accredit.views.pages.parts import Bar, bar, claims_table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+COLLAPSED = 0.5  # share of pairs from which the reader is warned
+ROWS = 40  # tokens with a row of their own; the others are listed
+REACHED = "Both ends are reached by some max flow."
+BOUNDS = "No max flow leaves these bounds; they may be wide."
+
+
+RULES = {
+    "barrier": "of all max flows, the one in the middle: it keeps away from empty and from full edges",
+    "l2": "of all max flows, the one spread most evenly: the least sum of squares",
+    "shapley": "each token’s average share of what still flows while others are blocked: paths are chosen anew each time",
+}
+
+
+class Credited(NamedTuple):
+    """A token's row: its credit as a number and as a bar; that of the mask alone and its range over all max flows, if known."""
+
+    name: str
+    credit: str
+    bar: Bar
+    ends: str
+    mask: str
+
+
+def flow_body(
+    drawing: FlowPicture,
+    credit: Attribution,
+    layer: int,
+    rule: str,
+    tokens: Sequence[tuple[str, str]] = (),  # what each token shows, and its player
+    flows: FloatArray | None = None,  # (players, 2): the least and the most over all max flows
+    report: FlowReport | None = None,
+    chosen: str = "",  # heads and layers, in words
+) -> Markup:
+    """One sentence, the text coloured by its credit, the drawing beside every token's credit, then what makes it doubtful."""
+    collapse = _collapse(report) if report is not None else ""
+    lines = [note for note in (report.notes if report else ()) if not (collapse and note.kind is NoteKind.COLLAPSE)]
+    mask = "uniform" in credit.certificate
+    beside = list(on_the_mask({rule: credit})) if mask else []
+    doubts = [("Warning.", note.text) for note in beside if note.kind is NoteKind.WARNING]
+    order, where = np.argsort(-credit.credit, kind="stable").tolist(), layer_word(layer, drawing.layers)
+    return render(
+        "flow",
+        "body",
+        answer=_answer(credit, drawing.value, where),
+        asked=f"Rule: {rule}, {RULES[rule]}.{f' {chosen}.' if chosen else ''}",
+        doubts=[*doubts, *[("Collapse.", collapse)] * bool(collapse)],
+        whole=round_off(drawing.value),
+        rule=rule,
+        drawing=flow_svg(drawing),
+        left_out=left_out(drawing),
+        lines=[*(note.text for note in beside if note.kind is not NoteKind.WARNING), *(note.text for note in lines)],
+        where=where,
+        strip=_strip(credit, tokens),
+        ends="" if flows is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
+        header=["token", "credit", *["mask alone"] * mask, *["over all max flows"] * (flows is not None), ""],
+        rows=_rows(credit, flows, order[:ROWS]),
+        rest_of=_rest(credit, order[ROWS:]),
+        claims=claims_table(credit),
+        mask=mask,
+    )
+
+
+def _answer(credit: Attribution, whole: float, where: str) -> str:
+    """Where most of the flow goes, in one sentence."""
+    top = credit.top(1)
+    if not whole > 0:
+        return "Nothing flows: no path of positive weights leads from the output to the input."
+    most, all_of_it = part_of(float(top.credit[0]), whole)
+    return f"“{top.players[0]}” carries most at the {where}: {most} of {all_of_it}."
+
+
+def flow_page(text: str, body: Markup) -> str:
+    """The flow view as one file, under the text that was read."""
+    return page("How does attention flow?", render("flow", "quoted", text=text, body=body), script_of=("following", "sorting"))
+
+
+def _collapse(report: FlowReport) -> str:
+    """What the reader is warned of, if most flows between two tokens do not depend on the layers between them."""
+    if report.collapse_share <= COLLAPSED:
+        return ""
+    pairs = f"{report.collapse_pairs} {'random ' * report.collapse_sampled}pairs"
+    return (
+        f"For {percent(report.collapse_share)} of {pairs}, the flow between two tokens is just the smaller of what leaves one "
+        "and what enters the other: the layers between them make no difference."
+    )
+
+
+def _strip(credit: Attribution, tokens: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """The text, darker where more flow passes: each token's text, colour and label."""
+    amount = dict(zip(credit.players, credit.credit.tolist(), strict=True))
+    largest = max(amount.values(), default=0.0)
+    return [
+        (shown, level(amount[player], largest, signed=False), f"{player}: {brief(amount[player], False)}")
+        for shown, player in tokens
+        if player in amount
+    ]
+
+
+def _rows(credit: Attribution, flows: FloatArray | None, places: Sequence[int]) -> list[Credited]:
+    top = float(max(credit.credit.max(), 0.0 if flows is None else flows.max())) or 1.0
+    even = credit.certificate.get("uniform")
+    written = column(credit.credit[list(places)].tolist())
+    masks = column([float(even[k]) for k in places]) if even is not None else []
+    within = [""] * len(places) if flows is None else ranges(*flows[list(places)].T.tolist())
+    rows = []
+    for at, k in enumerate(places):
+        value = float(credit.credit[k])
+        low, high = (value, value) if flows is None else flows[k].tolist()
+        drawn = bar(value, (0.0, top), (low, high), signed=False)
+        rows.append(Credited(credit.players[k], written[at], drawn, within[at], masks[at] if masks else ""))
+    return rows
+
+
+def _rest(credit: Attribution, places: Sequence[int]) -> tuple[str, list[str]] | None:
+    """Tokens of little credit, as one text: hundreds of rows with drawings would make the page heavy."""
+    if not places:
+        return None
+    whole = round_off(float(credit.credit[list(places)].sum()), BRIEF)
+    items = [f"{credit.players[k]} {brief(float(credit.credit[k]), False)}" for k in places]
+    return f"{len(places)} more tokens of smaller credit, {whole} together", items
+
+
+def edges_page(of: str, said: str, edges: Sequence[tuple[str, float, float]]) -> str:
+    """What was found in the graph `of`, and every edge as (name, flow, capacity) with a bar of its flow."""
+    found, _, proof = said.partition("; ")
+    low, high = min([0.0, *(flow for _, flow, _ in edges)]), max([0.0, *(flow for _, flow, _ in edges)])
+    flows, rooms = column([flow for _, flow, _ in edges]), column([room for _, _, room in edges])
+    rows = [
+        (name, a, b, bar(flow, (low, high), (flow, flow))) for (name, flow, _), a, b in zip(edges, flows, rooms, strict=True)
+    ]
+    body = render("edges", "body", said=sentence(found), proof=sentence(proof), rows=rows)
+    return page(f"What flows through {of}?", body, script_of="sorting")

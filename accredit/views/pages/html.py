@@ -1,0 +1,110 @@
+"""Results as HTML: fragments for notebooks, self-contained pages for everyone else. No outside request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accredit.checks.arguments import check_arguments
+from accredit.checks.json_data import round_off
+from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.explanation.result import Explanation
+from accredit.rows.result import TableExplanation
+from accredit.values.report import GameReport
+from accredit.views.pages.document import frame, page
+from accredit.views.pages.engine import render
+from accredit.views.pages.explanation_page import explanation_body, headline
+from accredit.views.pages.game_page import game_body
+from accredit.views.pages.interactions_page import interactions_body
+from accredit.views.pages.parts import attribution_table, claims_table
+from accredit.views.pages.table_page import QUESTION as COLUMNS
+from accredit.views.pages.table_page import table_body
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
+
+
+@check_arguments
+def fragment(result: Drawable) -> str:
+    """An HTML piece that a notebook can show; every name in it is escaped, and it holds no script.
+
+    >>> from accredit import TableGame, shapley
+    >>> piece = fragment(shapley(TableGame(("alice", "<bob>"), [0, 5, 3, 10])))
+    >>> "alice" in piece, "<bob>" in piece
+    (True, False)
+    """
+    if isinstance(result, Explanation):
+        return frame(explanation_body(result), headline(result))
+    if isinstance(result, TableExplanation):
+        return frame(table_body(result), COLUMNS)
+    if isinstance(result, GameReport):
+        return frame(game_body(result))
+    if isinstance(result, Selection):
+        return frame(_selection(result))
+    if isinstance(result, Attributions):
+        return frame(_by_output(result))
+    if isinstance(result, Interactions):
+        return frame(interactions_body(result))
+    return frame(attribution_table(result) + claims_table(result))
+
+
+def _by_output(result: Attributions) -> Markup:
+    """Credit per player and output; what holds for one output holds for all."""
+    rows = [(player, *map(round_off, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)]
+    first = result[result.outputs[0]]
+    return render("parts", "table", header=["player", *result.outputs], rows=rows) + claims_table(first)
+
+
+def _selection(result: Selection) -> Markup:
+    rows = [(player, "chosen" if chosen else "—") for player, chosen in zip(result.players, result.chosen, strict=True)]
+    return render("parts", "selection", heading=f"{result.method}: {result.rule}", rows=rows)
+
+
+@check_arguments
+def game_page(report: GameReport, of: str = "") -> str:
+    """A game report as one file; `of` is what the game is called.
+
+    >>> from accredit import TableGame
+    >>> from accredit.values.report import report
+    >>> page = game_page(report(TableGame(("alice", "bob"), [0, 5, 3, 10])), "cookies")
+    >>> page.startswith("<!doctype html>"), "Who earned what in cookies?" in page
+    (True, True)
+    """
+    return page(f"Who earned what{f' in {of}' if of else ''}?", game_body(report), script_of="sorting")
+
+
+@check_arguments
+def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> str:
+    """An explained table as one file; `about` says where its model came from.
+
+    >>> from accredit.explanation.explainer import explain_rows
+    >>> page = table_page(explain_rows([[1.0, 2.0]], lambda rows: rows.sum(axis=1), [[0.0, 0.0]]), about=("a sum",))
+    >>> page.startswith("<!doctype html>"), "a sum" in page
+    (True, True)
+    """
+    return page(COLUMNS, table_body(explanation, about), script_of="sorting")
+
+
+@check_arguments
+def to_page(result: Explanation | TableExplanation) -> str:
+    """A result as one file.
+
+    >>> from accredit import explain
+    >>> to_page(explain("A gripping film.", methods=["leave-one-out"])).startswith("<!doctype html>")
+    True
+    """
+    return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
+
+
+@check_arguments
+def explanation_page(explanation: Explanation) -> str:
+    """An explanation as one file. Its script only shows what the page already holds; without it everything is still there.
+
+    >>> from accredit import explain
+    >>> page = explanation_page(explain("A gripping film.", methods=["leave-one-out"]))
+    >>> page.startswith("<!doctype html>"), "gripping" in page
+    (True, True)
+    """
+    script = "inspector" if explanation.said is None else "answers"
+    return page(headline(explanation), explanation_body(explanation, live="file"), script_of=(script, "following"))

@@ -1,0 +1,69 @@
+"""Which training texts made a language model say this, on a terminal: texts with their scores, then what is not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accredit.checks.json_data import round_off
+from accredit.influence.trace import Trace
+from accredit.views.language.numbers import BRIEF
+from accredit.views.language.phrases import counted
+from accredit.views.language.printable import excerpt, printable, width
+from accredit.views.terminal.columns import bar as cells
+
+if TYPE_CHECKING:
+    pass
+
+TEXT = 100  # characters of a text in the terminal
+AGAINST = 3  # texts that are listed at the other end
+CANNOT = (
+    "These are slopes at the model as it is, seen through a random projection: they rank texts, they divide nothing. What the "
+    "model would have said without a text is not known from them; a text that has a twin, or that was known before this "
+    "training, may have made no difference."
+)
+
+
+def headline(found: Trace) -> str:
+    """What was asked, as one sentence."""
+    after = f" after “{found.prompt}”" if found.prompt else ""
+    return f"The model says “{found.answer}”{after} with probability {round_off(found.probability, 3)}."
+
+
+def ends_of(found: Trace, shown: int) -> tuple[list[int], list[int]]:
+    """The texts most responsible, and the few that most spoke against the answer."""
+    towards = [i for i in found.order[:shown] if found.scores[i] > 0]
+    return towards, [i for i in reversed(found.order) if found.scores[i] < 0][:AGAINST]
+
+
+def trace_text(found: Trace, shown: int = 10) -> str:
+    """The answer for a terminal."""
+    towards, against = ends_of(found, shown)
+    largest = float(abs(found.scores).max())
+    first = "those that made it likelier first:" if towards else "none of which made it likelier"
+    lines = [printable(headline(found)), f"{counted(len(found.texts), 'training text')}, {first}"]
+    scores = [round_off(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
+    wide, rows = max(map(width, scores), default=0), len(str(len(found.texts)))
+    for number, (i, score) in enumerate(zip((*towards, *against), scores, strict=True)):
+        if number == len(towards):
+            lines.append("against it:")
+        drawn = cells(float(found.scores[i]), largest)
+        lines.append(
+            f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {excerpt(found.texts[i], TEXT)}"
+        )
+    facts = found.facts
+    lines += ["", *(f"warning: {warning}" for warning in found.warnings)]
+    lines.append(f"‖∇J‖ is {gradient(found)}; looked at {len(facts['layers'])} layers, {facts['parameters']:,} parameters")
+    if facts["left out"]:
+        lines.append(f"not looked at: {left_out(found)}")
+    return "\n".join([*lines, CANNOT])
+
+
+def gradient(found: Trace) -> str:
+    """How far the model is from a minimum."""
+    norm, typical = (round_off(found.facts[name], BRIEF) for name in ("gradient norm", "gradient norm of a row"))
+    return f"{norm}, a typical text's gradient {typical}"
+
+
+def left_out(found: Trace) -> str:
+    names = found.facts["left out"]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

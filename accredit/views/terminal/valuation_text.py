@@ -1,0 +1,123 @@
+"""Training data on a terminal: which labels are wrong, what each row is worth, and removal curves in eight heights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accredit.checks.json_data import round_off
+from accredit.core import Attribution
+from accredit.evaluate.data import Curve
+from accredit.training_data.report import DataReport, Valuation
+from accredit.training_data.suspects import ROWS_LISTED
+from accredit.valuation.harmonics import READING
+from accredit.views.language.numbers import BRIEF, between
+from accredit.views.language.phrases import PAIRS
+from accredit.views.language.printable import excerpt, printable
+from accredit.views.terminal.columns import table
+from accredit.views.terminal.labels_text import labels_text
+from accredit.views.terminal.text import facts, text
+
+if TYPE_CHECKING:
+    pass
+
+QUESTION = "What is each row worth?"
+WORTH = "worth"  # what the number of a row is called
+HARMFUL = (
+    "The model does better without these rows: their worth is below zero and far below that of the others. The worst are "
+    f"listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
+)
+SHOWN = 20  # players in the terminal
+TEXT = 48  # characters of a row's text
+DOTS = "▁▂▃▄▅▆▇█"
+
+
+def report_text(report: DataReport, rows: int = SHOWN) -> str:
+    """Both answers for a terminal, each under its question."""
+    parts = []
+    if report.labels is not None or report.unanswered:
+        parts.append("\n".join(labels_text(report.labels, report.unanswered)))
+    if report.worth is not None:
+        parts.append(f"{QUESTION.upper()}\n{valuation_text(report.worth, rows)}")
+    if report.notes:
+        parts.append("\n".join(f"note: {printable(note)}" for note in report.notes))
+    return "\n\n".join(parts)
+
+
+def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
+    """What the rows are worth, for a terminal."""
+    lines = [f"payoff: {report.payoff}", *(f"warning: {w}" for w in report.warnings), *_rank(report, rows)]
+    if report.harmful:
+        lines += ["", HARMFUL]
+        cells = [[s.player, printable(s.label), round_off(s.credit), str(s.surely)] for s in report.harmful]
+        head, *listed = table(["row", "label", WORTH, "certainty"], cells)
+        texts = [excerpt(s.text, TEXT) for s in report.harmful]
+        lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
+    if report.silent:
+        lines += ["", f"no row is called harmful: {report.silent}"]
+    if report.synergy:
+        lines += ["", PAIRS]
+        pairs = [[printable(" + ".join(pair)), round_off(index)] for pair, index in report.synergy]
+        lines += table(["pair", "index"], pairs, [index for _, index in report.synergy])
+    if report.curves:
+        lines += ["", "payoff while players are removed, from all (left) to none (right)"]
+        lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), round_off(c.area)] for c in report.curves])
+    if said := linear_words(report.values):
+        lines += ["", said]
+    if report.trained or report.recalled:
+        found = f", {report.recalled:,} found in the journal" if report.recalled else ""
+        lines.append(f"{report.trained:,} trainings paid for{found}")
+    return "\n".join(lines)
+
+
+def linear_words(values: Attribution) -> str:
+    """How much of what the model learns is linear in who takes part, where a datamodel read it; else empty."""
+    found = values.certificate.get(READING)
+    if not found:
+        return ""
+    linear, pairs = (_share(*found[degree]) for degree in ("linear", "pairs"))
+    return (
+        f"Of the variance over {found['subsets']:,} random parts, each player in them with chance {found['fraction']:g}, "
+        f"{linear} is linear in who takes part, which is all that these scores can predict; {pairs} is of pairs. The rest "
+        f"is of more players together, or noise of training. Intervals of {found['level']:.0%}."
+    )
+
+
+def _share(value: float, low: float, high: float) -> str:
+    """A share as far as it is known: an estimate without bias may lie outside of 0 to 1, where no share does.
+
+    >>> _share(0.988, 0.749, 1.23), _share(-0.2, -1.6, 1.2)
+    ('0.988 (0.75 … 1.00)', 'an unknown share')
+    """
+    if low <= 0 and high >= 1:
+        return "an unknown share"
+    value, low, high = (min(max(number, 0.0), 1.0) for number in (value, low, high))
+    return f"{round_off(value, BRIEF)} ({between(low, high, BRIEF)})"
+
+
+def _rank(report: Valuation, rows: int) -> list[str]:
+    """The highest and the lowest credits, and what is known about them."""
+    values = report.values.ranked()
+    if len(values) <= rows:
+        return [text(values, rows)]
+    low = rows // 3
+    kept = values[[*range(rows - low), *range(len(values) - low, len(values))]]
+    lines = text(kept, rows).split("\n")
+    lines[0] = text(values, 1).split("\n")[0]
+    ends = 2 + rows - low
+    return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends : 2 + rows], *facts(values)]
+
+
+def spark(curve: Curve, among: Sequence[Curve]) -> str:
+    """A curve in eight heights, on the scale of all curves."""
+    low, high = extent_of(among)
+    heights = (curve.payoffs - low) / ((high - low) or 1.0)
+    return "".join(DOTS[min(7, int(8 * h))] for h in heights)
+
+
+def extent_of(curves: Sequence[Curve]) -> tuple[float, float]:
+    """The lowest and the highest payoff of all curves."""
+    every = np.concatenate([c.payoffs for c in curves])
+    return float(every.min()), float(every.max())
