@@ -219,6 +219,8 @@ def value(
             report = labels_part(read, only, seed, bar.update)
         rows = read_frame(file, codes=target), read.whole.names
         report = replace(report, unanswered=say(report.unanswered), notes=tuple(map(say, report.notes)))
+        if report.labels is not None:
+            report = replace(report, labels=replace(report.labels, notes=tuple(map(say, report.labels.notes))))
         if folder and only != "labels":
             with progress("following gradients", 1.0) as bar:
                 worth, notes = value_classifier(folder, read, watch=bar.update, **settings)
