@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -12,7 +13,7 @@ from itertools import pairwise
 import click
 
 from accredit.cli.added import OpenGroup, check_installed
-from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
+from accredit.cli.codes import BROKEN, CLOSED, DONE, ERRORS, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core import plugins
 from accredit.core.version import __version__
@@ -136,7 +137,7 @@ def _run() -> int:
     except BrokenPipeError:
         raise
     except AccreditError as error:
-        _say(str(error))
+        _say(str(error), error.argument, error.code)
     except OSError as error:
         _say(_in_words(error))
     return REFUSED
@@ -165,8 +166,11 @@ def _first_trial(message: str, path: str) -> str:
     return "".join(f" Try {command} with the files of `accredit examples`." for command in list(known)[:1])
 
 
-def _say(message: str) -> None:
+def _say(message: str, argument: str = "", code: str = "") -> None:
     """One line that can be read, whatever it holds: names may contain line breaks, and be of any length."""
+    if os.environ.get(ERRORS) == "json":
+        click.echo(json.dumps({"message": message, "argument": argument, "code": code}), err=True)
+        return
     short = re.sub(rf"\S{{{LONGEST},}}", lambda word: f"{word[0][:40]}… ({len(word[0]):,} characters)", message)
     click.echo(f"accredit: {' '.join(short.splitlines())}", err=True)
 

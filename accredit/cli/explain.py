@@ -27,10 +27,8 @@ from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 
 if TYPE_CHECKING:
-    from accredit.explanation.requests import Settings
+    from accredit.explanation.explainer import Explainer
     from accredit.explanation.text_files import Given
-    from accredit.models import ImageModel, TextModel
-    from accredit.models.strings import StringModel
 
 # `accredit explain` for a file of texts or a folder of pictures: one by one into JSON lines, resumed where a run stopped.
 
@@ -44,7 +42,7 @@ def explain_many(
     pair: str | None = None,
 ) -> None:
     """Explain what a file or a folder holds, and say how long it will take where that is long."""
-    from accredit.explanation.loading import load_model
+    from accredit.explanation.explainer import Explainer
     from accredit.explanation.text_files import check_settings, explain, read_finished, run_name
     from accredit.values.solver import progress
 
@@ -55,21 +53,23 @@ def explain_many(
             code="misplaced",
         )
     inputs = _inputs(file, column, pair)
-    loaded = load_model(inputs[0], model)
-    if isinstance(inputs[0], Path) and not hasattr(loaded, "patch_tokens"):
+    kind: Kind = "picture" if isinstance(inputs[0], Path) else "text"
+    explainer = Explainer(model, **settings)
+    loaded = explainer.model_for(kind)
+    if kind == "picture" and not hasattr(loaded, "patch_tokens"):
         raise InvalidInput(
             f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures", code="conflict"
         )
-    check_settings(inputs, loaded, settings)
-    run = run_name(loaded, settings)
+    check_settings(inputs, explainer)
+    run = run_name(explainer, kind)
     done = read_finished(Path(to.out), inputs, run) if to.out else 0
-    _announce(inputs[done:], loaded, settings)
+    _announce(inputs[done:], explainer)
     failed = 0
     with (
         open(to.out, "a", encoding="utf-8", newline="\n") if to.out else nullcontext(sys.stdout) as lines,
         progress("explain", len(inputs) - done) as bar,
     ):
-        for count, line in enumerate(explain(inputs, loaded, run, settings, done), 1):
+        for count, line in enumerate(explain(inputs, explainer, run, done), 1):
             lines.write(line)
             lines.flush()
             failed += "error" in json.loads(line)
@@ -87,14 +87,14 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
     return list(read_texts(file, column) if pair is None else read_pairs(file, column, pair))
 
 
-def _announce(inputs: list[Given], loaded: TextModel | ImageModel | StringModel, settings: Settings) -> None:
+def _announce(inputs: list[Given], explainer: Explainer) -> None:
     from accredit.explanation.explainer import LONG
     from accredit.explanation.text_files import estimate_seconds
     from accredit.views.language.phrases import duration
 
-    expected = estimate_seconds(inputs, loaded, settings)
+    expected = estimate_seconds(inputs, explainer) if inputs else 0.0
     if expected > LONG:
-        sooner = "" if settings.get("budget") else "; sooner, and with intervals: --budget 200"
+        sooner = "" if explainer.settings.get("budget") else "; sooner, and with intervals: --budget 200"
         click.echo(f"{len(inputs)} rows; their payoffs alone take about {duration(expected)}{sooner}", err=True)
 
 

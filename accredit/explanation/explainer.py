@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
@@ -112,10 +113,9 @@ def _answer_rows(
 ) -> TableExplanation:
     """`questions`, one for each method, have been prepared for this model and request."""
     from accredit.rows.result import beside
-    from accredit.rows.run import open_model
 
     if questions is None:
-        questions = _row_questions(open_model(model, tuple(request.trusted)), request)
+        questions = _row_questions(_open_rows(model, request.trusted), request)
     found = [_answer_rows_by(rows, model, request, each) for each in questions]
     return found[0] if len(found) == 1 else beside(found)
 
@@ -130,20 +130,10 @@ def _answer_rows_by(rows: object, model: object, request: RowRequest, questions:
         return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
 
 
-def row_run(rows: object, model: object, request: RowRequest) -> TableRun:
-    """A run over these rows: the question is checked, and the background is chosen, before anything is computed."""
+def _open_rows(model: object, trusted: Sequence[str]) -> object:
     from accredit.rows.run import open_model
 
-    methods = _row_methods(request)
-    if len(methods) > 1:
-        raise InvalidInput(
-            f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
-            f"methods={methods[0].name!r}",
-            argument="methods",
-            code="unsupported",
-        )
-    (questions,) = _row_questions(open_model(model, tuple(request.trusted)), request)
-    return _run_of(rows, model, request, questions)
+    return open_model(model, tuple(trusted))
 
 
 def _run_of(rows: object, model: object, request: RowRequest, questions: Questions) -> TableRun:
@@ -394,12 +384,18 @@ class Explainer:
     passages, a query) is given in the call.
 
     For rows, model and background are read, checked and prepared in the first call, and trees keep their tables from
-    the second one on. A model that is fitted again, or trained on, is read again. What is changed inside of the
-    background, or inside of an array of the model, goes unnoticed: make a new explainer.
+    the second one on; threads may share one explainer, and it does not grow with the calls. A model that is fitted
+    again, or trained on, is read again. What is changed inside of the background, or inside of an array of the model,
+    goes unnoticed: make a new explainer.
+
+    It is the one place that reads a model. Who runs methods without a call (the page, which shows each as it ends; the
+    arena, which counts passes; runs over files) holds one and asks it for the `model`, a `subject` or a `run`.
 
     >>> explainer = Explainer(methods="loo")
     >>> [explainer(text).target for text in ("A gripping film.", "A dull film.")]
     ['POSITIVE', 'NEGATIVE']
+    >>> explainer.subject("A dull film.", TextRequest()).players
+    ('A', 'dull', 'film', '.')
     """
 
     def __init__(self, model: object = None, tokenizer: object = None, **settings: object) -> None:
@@ -407,6 +403,7 @@ class Explainer:
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
         self._rows: PreparedRows | None = None
+        self._lock = RLock()  # of what is prepared for rows
 
     def __repr__(self) -> str:
         named = "the built-in model" if self.model is None else type(self.model).__name__
@@ -417,11 +414,50 @@ class Explainer:
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
         if kind == "rows":
-            return _answer_rows(given, self.model, *self._prepared(settings))
+            with self._lock:
+                prepared = self._prepared(settings)
+            return _answer_rows(given, self.model, *prepared)
         if kind == "answer":
             request = make_request(AnswerRequest, settings)
-            return _answer_prompt(given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request)
+            return _answer_prompt(given, self.model_for("answer"), request)
         return self._answer_text_or_picture(given, kind, settings)
+
+    def model_for(self, kind: Kind) -> Any:
+        """The model as it reads this kind of input: read once, but for the file of a model of rows that has changed."""
+        if kind == "rows":
+            return _open_rows(self.model, cast("Sequence[str]", self.settings.get("trusted", ())))
+        if kind not in self._loaded:
+            if kind == "answer":
+                self._loaded[kind] = answering_model(self.model, self.tokenizer)
+            else:
+                self._loaded[kind] = load_model("" if kind == "text" else None, self.model, self.tokenizer)
+        return self._loaded[kind]
+
+    @overload
+    def subject(self, given: object, request: TextRequest | PictureRequest) -> Subject: ...
+    @overload
+    def subject(self, given: object, request: AnswerRequest) -> AnswerSubject: ...
+    def subject(self, given: object, request: TextRequest | PictureRequest | AnswerRequest) -> Subject | AnswerSubject:
+        """An input dealt out to players as the request says, for whoever runs the methods himself."""
+        model = self.model_for(request.kind)
+        if isinstance(request, TextRequest):
+            return subject_in_text(given, model, request)
+        if isinstance(request, PictureRequest):
+            return subject_in_picture(given, model, request)
+        return subject_in_prompt(given, model, request)
+
+    def run(self, rows: object, request: RowRequest) -> TableRun:
+        """A run over many rows: the question is checked, and the background is chosen, before anything is computed."""
+        methods = _row_methods(request)
+        if len(methods) > 1:
+            raise InvalidInput(
+                f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
+                f"methods={methods[0].name!r}",
+                argument="methods",
+                code="unsupported",
+            )
+        (questions,) = _row_questions(_open_rows(self.model, request.trusted), request)
+        return _run_of(rows, self.model, request, questions)
 
     def _answer_text_or_picture(self, given: object, kind: Kind, settings: Settings) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
@@ -429,20 +465,19 @@ class Explainer:
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
         if not preparation and not _names_a_picture(given):
             make_request(REQUESTS[kind], settings)  # and so is a setting
-        given, loaded, notes = read_as(given, self._loaded.get(kind, self.model), self.tokenizer, preparation)
-        self._loaded[kind] = loaded
+        read: Kind = "picture" if _names_a_picture(given) else kind
+        given, loaded, notes = read_as(given, self.model, self.tokenizer, preparation, self._loaded.get(read))
+        self._loaded[read] = loaded
         if reads_words(loaded):
             return _answer_input(given, loaded, make_request(TextRequest, settings), notes)
         return _answer_input(given, loaded, make_request(PictureRequest, settings), notes)
 
     def _prepared(self, settings: Settings) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
-        from accredit.rows.run import open_model
-
         kept = self._rows
         again = kept is not None and _are_same(settings, kept.settings)
         request = kept.request if kept is not None and again else make_request(RowRequest, settings)
-        model = open_model(self.model, tuple(request.trusted))
+        model = _open_rows(self.model, request.trusted)
         if (
             kept is not None
             and _are_same(_decisive(settings), _decisive(kept.settings))
@@ -453,11 +488,6 @@ class Explainer:
             questions = _row_questions(model, request)
         self._rows = PreparedRows(settings, request, questions)
         return request, questions
-
-    def _model(self, kind: Kind, load: Callable[[], Any]) -> Any:
-        if kind not in self._loaded:
-            self._loaded[kind] = load()
-        return self._loaded[kind]
 
 
 @dataclass(frozen=True, eq=False)

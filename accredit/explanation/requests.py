@@ -253,6 +253,12 @@ class RowRequest(Request):
                 code="unknown",
             )
         check_fields(self)
+        if self.background_by is not None and self.most_background is None:
+            raise InvalidInput(
+                f"background_by is {self.background_by!r}, but not how many rows; write most_background=100 beside it",
+                argument="background_by",
+                code="conflict",
+            )
         for name in () if self.names is None else self.names:
             check_text(name, "names")
 

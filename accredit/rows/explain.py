@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
+from threading import RLock
 from typing import TypedDict, Unpack
 
 import numpy as np
 
-from accredit.checks import check_seed, optional_whole
 from accredit.core import FloatArray
 from accredit.core.notes import check_notes
 from accredit.core.version import __version__
@@ -21,15 +21,13 @@ from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
-from accredit.rows.changes import Fit
-from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, read_prediction, way_left
+from accredit.rows.credit import OPPOSITE, RowAnswer, RowQuestion, are_trees, read_prediction, way_left
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.rows.ground import Ground, Sharing, semivalue
 from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
 
-OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
@@ -81,7 +79,9 @@ def _pair_fields(pairs: RowPairs | None) -> PairFields:
 
 
 class Questions:
-    """A model, a background and settings, checked once; asked about rows as often as needed.
+    """A model, a background and settings, read once; asked about rows as often as needed.
+
+    The bounds of settings are checked where they come in, by `RowRequest`; what they mean for this model is checked here.
 
     What does not depend on the rows is kept: the model as it is asked, the chosen background, and for every combination of
     column types a `Ground`.
@@ -112,7 +112,6 @@ class Questions:
                 argument="dependence",
                 code="unknown",
             )
-        optional_whole(budget, "budget", example=1000)
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
         self._names = None if names is None else tuple(names)
@@ -123,7 +122,7 @@ class Questions:
             weights=weights,
             dependence=dependence,
             names=self._names,
-            seed=check_seed(seed),
+            seed=seed,
             are_trees=self._are_trees,
         )
         self._compared: Compared | None = None  # None: the rows decide
@@ -132,6 +131,7 @@ class Questions:
         elif background is not None or dependence == "cover":
             self._compared = self._compare(None, background)
         self._grounds: dict[tuple[object, ...], Ground] = {}
+        self._lock = RLock()  # of the grounds
 
     def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
@@ -172,11 +172,12 @@ class Questions:
         if compared.rows is not None and self._compared is None:
             return self._make_ground(compared, given)
         key = given.columns, kinds_of(given.table)
-        if key not in self._grounds:
-            if len(self._grounds) >= MOST_GROUNDS:
-                del self._grounds[next(iter(self._grounds))]
-            self._grounds[key] = self._make_ground(compared, given)
-        return self._grounds[key]
+        with self._lock:
+            if key not in self._grounds:
+                if len(self._grounds) >= MOST_GROUNDS:
+                    del self._grounds[next(iter(self._grounds))]
+                self._grounds[key] = self._make_ground(compared, given)
+            return self._grounds[key]
 
     def _make_ground(self, compared: Compared, given: Rows) -> Ground:
         partition = columns_as_players(given.columns, self._players)
@@ -258,3 +259,61 @@ def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ..
         else tuple(", ".join(f"{rows.columns[i]}={cells[i][r]}" for i in own) for r in range(len(rows)))
         for own in partition.places
     )
+
+
+# Has a model changed since it was read? Told by what a new fit leaves behind, in microseconds and without asking the model
+
+
+Attribute = tuple[str, object, int | None]  # its name, value and length
+PLAIN = (str, int, float, bool, type(None))
+
+
+class Fit:
+    """One fit of a model, by its attributes: those of a pipeline's steps and of the best of a search included.
+
+    A new fit makes new attributes, or longer ones; a booster that is trained on has more rounds. What a caller changes inside
+    of an array does not show here.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0])
+    >>> before = Fit(model)
+    >>> before.is_of(model), before.is_of(model.fit([[0.0], [1.0]], [1.0, 4.0]))
+    (True, False)
+    """
+
+    def __init__(self, model: object) -> None:
+        self._seen = _attributes(model)
+
+    def is_of(self, model: object) -> bool:
+        """Is the model still the same one, with the same fit?"""
+        now = _attributes(model)
+        return len(now) == len(self._seen) and all(map(_same, now, self._seen))
+
+
+def _attributes(model: object) -> list[Attribute]:
+    """Name, value and length of every attribute."""
+    found: list[Attribute] = []
+    for one in _parts(model):
+        found.append(("", one, _rounds(one)))
+        found += [(k, v, len(v) if isinstance(v, list | dict) else None) for k, v in getattr(one, "__dict__", {}).items()]
+    return found
+
+
+def _parts(model: object) -> list[object]:
+    inside = getattr(model, "best_estimator_", None) if hasattr(model, "fit") else None
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") and hasattr(model, "fit") else []
+    return [model, *(part for one in ([inside] if inside is not None else steps) for part in _parts(one))]
+
+
+def _rounds(model: object) -> int | None:
+    """How many rounds a booster has been trained."""
+    for count in ("num_boosted_rounds", "current_iteration"):
+        if hasattr(model, count):
+            return int(getattr(model, count)())
+    return getattr(model, "tree_count_", None)
+
+
+def _same(now: Attribute, before: Attribute) -> bool:
+    (name, value, size), (old_name, old, old_size) = now, before
+    same = value is old or (type(value) is type(old) and isinstance(value, PLAIN) and value == old)
+    return same and name == old_name and size == old_size

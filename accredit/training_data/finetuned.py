@@ -210,7 +210,8 @@ def _batch(loaded: TextModel, rows: Taught) -> tuple[Batch, int]:
 
 def _codes(config: transformers.PretrainedConfig, targets: Sequence[str] | Sequence[float]) -> list[int] | list[float]:
     """Targets as the model numbers them, by name or by number; numbers as they are where it predicts one."""
-    from accredit.models.labels import label_index, label_of
+    from accredit.models.labels import label_index
+    from accredit.models.tasks import label_of
 
     if config.problem_type == "regression":
         return [float(target) for target in targets]

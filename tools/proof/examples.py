@@ -79,6 +79,13 @@ def linear_model() -> Any:
     return LinearRegression().fit(x, x @ [1.0, 2.0, 3.0])
 
 
+def machine_model() -> Any:
+    from sklearn.svm import SVR
+
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    return SVR().fit(x, x[:, 0] * x[:, 1])
+
+
 ROWS = np.array([[0.5, -0.25, 1.0], [1.0, 0.5, -0.5]])
 BACKGROUND = np.array([[0.0, 0.0, 0.0], [0.25, 0.5, -1.0], [1.0, -1.0, 0.5]])
 
@@ -318,6 +325,9 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "values.Permutations.orders": lambda f: NOTHING,
     "values.Antithetic.orders": lambda f: NOTHING,
     "values.SampledSemivalue.weights": lambda f: (0.25, 0.25, 0.25),
+    "values.ProductGame.weight": lambda f: np.array([1.0, 2.0]),
+    "values.ProductGame.present": lambda f: np.array([[1.0, 2.0, 3.0], [1.0, 0.5, 1.0]]),
+    "values.ProductGame.absent": lambda f: np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0]]),
     "values.CubeGame.weight": lambda f: np.array([1.0, 2.0]),
     "values.CubeGame.present": lambda f: np.array([[True, False, False], [False, True, True]]),
     "values.CubeGame.absent": lambda f: np.array([[False, True, False], [False, False, False]]),
@@ -486,7 +496,10 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "trees.closed_form.model": lambda f: linear_model(),
     "trees.ensemble_of.model": lambda f: forest_model(),
     "trees.forest_of.model": lambda f: forest_model(),
-    "trees.linear_of.model": lambda f: linear_model(),
+    "products.linear_of.model": lambda f: linear_model(),
+    "products.form_of.model": lambda f: machine_model(),
+    "products.form_of.unit": lambda f: NOTHING,
+    "trees.closed_form.unit": lambda f: NOTHING,
     "trees.load_ensemble.path": forest_file,
     "trees.owners.encode": lambda f: lambda rows: np.asarray(rows, float),
     "trees.tree_credit.forest": lambda f: _forest(),

@@ -5,34 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from accredit.checks.json_data import round_off
 from accredit.core import AXIOMS, Attribution, NoteKind
 from accredit.explanation.result import WHOLE, Explanation
 from accredit.models.encoded import visible
+from accredit.views.language.largest import Step, climb, largest
 from accredit.views.language.notation import mark
-from accredit.views.language.numbers import percent, unnoticed
+from accredit.views.language.numbers import column, percent, unnoticed
 from accredit.views.language.palette import LEVELS
-from accredit.views.language.phrases import duration, error_bars, leaders, place_name, speak, title, without_folders
+from accredit.views.language.phrases import ALL, duration, error_bars, leaders, place_name, speak, title, without_folders
 from accredit.views.pages.answer_page import answer_blocks
 from accredit.views.pages.answer_page import headline as answer_headline
 from accredit.views.pages.engine import render
 from accredit.views.pages.flow_drawing import flow_svg, left_out
+from accredit.views.pages.parts import step_bar
 from accredit.views.pages.token_strips import Drawer, Live
 from accredit.views.terminal.answer_text import payoff_words
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from accredit.views.language.largest import Step, climb, largest
-from accredit.views.language.numbers import column
-from accredit.views.language.phrases import ALL
-from accredit.views.pages.parts import step_bar
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 # From the base value to the output: what each player adds to the sum, in the order in which the text is read.
 
