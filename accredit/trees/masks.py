@@ -30,34 +30,45 @@ Words = npt.NDArray[np.unsignedinteger]
 Masks = list[Words]  # one array per 64 players
 
 
-def mask_credit(
+class Comparison:
+    """Some leaves beside a background, prepared once; rows are compared with all background rows, as often as needed."""
+
+    def __init__(
+        self,
+        forest: Forest,
+        paths: Paths,
+        leaf: IntArray,  # (leaves,) local nodes
+        background: Background,
+        rule: Semivalue,
+        pairs: bool,
+        players: int,
+    ) -> None:
+        self.forest, self.paths, self.leaf, self.background = forest, paths, leaf, background
+        self.pairs, self.players, self.moments = pairs, players, rule.moments(paths.most)
+        self._theirs = fail_masks(forest, paths, leaf, background.matrix)
+
+    def add(self, matrix: FloatArray, earned: FloatArray) -> None:
+        """Add the credit (or pair interactions i < j) of these leaves to earned (players or players², outputs, rows)."""
+        forest, paths, outputs, flat = self.forest, self.paths, earned.shape[1], earned.reshape(-1, earned.shape[-1])
+        for some, mine, cubes in leaf_cubes(forest, paths, self.leaf, matrix, self.background, self._theirs):
+            value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
+            if self.pairs:
+                cubes.add_pairs(value, output, self.moments, self.players, outputs, flat[:, some])
+            else:
+                cubes.add_credit(value, output, self.moments, outputs, flat[:, some])
+
+
+def leaf_cubes(
     forest: Forest,
     paths: Paths,
     leaf: IntArray,  # (leaves,) local nodes
     matrix: FloatArray,
     background: Background,
-    rule: Semivalue,
-    pairs: bool,
-    players: int,
-    earned: FloatArray,  # (players or players², outputs, rows): added to in place
-) -> None:
-    """Add the credit (or pair interactions i < j) of these leaves with a background."""
-    moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
-    for some, mine, cubes in leaf_cubes(forest, paths, leaf, matrix, background):
-        value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
-        if pairs:
-            cubes.add_pairs(value, output, moments, players, earned.shape[1], flat[:, some])
-        else:
-            cubes.add_credit(value, output, moments, earned.shape[1], flat[:, some])
-
-
-def leaf_cubes(
-    forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray, background: Background
+    theirs: Masks,  # what background rows fail
 ) -> Iterator[tuple[slice, IntArray, LeafCubes]]:
-    """The cubes of leaves (local nodes), some rows and some leaves at a time: which rows, which leaves, their cubes."""
-    theirs = _fail(forest, paths, leaf, background.matrix)
+    """The cubes of leaves, some rows and some leaves at a time: which rows, which leaves, their cubes."""
     for some in spans(len(matrix), ROWS_PER_MASK):
-        own = _fail(forest, paths, leaf, matrix[some])
+        own = fail_masks(forest, paths, leaf, matrix[some])
         step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
         for wide, mine in _by_width(paths.count[leaf], step):
             path = paths.path[leaf[mine]].astype(np.int64)
@@ -65,7 +76,7 @@ def leaf_cubes(
             yield some, leaf[mine], cubes
 
 
-def _fail(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
+def fail_masks(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
     """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
     left, place = decide(forest, paths, matrix), np.full(len(paths.nodes), -1)
     place[leaf] = np.arange(len(leaf))

@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray
 from accredit.trees.forest import Forest
-from accredit.trees.masks import LeafCubes, leaf_cubes
+from accredit.trees.masks import LeafCubes, fail_masks, leaf_cubes
 from accredit.trees.paths import Paths
 from accredit.trees.tables import Background
 from accredit.values.asymmetric import share_in_stages
@@ -26,7 +26,9 @@ def stage_credit(
 ) -> None:
     """Add the credit of all leaves of some trees."""
     outputs, flat = earned.shape[1], earned.reshape(-1, earned.shape[-1])
-    for some, mine, cubes in leaf_cubes(forest, paths, np.flatnonzero(~paths.inner), matrix, background):
+    leaf = np.flatnonzero(~paths.inner)
+    theirs = fail_masks(forest, paths, leaf, background.matrix)
+    for some, mine, cubes in leaf_cubes(forest, paths, leaf, matrix, background, theirs):
         value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
         _add(cubes, value, output, stage, outputs, flat[:, some])
 
