@@ -1,6 +1,6 @@
 """One input, one output, many methods."""
 
-from accredit.explanation.citations import Citation, Citations, calibrate, cite
+from accredit.explanation.citations import calibrate, cite
 from accredit.explanation.explainer import (
     Explainer,
     explain,
@@ -15,8 +15,6 @@ from accredit.explanation.result import Explanation, FlowPicture, Picture, Said,
 
 __all__ = [
     "AnswerRequest",
-    "Citation",
-    "Citations",
     "Explainer",
     "Explanation",
     "FlowPicture",

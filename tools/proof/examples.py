@@ -417,6 +417,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "answers.asked_game.players": lambda f: "sentences",
     "explanation.calibrate.model": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
     "explanation.calibrate.prompts": lambda f: 15,
+    "answers.AnswerGame.place.words": lambda f: "Paris",
     "explanation.cite.*": lambda f: NOTHING,
     "explanation.cite.model": lambda f: answering()[0],
     "explanation.cite.tokenizer": lambda f: answering()[1],
