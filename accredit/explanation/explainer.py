@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
@@ -383,8 +384,9 @@ class Explainer:
     passages, a query) is given in the call.
 
     For rows, model and background are read, checked and prepared in the first call, and trees keep their tables from
-    the second one on. A model that is fitted again, or trained on, is read again. What is changed inside of the
-    background, or inside of an array of the model, goes unnoticed: make a new explainer.
+    the second one on; threads may share one explainer, and it does not grow with the calls. A model that is fitted
+    again, or trained on, is read again. What is changed inside of the background, or inside of an array of the model,
+    goes unnoticed: make a new explainer.
 
     It is the one place that reads a model. Who runs methods without a call (the page, which shows each as it ends; the
     arena, which counts passes; runs over files) holds one and asks it for the `model`, a `subject` or a `run`.
@@ -401,6 +403,7 @@ class Explainer:
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
         self._rows: PreparedRows | None = None
+        self._lock = RLock()  # of what is prepared for rows
 
     def __repr__(self) -> str:
         named = "the built-in model" if self.model is None else type(self.model).__name__
@@ -411,7 +414,9 @@ class Explainer:
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
         if kind == "rows":
-            return _answer_rows(given, self.model, *self._prepared(settings))
+            with self._lock:
+                prepared = self._prepared(settings)
+            return _answer_rows(given, self.model, *prepared)
         if kind == "answer":
             request = make_request(AnswerRequest, settings)
             return _answer_prompt(given, self.model_for("answer"), request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
+from threading import RLock
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -20,14 +21,13 @@ from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
-from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, read_prediction, way_left
+from accredit.rows.credit import OPPOSITE, RowAnswer, RowQuestion, are_trees, read_prediction, way_left
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.rows.ground import Ground, Sharing, semivalue
 from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
 
-OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
@@ -131,6 +131,7 @@ class Questions:
         elif background is not None or dependence == "cover":
             self._compared = self._compare(None, background)
         self._grounds: dict[tuple[object, ...], Ground] = {}
+        self._lock = RLock()  # of the grounds
 
     def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
@@ -171,11 +172,12 @@ class Questions:
         if compared.rows is not None and self._compared is None:
             return self._make_ground(compared, given)
         key = given.columns, kinds_of(given.table)
-        if key not in self._grounds:
-            if len(self._grounds) >= MOST_GROUNDS:
-                del self._grounds[next(iter(self._grounds))]
-            self._grounds[key] = self._make_ground(compared, given)
-        return self._grounds[key]
+        with self._lock:
+            if key not in self._grounds:
+                if len(self._grounds) >= MOST_GROUNDS:
+                    del self._grounds[next(iter(self._grounds))]
+                self._grounds[key] = self._make_ground(compared, given)
+            return self._grounds[key]
 
     def _make_ground(self, compared: Compared, given: Rows) -> Ground:
         partition = columns_as_players(given.columns, self._players)

@@ -348,7 +348,9 @@ def _answer_of(data: dict[str, Any], asked: RowQuestion, one: RowAnswer) -> RowA
         precision = Precision.from_plain(data["interactions"]["precision"])
         pairs = RowPairs(data["interactions"]["index"], square[None, ..., 0], precision, ends)
     known = Precision.from_plain(data["precision"])
-    return RowAnswer(credit, one.base, one.method, known, one.claims, interval, pairs, one.left, one.instead, one.payoffs)
+    return RowAnswer(
+        credit, one.base, one.method, known, one.claims, interval, pairs, one.left, one.done, one.instead, one.payoffs
+    )
 
 
 def _to_table(journal: Path, final: Path) -> None:

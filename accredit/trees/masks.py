@@ -30,35 +30,43 @@ Words = npt.NDArray[np.unsignedinteger]
 Masks = list[Words]  # one array per 64 players
 
 
-def mask_credit(
-    forest: Forest,
-    paths: Paths,
-    leaf: IntArray,  # (leaves,) local nodes
-    matrix: FloatArray,
-    background: Background,
-    rule: Semivalue,
-    pairs: bool,
-    players: int,
-    earned: FloatArray,  # (players or players², outputs, rows): added to in place
-) -> None:
-    """Add the credit (or pair interactions i < j) of these leaves with a background."""
-    moments, flat = rule.moments(paths.most), earned.reshape(-1, earned.shape[-1])
-    theirs = _fail(forest, paths, leaf, background.matrix)
-    for some in spans(len(matrix), ROWS_PER_MASK):
-        own = _fail(forest, paths, leaf, matrix[some])
-        step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
-        for wide, mine in _by_width(paths.count[leaf], step):
-            path = paths.path[leaf[mine]].astype(np.int64)
-            cubes = LeafCubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
-            value = forest.value[paths.nodes[leaf[mine]]]
-            output = forest.output[paths.tree[leaf[mine]]]
-            if pairs:
-                cubes.add_pairs(value, output, moments, players, earned.shape[1], flat[:, some])
-            else:
-                cubes.add_credit(value, output, moments, earned.shape[1], flat[:, some])
+class Comparison:
+    """Some leaves beside a background, prepared once; rows are compared with all background rows, as often as needed."""
+
+    def __init__(
+        self,
+        forest: Forest,
+        paths: Paths,
+        leaf: IntArray,  # (leaves,) local nodes
+        background: Background,
+        rule: Semivalue,
+        pairs: bool,
+        players: int,
+    ) -> None:
+        self.forest, self.paths, self.leaf, self.background = forest, paths, leaf, background
+        self.pairs, self.players, self.moments = pairs, players, rule.moments(paths.most)
+        self._theirs = fail_masks(forest, paths, leaf, background.matrix)
+
+    def add(self, matrix: FloatArray, earned: FloatArray) -> None:
+        """Add the credit (or pair interactions i < j) of these leaves to earned (players or players², outputs, rows)."""
+        forest, paths, leaf, outputs = self.forest, self.paths, self.leaf, earned.shape[1]
+        flat = earned.reshape(-1, earned.shape[-1])
+        for some in spans(len(matrix), ROWS_PER_MASK):
+            own = fail_masks(forest, paths, leaf, matrix[some])
+            step = CELLS_AT_ONCE // (len(self.background.matrix) * (some.stop - some.start))
+            for wide, mine in _by_width(paths.count[leaf], step):
+                path = paths.path[leaf[mine]].astype(np.int64)
+                theirs = _narrow(self._theirs, mine, wide)
+                cubes = LeafCubes(_narrow(own, mine, wide), theirs, path, self.background.weight)
+                value = forest.value[paths.nodes[leaf[mine]]]
+                output = forest.output[paths.tree[leaf[mine]]]
+                if self.pairs:
+                    cubes.add_pairs(value, output, self.moments, self.players, outputs, flat[:, some])
+                else:
+                    cubes.add_credit(value, output, self.moments, outputs, flat[:, some])
 
 
-def _fail(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
+def fail_masks(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
     """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
     left, place = decide(forest, paths, matrix), np.full(len(paths.nodes), -1)
     place[leaf] = np.arange(len(leaf))

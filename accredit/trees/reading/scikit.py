@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
-from accredit.models.rows import scikit_has_log_link
+from accredit.models.rows import path_lengths, scikit_has_log_link, usual_path_length
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, number, plain_rows, trust
 
@@ -40,10 +40,7 @@ def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
     if family == "HistGradientBoosting":
         return _histogram(model)
     if name == "IsolationForest":
-        raise NotTrees(
-            "IsolationForest scores 2^(−depth), which is not a sum of its leaves; explain its decision_function as a function "
-            "of rows"
-        )
+        return _isolate(model)
     raise NotTrees(f"{name} is not a tree ensemble that can be read")
 
 
@@ -127,6 +124,19 @@ def _boost(model: sklearn.base.BaseEstimator) -> Ensemble:
     forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source=source)
     own = model.decision_function if hasattr(model, "classes_") else model.predict
     return _with_base(_of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own))
+
+
+def _isolate(model: sklearn.base.BaseEstimator) -> Ensemble:
+    """An isolation forest by the depth at which it finds a row, the mean over its trees. Its score is a power of it."""
+    trees = []
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        grown = member.tree_
+        beyond = np.array([usual_path_length(int(rows)) for rows in grown.n_node_samples])
+        found = _arrays(grown, (grown.compute_node_depths() - 1 + beyond) / len(model.estimators_))
+        inner = np.asarray(found.feature) >= 0
+        trees.append(replace(found, feature=np.where(inner, np.asarray(columns)[np.where(inner, found.feature, 0)], -1)))
+    forest = Forest.of(trees, model.n_features_in_, np.zeros(1), single=True, source="IsolationForest")
+    return _of(model, forest, ("value",), "path length", lambda rows: path_lengths(model, rows))
 
 
 def _labels(model: sklearn.base.BaseEstimator, outputs: int) -> tuple[str, ...]:
