@@ -103,6 +103,13 @@ def _report() -> Any:
 
 
 @cache
+def _cited() -> Any:
+    from accredit import cite
+
+    return cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
+
+
+@cache
 def _explanation() -> Any:
     from accredit.explanation import explain
 
@@ -431,6 +438,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "explanation.calibrate.model": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
     "explanation.calibrate.prompts": lambda f: 15,
     "answers.AnswerGame.place.words": lambda f: "Paris",
+    "views.citations_markdown.found": lambda f: _cited(),
     "explanation.cite.*": lambda f: NOTHING,
     "explanation.cite.model": lambda f: answering()[0],
     "explanation.cite.tokenizer": lambda f: answering()[1],
