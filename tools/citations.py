@@ -35,8 +35,8 @@ NOT_KEPT = (
     "a sentence as it is written, and the promise is for sentences like those of the calibration."
 )
 SEEN = (
-    "What is read off a sentence was chosen among some twenty statistics with lines of both books in view, so other prompts may "
-    "do somewhat worse than these."
+    "What is read off a sentence was chosen among some twenty statistics with lines of both books in view, so other prompts "
+    "may do somewhat worse than these."
 )
 ERRORS = (0.1, 0.15, 0.2)  # error rates that the report lists
 
