@@ -1,6 +1,6 @@
 """Which methods find the passage that a real language model answered from? Planted facts, one JSON line per prompt.
 
-    python -m tools.answer_methods [--prompts 40] [--lines FILE] [--only-table]
+    python -m tools.answer_methods [--prompts 24] [--lines FILE] [--only-table]
 
 Prompts are those of the kinds that passages support, in turn, with six passages. A hit is a passage of the planted truth
 that has the largest credit of all; by chance one in six, or one in three where two passages say it or are needed. The table
@@ -81,7 +81,7 @@ def table(lines: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prompts", type=int, default=40)
+    parser.add_argument("--prompts", type=int, default=24)
     parser.add_argument("--lines", type=Path, default=LINES)
     parser.add_argument("--only-table", action="store_true", help="read no prompt; write from the lines that are there")
     options = parser.parse_args()

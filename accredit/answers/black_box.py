@@ -102,17 +102,14 @@ class FunctionPays:
             self._scores = bool(earned.max() > ROUNDING and earned.min() >= 0 and earned.max() <= 1)
             if self._scores:
                 self.notes.append(
-                    "The function returns numbers between 0 and 1: they are read as scores, not as log-probabilities, and shares "
-                    "of the score are credited."
+                    "The function returns numbers between 0 and 1: they are read as scores, not as log-probabilities, "
+                    "and shares of the score are credited."
                 )
         low, high = (0.0, 1.0) if self._scores else (-np.inf, ROUNDING)
         wrong = ~np.isfinite(earned) | (earned > high) | (earned < low)
         if wrong.any():
-            what = (
-                "a score is a number from 0 to 1"
-                if self._scores
-                else "a log-probability is a finite number that is not above 0; if these are scores from 0 to 1, write payoff='score'"
-            )
+            what = "a log-probability is a finite number that is not above 0; of scores from 0 to 1 say payoff='score'"
+            what = "a score is a number from 0 to 1" if self._scores else what
             raise BadPayoff(f"the function returned {earned[wrong][0]}; {what}", code="not-finite")
         if self._scores and (earned.shape[1] > 1 or self.stops):
             raise BadPayoff(
@@ -172,8 +169,8 @@ def asked_game(
     the answer after each, or one for each of its tokens. Players and prompts are those of `answer_game`, but for tokens,
     which only a tokenizer knows. Parts leave by rebuilding the prompt, or a filler takes their place. With `cut` "sentence",
     "word" or some words of the answer, these pieces are paid one by one: the function is asked about the answer up to the end
-    of each, and differences are taken. Numbers between 0 and 1 are `scores` of the whole answer: how good it is, or how often it
-    comes out. Which of the two it returns is seen from the whole prompt, unless `scores` says it.
+    of each, and differences are taken. Numbers between 0 and 1 are `scores` of the whole answer: how good it is, or how often
+    it comes out. Which of the two it returns is seen from the whole prompt, unless `scores` says it.
 
     >>> def knows(prompts, answer):
     ...     return [-0.1 if "Rome" in prompt else -3.0 for prompt in prompts]

@@ -77,7 +77,7 @@ class AnswerGame:
         self.unit = unit  # what the players are: passage, sentence, turn, …
         self._others = others  # tokens of the answer that this one is compared with
         self._known: dict[bytes, FloatArray] = {}
-        self._evaluate = pays.log_probabilities
+        self._evaluate: Callable[[BoolArray], FloatArray] = pays.log_probabilities
 
     def evaluate_by(self, evaluate: Callable[[BoolArray], FloatArray]) -> None:
         """Ask payoffs of something that asks `pays` in its turn, and keeps them or asks many at once."""

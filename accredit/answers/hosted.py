@@ -1,12 +1,13 @@
 """Answers of models behind a server: log-probabilities of a given answer from its echo, or a share of sampled replies.
 
-A completions server that repeats the prompt (`echo`) with its log-probabilities, or returns `prompt_logprobs` as vLLM does, pays
-every token of an answer in one request. A chat server that says nothing of the kind is asked several times, and the payoff is how
-often the answer comes out.
+A completions server that repeats the prompt (`echo`) with its log-probabilities, or returns `prompt_logprobs` as vLLM does,
+pays every token of an answer in one request. A chat server that says nothing of the kind is asked several times, and the
+payoff is how often the answer comes out.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack, final
 
@@ -65,8 +66,8 @@ class HostedPays:
         return write_prompt(prompt, self.hosted)
 
     def cut(self, prompt: str, answer: str, source: Procedure) -> Answer:
-        """An answer in the server's own tokens, as it follows the whole prompt. A space is put between the two where neither has
-        one, and is the answer's."""
+        """An answer in the server's own tokens, as it follows the whole prompt. A space is put between the two where neither
+        has one, and is the answer's."""
         if not prompt[-1:].isspace() and not answer[0].isspace():
             answer = f" {answer}"
         self.bill.allow(1, -(-len(prompt + answer) // CHARACTERS_PER_TOKEN))
@@ -85,7 +86,8 @@ class HostedPays:
         if tuple(pieces) != answer.pieces:
             raise ServerError(
                 f"{self.hosted.title} cuts the answer into other tokens after another prompt ({'|'.join(pieces)!r:.60} and "
-                f"{'|'.join(answer.pieces)!r:.60}), so they cannot be compared; begin the answer with a space or a new line, or hold "
+                f"{'|'.join(answer.pieces)!r:.60}), so they cannot be compared; begin the answer with a space or a new "
+                "line, or hold "
                 "the end of the prompt fixed",
                 argument="answer",
                 code="unsupported",
@@ -96,7 +98,8 @@ class HostedPays:
         """The tokens of an answer after a prompt, and the log-probability of each."""
         if not prompt.strip():
             raise InvalidInput(
-                "nothing is left before the answer for some coalitions, and a server gives no log-probability to what comes first; "
+                "nothing is left before the answer for some coalitions, and a server gives no log-probability to what "
+                "comes first; "
                 "hold part of the prompt fixed: fixed='…', or context=[passages] with query=…",
                 argument="fixed",
                 code="empty",
@@ -113,7 +116,8 @@ class HostedPays:
             self._way = way
             return found
         raise ServerError(
-            f"{self.hosted.title} returns no log-probabilities of a given text ({'; '.join(reasons)}). vLLM and llama-cpp-python "
+            f"{self.hosted.title} returns no log-probabilities of a given text ({'; '.join(reasons)}). vLLM and "
+            "llama-cpp-python "
             "(logits_all) do; or count sampled replies: HostedModel(url, asks='chat')",
             argument="model",
             code="unsupported",
@@ -156,8 +160,8 @@ class HostedPays:
     def _align(
         self, text: str, start: int, tokens: list[str], earned: Sequence[object], offsets: object = None, echoed: object = None
     ) -> tuple[list[str], list[float]]:
-        """The tokens from character `start` of the text that was sent to its end, and what they earn; refused where the server has
-        read another text, or has merged the end of the prompt with the beginning of the answer."""
+        """The tokens from character `start` of the text that was sent to its end, and what they earn; refused where the server
+        has read another text, or has merged the end of the prompt with the beginning of the answer."""
         edges = token_edges(text, tokens, offsets, echoed)
         if edges is None:
             raise ServerError(
@@ -165,12 +169,13 @@ class HostedPays:
                 f"{text!r:.80} was asked; see that nothing between rewrites prompts, such as a chat template on completions",
                 code="unsupported",
             )
-        own = [k for k, (a, b) in enumerate(edges) if a < len(text) and b > start or start <= a == b < len(text)]
+        own = [k for k, (a, b) in enumerate(edges) if (a < len(text) and b > start) or start <= a == b < len(text)]
         first, last = edges[own[0]][0], edges[own[-1]][1]
         if first < start or last > len(text):
             k = own[0] if first < start else own[-1]
             raise ServerError(
-                f"{self.hosted.title} reads {tokens[k]!r:.40} as one token, which is partly the prompt's and partly the answer's; "
+                f"{self.hosted.title} reads {tokens[k]!r:.40} as one token, which is partly the prompt's and partly the "
+                "answer's; "
                 "begin the answer with a space or a new line",
                 argument="answer",
                 code="unsupported",
@@ -179,7 +184,8 @@ class HostedPays:
         if not all(isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING for x in values):
             bad = next(x for x in values if not (isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING))
             raise ServerError(
-                f"{self.hosted.title} gives {bad!r:.40} as the log-probability of a token; it must be a finite number not above 0",
+                f"{self.hosted.title} gives {bad!r:.40} as the log-probability of a token; it must be a finite number "
+                "not above 0",
                 code="not-finite",
             )
         return [text[a:b] for a, b in (edges[k] for k in own)], [min(float(x), 0.0) for x in values]  # type: ignore[arg-type]
@@ -211,10 +217,11 @@ class HostedPays:
 
 
 def token_edges(text: str, tokens: list[str], offsets: object = None, echoed: object = None) -> list[tuple[int, int]] | None:
-    """Where each token stands in the text that was sent: (first character, one past the last); None where they are of another one.
+    """Where each token stands in the text that was sent: (first character, one past the last); None where they are of another
+    one.
 
-    Tokens are joined, and a special one before the text is passed over. Where they cannot be (a character of several tokens), the
-    server's own offsets into the text that it echoed are used.
+    Tokens are joined, and a special one before the text is passed over. Where they cannot be (a character of several tokens),
+    the server's own offsets into the text that it echoed are used.
 
     >>> token_edges("Rome is", ["<s>", "Rome", " is", " old"])
     [(-3, 0), (0, 4), (4, 7), (7, 11)]
@@ -228,7 +235,7 @@ def token_edges(text: str, tokens: list[str], offsets: object = None, echoed: ob
         return [(int(end) - len(token), int(end)) for token, end in zip(tokens, ends, strict=True)]
     if not isinstance(echoed, str) or not isinstance(offsets, list) or len(offsets) != len(tokens) or text not in echoed:
         return None
-    if not all(isinstance(x, int) for x in offsets) or any(b < a for a, b in zip(offsets, offsets[1:], strict=False)):
+    if not all(isinstance(x, int) for x in offsets) or any(b < a for a, b in itertools.pairwise(offsets)):
         return None
     at = echoed.find(text)
     return [(a - at, b - at) for a, b in zip(offsets, [*offsets[1:], len(echoed)], strict=True)]
@@ -249,12 +256,13 @@ def write_prompt(prompt: Prompt, hosted: HostedModel) -> str:
         )
     except Exception as error:  # templates raise what they like
         raise InvalidInput(
-            f"the chat template of the tokenizer refuses these turns: {' '.join(str(error).split())[:150]}; give messages that it "
+            f"the chat template of the tokenizer refuses these turns: {' '.join(str(error).split())[:150]}; give "
+            "messages that it "
             "accepts",
             argument="prompt",
             code="unsupported",
         ) from None
-    bos = getattr(tokenizer, "bos_token", None)
+    bos: str = getattr(tokenizer, "bos_token", None) or ""
     opens = bool(bos) and text.startswith(bos) and tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id]
     return text[len(bos) :] if opens else text
 
@@ -272,7 +280,8 @@ def hosted_game(
     seed: int = 0,
     **form: Unpack[PromptForm],
 ) -> AnswerGame:
-    """The game of an answer of a model behind a server. The answer is given, or the server writes one of up to `generate` tokens."""
+    """The game of an answer of a model behind a server. The answer is given, or the server writes one of up to `generate`
+    tokens."""
     said = _prompt(hosted, prompt, form)
     chosen = choose_players(players, said, form)
     if chosen == "token":
@@ -364,7 +373,8 @@ def _sampled_game(
 ) -> AnswerGame:
     if rather_than is not None:
         raise InvalidInput(
-            "rather_than compares log-probabilities, and replies of a chat are counted; leave it out, or use asks='completions'",
+            "rather_than compares log-probabilities, and replies of a chat are counted; leave it out, or use "
+            "asks='completions'",
             argument="rather_than",
             code="unsupported",
         )

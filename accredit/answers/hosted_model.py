@@ -23,12 +23,12 @@ class HostedModel:
     """A model behind a server that speaks the OpenAI protocol, and what may be spent on it.
 
     `name` is what the server calls the model; left out, it must serve one only. A key comes from the environment variable
-    `key_variable`, and from nowhere else. `asks` is "completions" (log-probabilities of the answer, from the echo of the prompt)
-    or "chat": then the answer is asked for `samples` times at `temperature`, and the payoff is the share of replies that `match` it:
-    "contains" and "equal" compare words without case and punctuation, a function of (reply, answer) decides by itself. A
-    `tokenizer`, or the folder of one, puts messages into its chat template for completions. A run that would read more than
-    `most_tokens` is refused before it begins; `price` per million tokens says what it costs. At most `concurrency` requests are
-    under way and `per_minute` are sent; one that fails for a time is sent again up to `retries` times.
+    `key_variable`, and from nowhere else. `asks` is "completions" (log-probabilities of the answer, from the echo of the
+    prompt) or "chat": then the answer is asked for `samples` times at `temperature`, and the payoff is the share of replies
+    that `match` it: "contains" and "equal" compare words without case and punctuation, a function of (reply, answer) decides
+    by itself. A `tokenizer`, or the folder of one, puts messages into its chat template for completions. A run that would read
+    more than `most_tokens` is refused before it begins; `price` per million tokens says what it costs. At most `concurrency`
+    requests are under way and `per_minute` are sent; one that fails for a time is sent again up to `retries` times.
 
     >>> HostedModel("http://127.0.0.1:8000/v1", name="smollm2").asks
     'completions'
@@ -95,7 +95,8 @@ class HostedModel:
             return AutoTokenizer.from_pretrained(self.tokenizer, local_files_only=True, trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise InvalidInput(
-                f"tokenizer is {self.tokenizer!r:.60}, which cannot be loaded ({' '.join(str(error).split())[:100]}); give the folder "
+                f"tokenizer is {self.tokenizer!r:.60}, which cannot be loaded ({' '.join(str(error).split())[:100]}); "
+                "give the folder "
                 "of a Hugging Face tokenizer",
                 argument="tokenizer",
                 code="unreadable",
@@ -124,8 +125,10 @@ class Bill:
             return
         cost = self.cost(expected)
         raise InvalidInput(
-            f"{before}{prompts:,} more prompts of up to {each:,} tokens come to {expected:,} tokens{f' ({cost})' if cost else ''}, and "
-            f"most_tokens is {self.model.most_tokens:,}; agree to them with HostedModel(url, most_tokens={expected}), or ask for "
+            f"{before}{prompts:,} more prompts of up to {each:,} tokens come to {expected:,} "
+            f"tokens{f' ({cost})' if cost else ''}, and "
+            f"most_tokens is {self.model.most_tokens:,}; agree to them with HostedModel(url, most_tokens={expected}), "
+            "or ask for "
             "less: budget=…",
             argument="most_tokens",
             code="too-many",

@@ -1,10 +1,10 @@
 """The share of sampled replies that say an answer, as a payoff, and the error that sampling leaves in credit.
 
-v(S) is the probability that the model says the answer when only the parts of S are left; k of m replies estimate it. Credit that
-is linear in the payoffs, φᵢ = Σ aᵢ(S) v̂(S), has the variance Σ aᵢ(S)² p(1 − p)/m on top of what drawing coalitions leaves. The
-weights aᵢ are those of whichever method runs, so they are not written down a second time: every coalition also pays some *noise*,
-independent normal draws of variance p̃(1 − p̃)/m with p̃ = (k + 1)/(m + 2), and the spread of the credit of the noise is the
-standard error. p̃ keeps it from being 0 where all replies agree.
+v(S) is the probability that the model says the answer when only the parts of S are left; k of m replies estimate it. Credit
+that is linear in the payoffs, φᵢ = Σ aᵢ(S) v̂(S), has the variance Σ aᵢ(S)² p(1 − p)/m on top of what drawing coalitions
+leaves. The weights aᵢ are those of whichever method runs, so they are not written down a second time: every coalition also
+pays some *noise*, independent normal draws of variance p̃(1 − p̃)/m with p̃ = (k + 1)/(m + 2), and the spread of the credit of
+the noise is the standard error. p̃ keeps it from being 0 where all replies agree.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class SampledPays:
         self.samples = hosted.samples
         test = hosted.match if isinstance(hosted.match, str) else "a function"
         self.notes = [
-            f"Payoffs are shares of {self.samples} replies at temperature {hosted.temperature:g} that say the answer (test: {test}); "
+            f"Payoffs are shares of {self.samples} replies at temperature {hosted.temperature:g} that say the answer "
+            f"(test: {test}); "
             "intervals cover the sampling of replies and of coalitions."
         ]
 
@@ -160,6 +161,7 @@ class SampledPays:
             "answer": self.answer,
             "answer from": self.source.as_plain(),
             "rather than": None,
-            "reading": f"{self.samples} replies per prompt, up to {self.hosted.concurrency} requests at a time; {self.bill.words}",
+            "reading": f"{self.samples} replies per prompt, up to {self.hosted.concurrency} requests at a time; "
+            "{self.bill.words}",
             "notes": list(self.notes),
         }

@@ -1,8 +1,8 @@
 """A server that speaks the OpenAI protocol: what is sent, when it is sent again, and what is said when it does not answer.
 
 The key comes from an environment variable at the moment of sending and goes into one header. It is in no setting, result,
-journal or message; where a server repeats it in an error, it is blotted out. Redirections are not followed, because the key would
-travel with them.
+journal or message; where a server repeats it in an error, it is blotted out. Redirections are not followed, because the key
+would travel with them.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class Server:
 
     def _ask(self, verb: str, path: str, body: bytes | None) -> dict[str, Any]:
         place = f"{self.url}/{path}"
+        failure = Passing("was not asked")
         for attempt in range(self.retries + 1):
             if self._ended is not None:
                 raise self._ended
@@ -89,10 +90,11 @@ class Server:
             reply = self._send(verb, place, body)
             if not isinstance(reply, Passing):
                 return reply
+            failure = reply
             if attempt < self.retries:
-                self._pause(place, reply, attempt)
+                self._pause(place, failure, attempt)
         tried = f" ({self.retries + 1} times)" if self.retries else ""
-        raise self._end(f"{place} {reply.what}{tried}; see whether the server runs, and run again", "unavailable")
+        raise self._end(f"{place} {failure.what}{tried}; see whether the server runs, and run again", "unavailable")
 
     def _wait_for_turn(self) -> None:
         """Wait until the server may be asked: after a pause that it has asked for, and not more often than allowed."""
@@ -106,14 +108,16 @@ class Server:
             time.sleep(turn - now)
 
     def _pause(self, place: str, failure: Passing, attempt: int) -> None:
-        """Wait as long as the server asks, else longer each time; other threads wait, too, where the server has asked for it."""
+        """Wait as long as the server asks, else longer each time; other threads wait, too, where the server has asked for
+        it."""
         self.repeated += 1
         if failure.wait is None:
             time.sleep(FIRST_WAIT * WAIT_FACTOR**attempt * (1 + random.random()) / 2)
             return
         if failure.wait > LONGEST_WAIT:
             raise self._end(
-                f"{place} {failure.what} and asks to wait {failure.wait:,.0f} s; run again then, with store='FILE' to keep what "
+                f"{place} {failure.what} and asks to wait {failure.wait:,.0f} s; run again then, with store='FILE' to "
+                "keep what "
                 "is paid for",
                 "unavailable",
             )

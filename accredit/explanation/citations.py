@@ -250,7 +250,7 @@ def cite(
 
     >>> found = cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
     >>> found.answer, round(found.citations[0].whole.surprise, 2), round(found.citations[0].none.surprise, 2)
-    ('Anna lives in Rome .', 0.0, 2.49)
+    ('Anna lives in Rome .', 0.01, 2.49)
     """
     for name in how:
         if name not in PASSED_ON:

@@ -160,13 +160,14 @@ def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attribut
 
 
 def linear(chosen: Chosen, players: int, budget: int | None) -> Chosen:
-    """The method by which credit of sampled payoffs is computed: its error is known only where credit is linear in them. Shapley
-    values that are not exact are then those of random orders."""
+    """The method by which credit of sampled payoffs is computed: its error is known only where credit is linear in them.
+    Shapley values that are not exact are then those of random orders."""
     if chosen.name == "shapley" and not defaults.affordable(players, budget):
         return find("permutations", "strings")
     if "linearity" not in chosen.method.axioms:
         raise InvalidInput(
-            f"{chosen.name} is not linear in the payoffs, and these are shares of sampled replies, whose error it cannot pass on; "
+            f"{chosen.name} is not linear in the payoffs, and these are shares of sampled replies, whose error it "
+            "cannot pass on; "
             "use shapley, banzhaf or leave-one-out",
             argument="methods",
             code="unsupported",

@@ -7,9 +7,13 @@ import time
 import pytest
 
 from accredit import InvalidInput, defaults, explain
+from accredit.core import NoteKind
 from accredit.explanation import gradients
+from accredit.explanation.assemble import AT_CHANCE
 from tests.models.answering_models import answering
+from tools import answer_methods
 
+FACTS_OF_TWO = ["Anna lives in Rome .", "Boris owns a dog ."]
 FACTS = [f"Person {i} lives in town {i}." for i in range(8)]
 
 
@@ -54,7 +58,7 @@ def test_passages_that_are_the_same_are_said():
 def test_no_passage_or_an_empty_one_is_refused(context):
     with pytest.raises(InvalidInput) as refused:
         explain(context=context, query="Where does Anna live ?")
-    assert (refused.value.argument, refused.value.code) == ("context", "type")
+    assert refused.value.argument == "context" and refused.value.code in ("empty", "type")
 
 
 def test_an_answer_that_holds_a_special_token_is_refused():
@@ -63,3 +67,20 @@ def test_an_answer_that_holds_a_special_token_is_refused():
     with pytest.raises(InvalidInput) as refused:
         explain("A good film. It is good.", model, answer=f"It is {special}")
     assert (refused.value.argument, refused.value.code) == ("answer", "unsupported")
+
+
+def test_methods_at_chance_say_so_on_answers_and_only_there():
+    found = explain(context=FACTS_OF_TWO, query="Where does Anna live ?", methods=["loo", "rollout"])
+    assert [note.kind for note in found.notes].count(NoteKind.WARNING) >= 1
+    assert any(note.text.startswith("rollout found") for note in found.notes)
+    without = explain(context=FACTS_OF_TWO, query="Where does Anna live ?", methods="loo")
+    for other in (without, explain("Good.", methods="rollout")):
+        assert not any("than chance" in note.text for note in other.notes)
+
+
+def test_those_methods_were_measured_to_be_at_chance():
+    """By the kept lines: none of them finds the passage in half of the prompts, every other method in most."""
+    lines = answer_methods.read(answer_methods.LINES)
+    for method in answer_methods.METHODS:
+        hits = sum(answer_methods.is_hit(line, method) for line in lines)
+        assert (2 * hits < len(lines)) == (method in AT_CHANCE)

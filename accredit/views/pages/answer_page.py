@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from accredit.answers.said import SCORE
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation, Said
 from accredit.models.encoded import SHOWN_SPACE
-from accredit.views.language.numbers import between, brief, credit_number, round_off, rounding
+from accredit.views.language.numbers import between, brief, credit_number, rounding
 from accredit.views.language.palette import LEVELS, level
 from accredit.views.language.phrases import origin, title
 from accredit.views.pages.engine import render
