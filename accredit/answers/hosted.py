@@ -87,8 +87,7 @@ class HostedPays:
             raise ServerError(
                 f"{self.hosted.title} cuts the answer into other tokens after another prompt ({'|'.join(pieces)!r:.60} and "
                 f"{'|'.join(answer.pieces)!r:.60}), so they cannot be compared; begin the answer with a space or a new "
-                "line, or hold "
-                "the end of the prompt fixed",
+                "line, or hold the end of the prompt fixed",
                 argument="answer",
                 code="unsupported",
             )
@@ -99,12 +98,11 @@ class HostedPays:
         if not prompt.strip():
             raise InvalidInput(
                 "nothing is left before the answer for some coalitions, and a server gives no log-probability to what "
-                "comes first; "
-                "hold part of the prompt fixed: fixed='…', or context=[passages] with query=…",
+                "comes first; hold part of the prompt fixed: fixed='…', or context=[passages] with query=…",
                 argument="fixed",
                 code="empty",
             )
-        self.bill.allow(1, 0, "the run is stopped: ")
+        self.bill.check()
         ways = (self._echo, self._prompt_logprobs) if self._way is None else (self._way,)
         reasons = []
         for way in ways:
@@ -117,8 +115,7 @@ class HostedPays:
             return found
         raise ServerError(
             f"{self.hosted.title} returns no log-probabilities of a given text ({'; '.join(reasons)}). vLLM and "
-            "llama-cpp-python "
-            "(logits_all) do; or count sampled replies: HostedModel(url, asks='chat')",
+            "llama-cpp-python (logits_all) do; or count sampled replies: HostedModel(url, asks='chat')",
             argument="model",
             code="unsupported",
         )
@@ -175,8 +172,7 @@ class HostedPays:
             k = own[0] if first < start else own[-1]
             raise ServerError(
                 f"{self.hosted.title} reads {tokens[k]!r:.40} as one token, which is partly the prompt's and partly the "
-                "answer's; "
-                "begin the answer with a space or a new line",
+                "answer's; begin the answer with a space or a new line",
                 argument="answer",
                 code="unsupported",
             )
@@ -257,8 +253,7 @@ def write_prompt(prompt: Prompt, hosted: HostedModel) -> str:
     except Exception as error:  # templates raise what they like
         raise InvalidInput(
             f"the chat template of the tokenizer refuses these turns: {' '.join(str(error).split())[:150]}; give "
-            "messages that it "
-            "accepts",
+            "messages that it accepts",
             argument="prompt",
             code="unsupported",
         ) from None
@@ -384,7 +379,7 @@ def _sampled_game(
         """Some replies to a chat, as choices; a server may send fewer at once than were asked for."""
         messages = [dict(m) for m in prompt.messages or ()]
         length = sum(len(content) for content in prompt.contents)
-        bill.allow(1, -(-length // CHARACTERS_PER_TOKEN), "the run is stopped: " if bill.prompts else "")
+        bill.check()
         body = {"model": hosted.served, "messages": messages, "n": count, "temperature": temperature, "max_tokens": tokens}
         reply = hosted.server.post("chat/completions", body)
         bill.add(reply, length)

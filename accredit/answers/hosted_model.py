@@ -96,8 +96,7 @@ class HostedModel:
         except (OSError, ValueError) as error:
             raise InvalidInput(
                 f"tokenizer is {self.tokenizer!r:.60}, which cannot be loaded ({' '.join(str(error).split())[:100]}); "
-                "give the folder "
-                "of a Hugging Face tokenizer",
+                "give the folder of a Hugging Face tokenizer",
                 argument="tokenizer",
                 code="unreadable",
             ) from None
@@ -118,18 +117,28 @@ class Bill:
     uncounted: int = 0  # replies without a count, which were estimated
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def allow(self, prompts: int, each: int, before: str = "") -> None:
+    def check(self) -> None:
+        """Stop where more was spent than expected: a server may count more tokens than it said at first."""
+        if self.tokens > self.model.most_tokens:
+            raise ServerError(
+                f"the run is stopped after {self.tokens:,} tokens, because most_tokens is {self.model.most_tokens:,}; "
+                "agree to more: "
+                "HostedModel(url, most_tokens=…)",
+                argument="most_tokens",
+                code="too-many",
+            )
+
+    def allow(self, prompts: int, each: int) -> None:
         """Refuse what would go beyond the tokens that were agreed to."""
         expected = self.tokens + prompts * each
         if expected <= self.model.most_tokens:
             return
         cost = self.cost(expected)
         raise InvalidInput(
-            f"{before}{prompts:,} more prompts of up to {each:,} tokens come to {expected:,} "
+            f"{prompts:,} more prompts of up to {each:,} tokens come to {expected:,} "
             f"tokens{f' ({cost})' if cost else ''}, and "
             f"most_tokens is {self.model.most_tokens:,}; agree to them with HostedModel(url, most_tokens={expected}), "
-            "or ask for "
-            "less: budget=…",
+            "or ask for less: budget=…",
             argument="most_tokens",
             code="too-many",
         )

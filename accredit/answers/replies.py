@@ -98,8 +98,7 @@ class SampledPays:
         test = hosted.match if isinstance(hosted.match, str) else "a function"
         self.notes = [
             f"Payoffs are shares of {self.samples} replies at temperature {hosted.temperature:g} that say the answer "
-            f"(test: {test}); "
-            "intervals cover the sampling of replies and of coalitions."
+            f"(test: {test}); intervals cover the sampling of replies and of coalitions."
         ]
 
     @property
@@ -161,7 +160,6 @@ class SampledPays:
             "answer": self.answer,
             "answer from": self.source.as_plain(),
             "rather than": None,
-            "reading": f"{self.samples} replies per prompt, up to {self.hosted.concurrency} requests at a time; "
-            "{self.bill.words}",
+            "reading": f"{self.samples} replies per prompt, up to {self.concurrency} requests at a time; {self.bill.words}",
             "notes": list(self.notes),
         }

@@ -117,8 +117,7 @@ class Server:
         if failure.wait > LONGEST_WAIT:
             raise self._end(
                 f"{place} {failure.what} and asks to wait {failure.wait:,.0f} s; run again then, with store='FILE' to "
-                "keep what "
-                "is paid for",
+                "keep what is paid for",
                 "unavailable",
             )
         with self._lock:

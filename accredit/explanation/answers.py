@@ -15,6 +15,7 @@ from accredit import defaults
 from accredit.answers.hosted_model import HostedModel
 from accredit.answers.prompt import Parts, Place, Prompt, paragraph_spans
 from accredit.answers.said import SCORE
+from accredit.answers.server import ServerError
 from accredit.checks.json_data import Facts
 from accredit.core import BoolArray, FloatArray, IntArray, Procedure
 from accredit.core.coalitions import keys, unpack
@@ -293,18 +294,21 @@ class _Tokens:
         return self.pays.players
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
-        names = keys(coalitions)
-        if all(name in self.paid for name in names):
-            return np.stack([self.paid[name] for name in names])
-        if self.failure is not None and not self._patient:
-            raise self.failure
-        try:
-            earned = self.pays.log_probabilities(coalitions)
-        except AccreditError as error:
-            self.failure = error
-            raise
-        self.paid |= dict(zip(names, earned, strict=True))
-        return earned
+        if self._patient:
+            return self.pays.log_probabilities(coalitions)
+        return np.stack([self._pay(name, coalitions[row : row + 1]) for row, name in enumerate(keys(coalitions))])
+
+    def _pay(self, name: bytes, coalition: BoolArray) -> FloatArray:
+        """What one coalition is paid, written down at once."""
+        if name not in self.paid:
+            if self.failure is not None:
+                raise self.failure
+            try:
+                self.paid[name] = self.pays.log_probabilities(coalition)[0]
+            except AccreditError as error:
+                self.failure = error
+                raise
+        return self.paid[name]
 
     def fingerprint_parts(self) -> dict[str, object]:
         return self.pays.fingerprint_parts()
@@ -332,9 +336,13 @@ def _keep(game: AnswerGame, journal: Journal | None) -> None:
             if tokens.paid:  # also what arrived after the failure; this asks for nothing and writes it down
                 bits = np.frombuffer(b"".join(tokens.paid), dtype=np.uint8).reshape(len(tokens.paid), -1)
                 kept.payoff(unpack(bits, len(game.players)))
-            if isinstance(error, Quarantined) and at_once is not None and tokens.failure is not None:
-                raise tokens.failure from None
-            raise
+            failure = tokens.failure
+            if not isinstance(error, Quarantined) or at_once is None or failure is None:
+                raise
+            if not isinstance(failure, ServerError) or journal is None:
+                raise failure from None
+            kept_in = f"what is paid for is kept in {journal.path}, and the same call goes on from there"
+            raise ServerError(f"{failure} ({kept_in})", argument=failure.argument, code=failure.code) from None
 
     game.evaluate_by(evaluate)
 

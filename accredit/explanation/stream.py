@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from accredit import defaults
 from accredit.answers.replies import with_noise
+from accredit.answers.server import ServerError
 from accredit.core import Attribution, Attributions, Game
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.answers import AnswerSubject
@@ -130,6 +131,8 @@ def answer(subject: Asked, chosen: Chosen, report: Callable[[int], None] | None 
         seconds = time.perf_counter() - began
         main, others = _by_target(credit, subject)
         return Done(chosen.name, main, seconds, others)
+    except ServerError:  # it is not the method that failed
+        raise
     except AccreditError as error:
         return Refused(chosen.name, str(error))
 
@@ -167,8 +170,7 @@ def linear(chosen: Chosen, players: int, budget: int | None) -> Chosen:
     if "linearity" not in chosen.method.axioms:
         raise InvalidInput(
             f"{chosen.name} is not linear in the payoffs, and these are shares of sampled replies, whose error it "
-            "cannot pass on; "
-            "use shapley, banzhaf or leave-one-out",
+            "cannot pass on; use shapley, banzhaf or leave-one-out",
             argument="methods",
             code="unsupported",
         )

@@ -279,6 +279,7 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
 def test_crews_lost_one_after_another_end_in_an_error() -> None:
     class Hopeless:
         width = 2
+        least = 1
 
         def start(self, game: Any) -> None: ...
 
