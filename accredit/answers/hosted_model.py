@@ -122,8 +122,8 @@ class Bill:
         if self.tokens > self.model.most_tokens:
             raise ServerError(
                 f"the run is stopped after {self.tokens:,} tokens, because most_tokens is {self.model.most_tokens:,}; "
-                "agree to more: "
-                "HostedModel(url, most_tokens=…)",
+                "allow more "
+                "among the settings of the server",
                 argument="most_tokens",
                 code="too-many",
             )
@@ -135,10 +135,10 @@ class Bill:
             return
         cost = self.cost(expected)
         raise InvalidInput(
-            f"{prompts:,} more prompts of up to {each:,} tokens come to {expected:,} "
-            f"tokens{f' ({cost})' if cost else ''}, and "
-            f"most_tokens is {self.model.most_tokens:,}; agree to them with HostedModel(url, most_tokens={expected}), "
-            "or ask for less: budget=…",
+            f"{prompts:,} {'prompt' if prompts == 1 else 'prompts'} of up to {each:,} tokens each come to {expected:,} tokens"
+            f"{f' ({cost})' if cost else ''}, and most_tokens is {self.model.most_tokens:,}; allow them with "
+            f"most_tokens={expected} "
+            "among the settings of the server, or ask for less: budget=…",
             argument="most_tokens",
             code="too-many",
         )

@@ -122,6 +122,6 @@ def server_of(typed: str) -> dict[str, object]:
                 argument="server",
                 code="type",
             )
-        words = name in ("name", "tokenizer", "key_variable", "asks", "match")
-        found[name] = value if words else int(value) if value.isdigit() else number(value, f"server, {name},")
+        counts = re.fullmatch(r"\d+", value) and name != "name"
+        found[name] = int(value) if counts else float(value) if re.fullmatch(r"\d*\.\d+", value) else value
     return found
