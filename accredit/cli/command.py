@@ -14,6 +14,7 @@ import click
 from accredit.checks.files import put
 from accredit.checks.suggestions import nearest
 from accredit.cli.output import NewFile, write
+from accredit.cli.table_options import HEADING, TABLE_OPTIONS, reading_tables
 from accredit.errors import AccreditError
 
 # Messages of the library in the words of the command: an argument is called as its option is.
@@ -147,6 +148,7 @@ class Command(click.Command):
                 stack.enter_context(redirect_stderr(io.StringIO()))
             if (path := ctx.meta.pop(OUT, None)) is not None:
                 stack.enter_context(to_file(path))
+            stack.enter_context(reading_tables(ctx))
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -160,9 +162,10 @@ class Command(click.Command):
         """Headings with their options: those without one first, what all commands have last."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         last = [option for name in RESULT for option in options if name in option.opts]
-        placed = {name for names in self.sections.values() for name in names}
+        sections = {**self.sections, HEADING: tuple(TABLE_OPTIONS)}
+        placed = {name for names in sections.values() for name in names}
         yield "Options", [option for option in options if option not in last and option.name not in placed]
-        for heading, names in self.sections.items():
+        for heading, names in sections.items():
             yield heading, [option for name in names for option in options if option.name == name]
         yield "Result", last
 

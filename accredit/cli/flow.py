@@ -11,6 +11,7 @@ from accredit.checks.json_data import round_off
 from accredit.cli.command import Command
 from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
+@table_options
 @click.option("--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities.")
 @click.option("--to", "sinks", multiple=True, help="Where flow ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")

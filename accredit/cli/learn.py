@@ -16,6 +16,7 @@ from accredit.cli.command import Commands
 from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.cli.typed import groups_of, players_of, removal_of, split_at_commas
 from accredit.errors import InvalidInput
 
@@ -82,6 +83,7 @@ def learn() -> None:
 @MODEL
 @TRUST
 @COLUMN
+@table_options
 @LIMIT
 @click.option("--background", type=NamedPath(), help="Rows: the table that rows are compared with.")
 @click.option("--most-background", type=Count(min=1), help="Rows of the background that are used at most.")
@@ -251,6 +253,7 @@ def _fit_selector(method: str, task: Task, out: str, k: int | None, settings: Se
 @MODEL
 @TRUST
 @COLUMN
+@table_options
 @LIMIT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def explain(
@@ -277,6 +280,7 @@ def explain(
 @MODEL
 @TRUST
 @COLUMN
+@table_options
 @LIMIT
 @click.option("--train", type=NamedPath(), help="A FILE of training inputs on which the judge is trained.")
 @click.option("--judge", type=NamedPath(), help="A folder that EvalX.save wrote, instead of training a judge.")
@@ -365,10 +369,10 @@ def _task(
     from accredit.learned.tasks import picture_task, row_task, text_task
 
     if model is not None and _reads_rows(model):
-        from accredit.store.frames import read_frame
+        from accredit.store.frames import read_frame, warn_reading
 
         _refuse({"--text": column}, "is for texts")
-        frame = read_frame(subject)[:limit]
+        frame = warn_reading(read_frame(subject))[:limit]
         return lambda like: row_task(frame, model, trusted, like)
     from accredit.explanation.loading import load_model
 

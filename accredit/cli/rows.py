@@ -74,8 +74,9 @@ def read_rows(
 ) -> tuple[pandas.DataFrame, object, pandas.DataFrame]:
     """Rows, the model in its file, and the background."""
     from accredit.rows.run import open_model
+    from accredit.store.frames import warn_reading
 
-    return _rows(subject), open_model(model, trusted), _rows(background)
+    return warn_reading(_rows(subject)), open_model(model, trusted), warn_reading(_rows(background))
 
 
 def _predict(
@@ -120,6 +121,8 @@ def _stream(rows: pandas.DataFrame, model: object, request: RowRequest, to: Dest
         )
     assert to.out is not None
     run = row_run(rows, model, request)
+    for note in (*run.whole.compared.notes, *run.whole.said):
+        click.echo(note, err=True)
     with progress("explain", len(rows)) as bar:
         count, done = explain_table_file(run, to.out, request.executor or "serial", bar.update)
     said = f"{count:,} rows" + (f", {done:,} of them already there" if done else "")
