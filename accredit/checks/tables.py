@@ -284,11 +284,10 @@ def _splits(header: str, mark: str) -> bool:
 def _makes_columns(content: str, file: str, mark: str) -> bool:
     """Does this delimiter give every line as many cells as the header, or one more for a name of the row, or for nothing?"""
     try:
-        (_, names), *rows = _split_by(content, file, mark)
+        header, *rows = [len(cells) for _, cells in _split_by(content, file, mark)] or [0]
     except InvalidInput:
         return False
-    widths = {len(cells) for _, cells in rows}
-    return len(names) > 1 and (widths <= {len(names)} or widths == {len(names) + 1})
+    return header > 1 and ({*rows} <= {header} or {*rows} == {header + 1})
 
 
 def _split_by(content: str, file: str, mark: str) -> Lines:

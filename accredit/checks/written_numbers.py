@@ -7,7 +7,7 @@ little more than one is decided by the column, then by the file, and refused whe
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -184,7 +184,7 @@ class NumberColumns:
 
     def _note_changes(self, k: int, found: dict[str, Parts], plain: dict[str, str], decimal: str) -> None:
         """What was done to a column beside its decimal mark, each with an example."""
-        signs = {
+        signs: dict[str, Callable[[Parts], object]] = {
             "thousands": lambda parts: re.search(rf"[^\d{decimal}]", parts["body"]),
             "a currency": lambda parts: parts["before"] or parts["after"],
             "percent": lambda parts: parts["percent"],

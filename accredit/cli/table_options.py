@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar, get_args
 
@@ -16,7 +16,7 @@ from accredit.errors import InvalidInput
 P = ParamSpec("P")
 R = TypeVar("R")
 HEADING = "How a table is written, where the file does not tell"
-TABLE_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+TABLE_OPTIONS: dict[str, dict[str, Any]] = {
     "delimiter": {"metavar": "MARK", "help": f"What is between cells: {', '.join(DELIMITERS.values())}, or any other mark."},
     "decimal": {"type": click.Choice([".", ","]), "help": "The decimal mark of its numbers."},
     "encoding": {"metavar": "NAME", "help": "For example cp1252 or utf-16."},

@@ -72,12 +72,11 @@ def remember(model: object) -> dict[str, list[object]]:
     return {}
 
 
-def learned_columns(model: object) -> tuple[str, ...] | None:
+def learned_columns(model: Any) -> tuple[str, ...] | None:
     """The names of the columns that a model has learned from, in its order; None where it does not know them."""
     home = type(model).__module__.split(".")[0]
     if home == "xgboost":
-        booster: xgboost.Booster = model.get_booster() if hasattr(model, "get_booster") else model
-        names = booster.feature_names
+        names = (model.get_booster() if hasattr(model, "get_booster") else model).feature_names
     elif home == "lightgbm":
         names = getattr(model, "booster_", model).feature_name()
     elif home == "catboost":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -160,7 +160,7 @@ def align(rows: object, background: Rows, what: str = "rows") -> Rows:
     return Rows(frame, background.columns, given.names)
 
 
-def densify(given: object, absent: float, what: str = "rows") -> tuple[object, tuple[str, ...]]:
+def densify(given: Any, absent: float, what: str = "rows") -> tuple[object, tuple[str, ...]]:
     """A sparse matrix as an array, and what to say about its absent cells: whoever fills it decides what they are. Anything
     else as it is. How large the array will be is known before it is made.
 

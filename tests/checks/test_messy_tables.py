@@ -138,6 +138,12 @@ def test_a_stray_word_makes_words_and_the_note_says_what_to_write(tmp_path):
     assert np.isnan(read_frame(file, said=TableFormat(missing=("twelve",)))["y"][1])
 
 
+@pytest.mark.parametrize("text", ["||\n--|\n", "|-|\n", "-|-\n"])
+def test_a_table_of_drawn_lines_alone_is_empty(tmp_path, text):
+    with refused("empty"):
+        read_frame(put(tmp_path, text))
+
+
 def test_dates_in_several_forms_are_words_and_are_named(tmp_path):
     (note,) = notes_of(read_frame(put(tmp_path, "d,n\n2024-01-02,1\n03/04/2024,2\n")))
     assert "2024-01-02, 03/04/2024" in note
