@@ -10,6 +10,7 @@ import click
 from accredit.checks.files import read_text
 from accredit.checks.json_data import read_json
 from accredit.checks.numbers import shown
+from accredit.cli.command import check_ending
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.output import write, write_whole
 from accredit.cli.settings import ALONE, read_settings
@@ -31,6 +32,7 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Settings, o
         settings |= _example(model is not None or settings["answer"] is not None)
     result = with_command(explain_answer(prompt, model, announce=announce, **settings))
     if to.out:
+        check_ending(to.out)
         write_whole(to.out, result.to_json() + "\n")
         write(to.out)
     to.print(result)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from accredit.cli.answers import explain_an_answer
-from accredit.cli.command import Command
+from accredit.cli.command import Command, check_ending
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
@@ -55,6 +55,8 @@ def explain_many(
             argument="html_file",
             code="misplaced",
         )
+    if to.out is not None:
+        check_ending(to.out)
     inputs = _inputs(file, column, pair)
     loaded = load_model(inputs[0], model)
     if isinstance(inputs[0], Path) and not hasattr(loaded, "patch_tokens"):

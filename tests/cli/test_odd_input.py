@@ -139,3 +139,19 @@ def test_a_cell_that_is_not_a_plain_number_does_not_make_its_column_words(game, 
     (tmp_path / "rows.csv").write_text(f"{ROWS}{cell},2,yes\n", encoding="utf-8")
     code, out, err = typed("value", "rows.csv", "--target", "label", "--no-curves")
     assert (code, out) == (2, "") and "column 'x'" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["credit.csv", "credit.tsv", "credit.parquet"])
+def test_text_is_not_written_under_the_name_of_a_table(game, typed, tmp_path, name):
+    code, out, err = typed("game", game, "--out", name)
+    assert (code, out) == (2, "") and "--out is" in err and not (tmp_path / name).exists()
+    assert typed("explain", "a fine film", "--out", name)[0] == 2
+
+
+def test_a_table_with_semicolons_and_what_was_typed_about_it(game, typed, tmp_path):
+    (tmp_path / "de.csv").write_text("coalition;payoff\n;0\nA;1.500\nB;2.000\nA+B;4.250\n")
+    code, out, err = typed("game", "de.csv")
+    assert (code, out) == (2, "") and "write --decimal , for the first, --decimal . for the second" in err
+    credit = {mark: json.loads(typed("game", "de.csv", "--decimal", mark, "--json")[1]) for mark in ",."}
+    assert str(4250.0) in json.dumps(credit[","]) and str(4.25) in json.dumps(credit["."])
+    assert typed("explain", "a fine film", "--decimal", ",")[0] == 2
