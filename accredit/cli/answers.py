@@ -23,6 +23,8 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Settings, o
     from accredit.explanation import explain_answer
 
     settings = read_settings("answer", typed)
+    if to.out:
+        check_ending(to.out)
     prompt = _prompt(subject, own.get("prompt"))
     _check_together(settings)
     settings |= _answer(settings, own.get("max_new_tokens"))
@@ -32,7 +34,6 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Settings, o
         settings |= _example(model is not None or settings["answer"] is not None)
     result = with_command(explain_answer(prompt, model, announce=announce, **settings))
     if to.out:
-        check_ending(to.out)
         write_whole(to.out, result.to_json() + "\n")
         write(to.out)
     to.print(result)
