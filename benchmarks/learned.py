@@ -47,6 +47,7 @@ import torch
 
 from accredit.core import FloatArray, IntArray
 from accredit.explanation.loading import builtin_model
+from accredit.explanation.requests import RowRequest
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import ASIDE, TUNED, Reference, calibrate, ranks
 from accredit.learned.fast import FastShapley, Values, fit_fast
@@ -294,7 +295,7 @@ def on_a_table(mode: str) -> dict[str, Any]:
     y = (x[:, 0] * x[:, 1] + np.sin(2 * x[:, 2]) + x[:, 3] + 0.3 * x[:, 4:7].sum(axis=1) > 0).astype(int)
     model = MLPClassifier((32, 32), max_iter=60, alpha=0.01, random_state=0).fit(x[:3000], y[:3000])
     background, rows = x[:20], x[20 : 20 + learned + calibration + counted]
-    family = RowFamily.of(rows, model, background, payoff="probability")
+    family = RowFamily.of(rows, model, RowRequest(background=background, payoff="probability"))
 
     def kernel() -> float:
         return _shap(model.predict_proba, background, list(rows[:3]), 1022)

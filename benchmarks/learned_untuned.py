@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from accredit.explanation.requests import RowRequest
 from accredit.learned.input_sets import Family, InputFamily, RowFamily
 
 
@@ -24,7 +25,7 @@ def boosted(folder: Path, inputs: int) -> Family:
 
     x, y = make_friedman1(1000 + inputs, 8, noise=1.0, random_state=5)
     model = XGBRegressor(n_estimators=60, max_depth=4, random_state=5, n_jobs=1).fit(x[:1000], y[:1000])
-    return RowFamily.of(x[1000:], model, x[:5])
+    return RowFamily.of(x[1000:], model, RowRequest(background=x[:5]))
 
 
 def light(folder: Path, inputs: int) -> Family:
@@ -34,7 +35,7 @@ def light(folder: Path, inputs: int) -> Family:
 
     x, y = make_classification(1000 + inputs, 8, n_informative=5, n_redundant=1, n_classes=3, random_state=6)
     model = LGBMClassifier(n_estimators=40, num_leaves=12, random_state=6, n_jobs=1, verbose=-1).fit(x[:1000], y[:1000])
-    return RowFamily.of(x[1000:], model, x[:5], payoff="probability")
+    return RowFamily.of(x[1000:], model, RowRequest(background=x[:5], payoff="probability"))
 
 
 def bert(folder: Path, inputs: int) -> Family:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from accredit.arena.contest import ANSWER_METRICS, METRICS, Example, MethodRun
-from accredit.arena.texts import BUILTIN, among, count_passes, weights_digest
+from accredit.arena.texts import BUILTIN, among, count_passes, explainer_of, weights_digest
 from accredit.core import Game
 from accredit.core.threads import one_torch_thread
 from accredit.errors import InvalidInput
@@ -108,12 +107,10 @@ class AnswerContest:
         return metric
 
     def _subject(self, example: Example) -> AnswerSubject:
-        from accredit.explanation.answers import answer_subject
+        from accredit.explanation.requests import AnswerRequest
 
         made = self._facts(example.row)
-        return answer_subject(
-            answering(self.model),
-            None,
+        request = AnswerRequest(
             context=list(made.context),
             query=made.query,
             answer=example.target,
@@ -122,6 +119,7 @@ class AnswerContest:
             budget=self.budget,
             seed=self._draw(example.row),
         )
+        return explainer_of(self.model).subject(None, request)
 
 
 def _as_contextcite(subject: AnswerSubject, alpha: float) -> MethodRun:
@@ -132,9 +130,6 @@ def _as_contextcite(subject: AnswerSubject, alpha: float) -> MethodRun:
     return MethodRun(solver.solve(subject.game.whole("logit")), subject.game.passes)
 
 
-@lru_cache(maxsize=1)
 def answering(model: str) -> AnsweringModel:
-    """The model of a contest, loaded once."""
-    from accredit.explanation.loading import answering_model
-
-    return cast("AnsweringModel", answering_model(None if model == BUILTIN else model))
+    """The model of a contest on answers."""
+    return cast("AnsweringModel", explainer_of(model).model_for("answer"))

@@ -22,7 +22,9 @@ from accredit.store.fingerprint import fingerprint
 if TYPE_CHECKING:
     import pandas
 
+    from accredit.explanation.requests import RowRequest
     from accredit.learned.input_sets import RowFamily
+    from accredit.models.payoffs import Payoff
 
 COMPARED_ROWS = ("shapley", "banzhaf", "leave-one-out")  # where no methods are named
 TRAINED = ("fast-shapley", "selector")  # methods that are read from a folder
@@ -112,19 +114,9 @@ class RowFileContest:
 
     def _fast(self, folder: str, example: Example) -> Attribution:
         from accredit.learned.fast_results import explain_rows_fast
-        from accredit.rows.run import open_model
-        from accredit.store.frames import read_frame
 
-        asked = self._family().asked
-        found = explain_rows_fast(
-            folder,
-            self._frame().iloc[[example.row]],
-            open_model(self.model, self.trusted),
-            read_frame(self.background),
-            payoff=asked.unit,
-            budget=self.budget,
-            seed=self.seed,
-        )
+        request = _request(self.background, self._family().asked.unit, self.trusted, self.seed, self.budget)
+        found = explain_rows_fast(folder, self._frame().iloc[[example.row]], self.model, request=request)
         return found.row(0, self._output(example))
 
     def _select(self, folder: str, example: Example) -> Attribution:
@@ -139,7 +131,15 @@ class RowFileContest:
 def _family(model: str, data: str, background: str, payoff: str | None, trusted: tuple[str, ...], seed: int) -> RowFamily:
     """The games of all rows, made once in every process."""
     from accredit.learned.input_sets import RowFamily
-    from accredit.rows.run import open_model
     from accredit.store.frames import read_frame
 
-    return RowFamily.of(read_frame(data), open_model(model, trusted), read_frame(background), payoff=payoff, seed=seed)
+    return RowFamily.of(read_frame(data), model, _request(background, payoff, trusted, seed))
+
+
+def _request(
+    background: str, payoff: Payoff | None, trusted: tuple[str, ...], seed: int, budget: int | None = None
+) -> RowRequest:
+    from accredit.explanation.requests import RowRequest
+    from accredit.store.frames import read_frame
+
+    return RowRequest(background=read_frame(background), payoff=payoff, trusted=trusted, seed=seed, budget=budget)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import torch
     from transformers.utils import ModelOutput
 
+    from accredit.explanation.explainer import Explainer
     from accredit.explanation.subject import Subject
     from accredit.models.text import TextModel
 
@@ -110,12 +111,9 @@ class TextContest:
         return ""
 
     def _subject(self, example: Example, removal: str | None) -> Subject:
-        from accredit.explanation.subject import text_subject
+        from accredit.explanation.requests import TextRequest
 
-        model = load(self.model)
-        return text_subject(
-            model,
-            example.text,
+        request = TextRequest(
             target=example.target,
             removal=removal,
             players=self.players,
@@ -123,6 +121,7 @@ class TextContest:
             budget=self.budget,
             seed=self.seed,
         )
+        return explainer_of(self.model).subject(example.text, request)
 
 
 @lru_cache(maxsize=8192)
@@ -145,12 +144,17 @@ def among(result: Attribution | Selection, players: tuple[str, ...]) -> Attribut
     return replace(result[list(players)], claims=result.claims)
 
 
-@lru_cache(maxsize=1)
-def load(model: str) -> TextModel:
-    """The model of a contest, loaded once."""
-    from accredit.explanation.loading import load_model
+@lru_cache(maxsize=2)
+def explainer_of(model: str) -> Explainer:
+    """What explains the inputs of a contest, made once in every process that runs rows."""
+    from accredit.explanation.explainer import Explainer
 
-    return cast("TextModel", load_model("", None if model == BUILTIN else model))  # others are refused before a row is run
+    return Explainer(None if model == BUILTIN else model)
+
+
+def load(model: str) -> TextModel:
+    """The model of a contest on texts."""
+    return cast("TextModel", explainer_of(model).model_for("text"))  # others are refused before a row is run
 
 
 @lru_cache(maxsize=4)

@@ -10,9 +10,8 @@ from accredit.attention.joint import (
     spent_tokens,
 )
 from accredit.attention.pairwise import pairwise_flow
-from accredit.attention.raw import raw_attention
 from accredit.attention.report import FlowReport, Relabelling, flow_report
-from accredit.attention.rollout import rollout
+from accredit.attention.rollout import raw_attention, rollout
 
 __all__ = [
     "FlowReport",

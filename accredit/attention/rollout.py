@@ -1,9 +1,10 @@
-"""Attention rollout: attention multiplied through the layers (Abnar & Zuidema, 2020)."""
+"""Attention as it is: the weights of one layer, and rollout, which multiplies them through the layers."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from accredit.checks import whole_number
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
 from accredit.flow.network import check_attention, with_residual
@@ -26,3 +27,21 @@ def rollout(attention: object, *, residual: float = 0.5, normalise: bool = True)
     for layer in layers[1:]:
         product = layer @ product
     return np.ascontiguousarray(product)
+
+
+# Raw attention
+
+
+@check_arguments
+def raw_attention(attention: object, *, layer: int = -1, normalise: bool = True) -> FloatArray:
+    """What every token of one layer (default: the last) attends to, (T, T): row i looks at column j.
+
+    Scores, not shares: nothing is divided among the input tokens, and deeper layers mix tokens that were mixed
+    before.
+
+    >>> raw_attention([[[1.0, 0.0], [0.5, 0.5]]])
+    array([[1. , 0. ],
+           [0.5, 0.5]])
+    """
+    weights = check_attention(attention, normalise=normalise)
+    return np.ascontiguousarray(weights[whole_number(layer, "layer", -len(weights), len(weights) - 1)])

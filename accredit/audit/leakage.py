@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
-from accredit.audit.finding import AuditFinding, Findings
+from accredit.audit.finding import AuditFinding, Findings, interval_of, judge_finding
 from accredit.audit.judges import Beside, train_judge
 from accredit.audit.judges import evalx as trained_evalx
 from accredit.audit.names import (
     EVALX,
+    EXCESS_MARGIN,
     INERT,
     METER,
     NAMES,
@@ -36,31 +39,23 @@ from accredit.audit.names import (
 )
 from accredit.audit.probes import halves, inert_mask, inert_players, mask_only_probe, score_code
 from accredit.audit.reader_gaps import evalx_gap, random_selector, sureness_gap, surrogate_gap
-from accredit.audit.readers import Reader, ask, post_hoc
-from accredit.audit.value_swaps import mask_transplant, value_scramble
+from accredit.audit.readers import Reader, ask, patience_for, post_hoc, surprise
+from accredit.audit.value_swaps import mask_transplant, others, value_scramble
 from accredit.audit.verdict import conclude
 from accredit.checks import real_numbers, shown
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput, MissingExtra
 from accredit.learned.black_boxes import BlackBox, check_labels
-from accredit.learned.evalx import EvalX
+from accredit.learned.evalx import EvalX, answers, train_masked
 from accredit.learned.inputs import Array, Inputs
 from accredit.learned.masks import random_masks
+from accredit.learned.networks import network_for
 from accredit.values.solver import progress as progress_bar
 
 if TYPE_CHECKING:
     from accredit.learned.inputs import Numbers  # unseen by `check_arguments`: `_check` says more
 
-import torch
-from torch import Tensor, nn
-
-from accredit.audit.finding import interval_of, judge_finding
-from accredit.audit.names import EXCESS_MARGIN
-from accredit.audit.readers import patience_for, surprise
-from accredit.audit.value_swaps import others
-from accredit.learned.evalx import answers, train_masked
-from accredit.learned.networks import network_for
 
 # The encode-meter: what does the choice add to the values that are shown?
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -12,7 +13,7 @@ from itertools import pairwise
 import click
 
 from accredit.cli.added import OpenGroup, check_installed
-from accredit.cli.codes import BROKEN, CLOSED, DONE, INTERRUPTED, REFUSED
+from accredit.cli.codes import BROKEN, CLOSED, DONE, ERRORS, INTERRUPTED, REFUSED
 from accredit.cli.streams import leave_closed_pipe, open_streams
 from accredit.core import plugins
 from accredit.core.version import __version__
@@ -22,6 +23,7 @@ from accredit.interrupts import deaf
 LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Which words, pixels, columns or passages earned a model's output?"),
+    "cite": ("accredit.cli.cite", "Which passages say what a language model answered?"),
     "game": ("accredit.cli.game", "Who earned what in a table of coalitions?"),
     "flow": ("accredit.cli.flow", "How much flows through a table of edges, and what limits it?"),
     "value": ("accredit.cli.value", "Which labels are wrong, and what is each training row worth?"),
@@ -136,7 +138,7 @@ def _run() -> int:
     except BrokenPipeError:
         raise
     except AccreditError as error:
-        _say(str(error))
+        _say(str(error), error.argument, error.code)
     except OSError as error:
         _say(_in_words(error))
     return REFUSED
@@ -165,8 +167,11 @@ def _first_trial(message: str, path: str) -> str:
     return "".join(f" Try {command} with the files of `accredit examples`." for command in list(known)[:1])
 
 
-def _say(message: str) -> None:
+def _say(message: str, argument: str = "", code: str = "") -> None:
     """One line that can be read, whatever it holds: names may contain line breaks, and be of any length."""
+    if os.environ.get(ERRORS) == "json":
+        click.echo(json.dumps({"message": message, "argument": argument, "code": code}), err=True)
+        return
     short = re.sub(rf"\S{{{LONGEST},}}", lambda word: f"{word[0][:40]}… ({len(word[0]):,} characters)", message)
     click.echo(f"accredit: {' '.join(short.splitlines())}", err=True)
 

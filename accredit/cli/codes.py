@@ -13,3 +13,5 @@ CODES = {
     INTERRUPTED: "Interrupted by Ctrl+C. What --store or --out keeps row by row is kept.",
     CLOSED: "Whoever read the output has stopped, as when it is piped into head.",
 }
+
+ERRORS = "ACCREDIT_ERRORS"  # a variable of the environment; "json": an error is printed as a record, in the library's words

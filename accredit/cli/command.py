@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import re
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
@@ -14,22 +14,15 @@ import click
 
 from accredit.checks.files import put
 from accredit.checks.suggestions import nearest
+from accredit.cli.codes import ERRORS
 from accredit.cli.output import NewFile, write
 from accredit.cli.table_options import HEADING, TABLE_OPTIONS, reading_tables
 from accredit.errors import AccreditError, InvalidInput
 
-# Messages of the library in the words of the command: an argument is called as its option is.
-#
-# The library speaks of `most_background` and writes `budget=100`; whoever typed a command knows `--most-background` and writes
-# `--budget 100`. What an option is called is known to click, so this is the only place that translates.
-
-VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|\([^)]*\)|[^\s,;)]+"""
-ABOUT = r"(?= (?:is|are|must|has|holds|needs|names|belongs)\b)"  # what follows the argument that a message begins with
-
 
 @contextmanager
 def speaking_options(command: click.Command) -> Iterator[None]:
-    """Errors from inside name options, not arguments."""
+    """Errors from inside name options, not arguments; what an option is called is known to click."""
     try:
         yield
     except AccreditError as error:
@@ -49,8 +42,7 @@ def spell(command: click.Command) -> dict[str, str]:
 
 
 def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
-    """The message with options in place of arguments: the one that it is about, with which it begins, and those that it
-    says to write. A word further on may be data, a column that happens to be called "text".
+    """The message with options in place of arguments.
 
     >>> known = {"most_background": "--most-background", "methods": "--methods", "interactions": "--interactions"}
     >>> in_options("most_background is 0; write most_background=100", "most_background", known)
@@ -58,25 +50,11 @@ def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
     >>> in_options("leave it out, or write interactions=True and methods=['shapley', 'loo']", "", known)
     'leave it out, or write --interactions and --methods shapley,loo'
     """
-    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
-    about = rf"{re.escape(argument)}(?![\w=-])" if argument in options else rf"(?:{names}){ABOUT}"
-    message = re.sub(rf"^{about}", lambda found: options[found[0]], message)
-    wanted = rf"(?<![\w'\"/-])(?<!\w\()({names})=({VALUE})"  # not inside a call
-    return re.sub(wanted, lambda found: _write(options[found[1]], found[2]), message)
+    from accredit.views.language.arguments import as_option, in_words_of
 
-
-def _write(option: str, value: str) -> str:
-    """An option with its value, as it is typed.
-
-    >>> _write("--methods", "('shapley',)"), _write("--target", "'very good'"), _write("--cut", "True")
-    ('--methods shapley', "--target 'very good'", '--cut')
-    """
-    if value.strip("[]") in ("True", "…"):
-        return option
-    if value[0] in "[(":
-        parts = [part.strip().strip("'\"") for part in value[1:-1].split(",")]
-        return f"{option} {','.join(filter(None, parts))}"
-    return f"{option} {value if ' ' in value else value.strip(chr(39) + chr(34))}"
+    if os.environ.get(ERRORS) == "json":  # a program reads it, and has its own words
+        return message
+    return in_words_of(options, as_option, message, argument)
 
 
 RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order

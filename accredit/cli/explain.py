@@ -22,16 +22,14 @@ from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
-from accredit.cli.settings import read_settings, sections, setting_options, take
+from accredit.cli.settings import read_numbers, read_settings, sections, setting_options, take
 from accredit.cli.table_options import check_no_table, table_options
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 
 if TYPE_CHECKING:
-    from accredit.explanation.requests import Settings
+    from accredit.explanation.explainer import Explainer
     from accredit.explanation.text_files import Given
-    from accredit.models import ImageModel, TextModel
-    from accredit.models.strings import StringModel
 
 # `accredit explain` for a file of texts or a folder of pictures: one by one into JSON lines, resumed where a run stopped.
 
@@ -45,7 +43,7 @@ def explain_many(
     pair: str | None = None,
 ) -> None:
     """Explain what a file or a folder holds, and say how long it will take where that is long."""
-    from accredit.explanation.loading import load_model
+    from accredit.explanation.explainer import Explainer
     from accredit.explanation.text_files import check_settings, explain, read_finished, run_name
     from accredit.values.solver import progress
 
@@ -58,21 +56,23 @@ def explain_many(
     if to.out is not None:
         check_ending(to.out)
     inputs = _inputs(file, column, pair)
-    loaded = load_model(inputs[0], model)
-    if isinstance(inputs[0], Path) and not hasattr(loaded, "patch_tokens"):
+    kind: Kind = "picture" if isinstance(inputs[0], Path) else "text"
+    explainer = Explainer(model, **settings)
+    loaded = explainer.model_for(kind)
+    if kind == "picture" and not hasattr(loaded, "patch_tokens"):
         raise InvalidInput(
             f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures", code="conflict"
         )
-    check_settings(inputs, loaded, settings)
-    run = run_name(loaded, settings)
+    check_settings(inputs, explainer)
+    run = run_name(explainer, kind)
     done = read_finished(Path(to.out), inputs, run) if to.out else 0
-    _announce(inputs[done:], loaded, settings)
+    _announce(inputs[done:], explainer)
     failed = 0
     with (
         open(to.out, "a", encoding="utf-8", newline="\n") if to.out else nullcontext(sys.stdout) as lines,
         progress("explain", len(inputs) - done) as bar,
     ):
-        for count, line in enumerate(explain(inputs, loaded, run, settings, done), 1):
+        for count, line in enumerate(explain(inputs, explainer, run, done), 1):
             lines.write(line)
             lines.flush()
             failed += "error" in json.loads(line)
@@ -90,14 +90,14 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
     return list(read_texts(file, column) if pair is None else read_pairs(file, column, pair))
 
 
-def _announce(inputs: list[Given], loaded: TextModel | ImageModel | StringModel, settings: Settings) -> None:
+def _announce(inputs: list[Given], explainer: Explainer) -> None:
     from accredit.explanation.explainer import LONG
     from accredit.explanation.text_files import estimate_seconds
     from accredit.views.language.phrases import duration
 
-    expected = estimate_seconds(inputs, loaded, settings)
+    expected = estimate_seconds(inputs, explainer) if inputs else 0.0
     if expected > LONG:
-        sooner = "" if settings.get("budget") else "; sooner, and with intervals: --budget 200"
+        sooner = "" if explainer.settings.get("budget") else "; sooner, and with intervals: --budget 200"
         click.echo(f"{len(inputs)} rows; their payoffs alone take about {duration(expected)}{sooner}", err=True)
 
 
@@ -151,12 +151,13 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
 def explain(
     subject: str | None, model: str | None, out: str | None, html_file: str | None, as_json: bool, **options: object
 ) -> None:
-    """Which words of a text, parts of an image, columns of a table or parts of a prompt earned the model's output.
+    """Which words of a text, parts of an image, columns of a table, stretches of a series or parts of a prompt earned the
+    model's output.
 
     With --answer or --generate: which parts of a prompt earned what a language model says; try `accredit explain --answer`.
     A FILE with one text per line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines, and the
     pictures of a FOLDER one by one. With a model file of rows (--model model.json), the rows of a table are explained, all
-    classes at once.
+    classes at once. A .npy FILE of the shape (series, steps, channels) holds time series; their model is an ONNX file.
     """
     typed = take(options)
     own = {name: typed.pop(name) for name in OWN if name in typed}
@@ -170,12 +171,14 @@ def explain(
 
 
 def kind_of_question(subject: str | None, model: str | None, typed: Settings, own: Settings) -> Kind:
-    """What is asked: a setting that only answers have asks for an answer; a model file of rows, or a file beside a setting
-    that only rows have, makes rows."""
+    """What is asked: a setting that only answers have asks for an answer; a file of an array holds series; a model file of
+    rows, or a file beside a setting that only rows have, makes rows."""
     from accredit.models.row_files import is_row_model_file
 
     if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"}:
         return "answer"
+    if subject is not None and subject.lower().endswith((".npy", ".npz")) and Path(subject).is_file():
+        return "series"
     if "table" in own or (subject is not None and model is not None and is_row_model_file(model)):
         return "rows"
     if subject is None:
@@ -215,10 +218,25 @@ def _explain_picture(subject: str, model: str | None, typed: Settings, own: Sett
     to.show(lambda: with_command(explain_picture(Path(subject), model, announce=announce, **settings)))
 
 
+def _explain_series(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
+    from accredit.explanation import explain_series
+    from accredit.models.row_files import load_row_model
+
+    if model is None:
+        raise InvalidInput(
+            "model is missing; name the file of the model that reads these series, for example model.onnx",
+            argument="model",
+            code="missing",
+        )
+    settings = read_settings("series", typed)
+    to.show(lambda: explain_series(read_numbers(subject), load_row_model(model), **settings))
+
+
 HANDLERS: Mapping[Kind, Callable[..., None]] = {
     "text": _explain_text,
     "picture": _explain_picture,
     "rows": explain_table,
+    "series": _explain_series,
     "answer": explain_an_answer,
 }
 

@@ -166,7 +166,7 @@ def _fit_fast(
 ) -> None:
     from accredit.learned.fast_results import fit_fast_inputs, fit_fast_rows
 
-    settings |= {"payoff": payoff, "progress": True}
+    settings["progress"] = True
     if model is not None and _reads_rows(model):
         _refuse({"--text": column, "--target": target or None, "--removal": removal}, "is for texts and pictures")
         if background is None:
@@ -175,16 +175,25 @@ def _fit_fast(
                 argument="background",
                 code="missing",
             )
-        from accredit.cli.rows import read_rows
+        from accredit.explanation.requests import RowRequest
+        from accredit.store.frames import read_frame
 
-        rows, opened, compared = read_rows(subject, model, background, trusted)
-        groups = None if players is None else groups_of(players)
-        fast = fit_fast_rows(rows[:limit], opened, compared, players=groups, most_background=most_background, **settings)
+        request = RowRequest(
+            background=read_frame(background),
+            players=None if players is None else groups_of(players),
+            payoff=payoff,
+            most_background=most_background,
+            trusted=trusted,
+            budget=settings.pop("budget"),
+            seed=settings.pop("seed"),
+        )
+        fast = fit_fast_rows(read_frame(subject)[:limit], model, request=request, **settings)
     else:
         _refuse({"--background": background, "--most-background": most_background}, "is for rows")
         inputs = read_inputs(subject, column)[:limit]
         named: Settings = {"players": players and players_of(players), "removal": removal and removal_of(removal)}
-        fast = fit_fast_inputs(inputs, model, target=list(target) or None, **named, **settings)
+        named |= {"payoff": payoff, "target": list(target) or None}
+        fast = fit_fast_inputs(inputs, model, **named, **settings)
     fast.save(out)
     said = fast.report
     if as_json:
@@ -374,11 +383,11 @@ def _task(
         _refuse({"--text": column}, "is for texts")
         frame = warn_reading(read_frame(subject))[:limit]
         return lambda like: row_task(frame, model, trusted, like)
-    from accredit.explanation.loading import load_model
+    from accredit.explanation.explainer import Explainer
 
     there = Path(subject).exists() or subject.endswith((".csv", ".tsv", ".txt", ".jsonl"))
     inputs = read_inputs(subject, column)[:limit] if there else [subject]
-    loaded = load_model(inputs[0], model)
+    loaded = Explainer(model).model_for("picture" if isinstance(inputs[0], Path) else "text")
     if isinstance(inputs[0], Path):
         _refuse({"--text": column}, "is for texts")
         return lambda like: picture_task(inputs, loaded, like)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import TYPE_CHECKING
 
 import click
@@ -69,43 +68,23 @@ def _rows(subject: str | None) -> pandas.DataFrame:
     return read_frame(subject)
 
 
-def read_rows(
-    subject: str, model: str, background: str, trusted: tuple[str, ...]
-) -> tuple[pandas.DataFrame, object, pandas.DataFrame]:
-    """Rows, the model in its file, and the background."""
-    from accredit.rows.run import open_model
-    from accredit.store.frames import warn_reading
-
-    return warn_reading(_rows(subject)), open_model(model, trusted), warn_reading(_rows(background))
-
-
 def _predict(
     own: Settings, rows: object, model: object, background: object, settings: Settings, to: Destination
 ) -> TableExplanation:
     """Rows by the explainer in a folder; what it cannot do is refused."""
     from accredit.learned.fast_results import explain_rows_fast
-    from accredit.rows.run import open_model
 
     if background is None:
         said = "background is missing; --fast needs the rows that the explainer was fitted on: --background train.csv"
         raise InvalidInput(said, argument="background", code="missing")
     if to.out is not None and "table" not in own:
         settings = {**settings, "out": to.out}
-    opened_model = open_model(model, settings.pop("trusted", ()))
-    if tuple(settings.get("methods", ())) == ("shapley",):
-        del settings["methods"]
-    for name in settings:
-        if name not in signature(explain_rows_fast).parameters:
-            raise InvalidInput(
-                f"{name} is not for --fast, which predicts Shapley values; leave one of them out",
-                argument=name,
-                code="conflict",
-            )
-    return explain_rows_fast(own["fast"], rows, opened_model, background, fallback=own.get("fallback"), **settings)
+    request = make_request(RowRequest, {**settings, "background": background})
+    return explain_rows_fast(own["fast"], rows, model, request=request, fallback=own.get("fallback"))
 
 
 def _stream(rows: pandas.DataFrame, model: object, request: RowRequest, to: Destination) -> None:
-    from accredit.explanation.explainer import row_run
+    from accredit.explanation.explainer import Explainer
     from accredit.rows.run import explain_table_file
     from accredit.values.solver import progress
 
@@ -120,7 +99,7 @@ def _stream(rows: pandas.DataFrame, model: object, request: RowRequest, to: Dest
             code="conflict",
         )
     assert to.out is not None
-    run = row_run(rows, model, request)
+    run = Explainer(model).run(rows, request)
     for note in (*run.whole.compared.notes, *run.whole.said):
         click.echo(note, err=True)
     with progress("explain", len(rows)) as bar:

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import time
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit import defaults
+from accredit.answers.prompt import Parts, Place, Prompt, paragraph_spans
 from accredit.checks.json_data import Facts
 from accredit.core import FloatArray, IntArray, Procedure
 from accredit.errors import InvalidInput
-from accredit.explanation.prompts import nest, show_prompt
 from accredit.explanation.requests import Settings
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
 from accredit.games.wrappers import Cached
-from accredit.models.encoded import visible
+from accredit.models.encoded import sentence_spans, visible, word_spans
 from accredit.models.partition import with_special
 
 if TYPE_CHECKING:
     from accredit.answers.assembly import TokenLayout
     from accredit.answers.game import AnswerGame, AnswerViews
-    from accredit.answers.model import Answer, AnsweringModel
-    from accredit.methods import Place
+    from accredit.answers.model import AnsweringModel
+    from accredit.answers.said import Answer
+    from accredit.methods import Place as KindOfInput
     from accredit.store import Journal
 
 ALL = "all"
-TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
+TARGETS = {
+    "answer": (),
+    "sentences": ("sentence",),
+    "words": ("sentence", "token"),
+    "tokens": ("sentence", "token"),
+    ALL: ("sentence", "token"),
+}
+CUTS = {
+    "answer": None,
+    "tokens": None,
+    ALL: None,
+    "sentences": "sentence",
+    "words": "word",
+}  # how a function's answer is cut for a target
+PASSES_TIMED = 4  # passes that say what one costs
 EXACT_TARGETS, ESTIMATED_TARGETS = 400, 24  # targets that are solved by default
 
 
@@ -70,7 +88,7 @@ class AnswerSubject(Dealt):
         return self.game.pays
 
     @property
-    def kind(self) -> Place:
+    def kind(self) -> KindOfInput:
         return "answer" if hasattr(self._pays, "model") else "strings"
 
     @property
@@ -230,24 +248,47 @@ def answer_subject(
     **how: object,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
-    game = _game(model, prompt, answer, generate, players, removal, seed, how)
+    game = _game(model, prompt, answer, generate, players, removal, seed, how, target)
     paid = payoff or defaults.PAYOFF_OF_ANSWERS
-    games, notes = _targets(game, paid, target, budget)
-    return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
+    spend, why = (budget, ()) if budget is not None else _budget(game)
+    games, notes = _targets(game, paid, target, spend)
+    return AnswerSubject(game, games, game.unit, players, paid, spend, seed, journal, (*why, *notes))
+
+
+def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:
+    """Payoffs of a sampled value by what a pass costs, measured on passes that leave one player out, which are kept."""
+    players = len(game.players)
+    if 2**players <= defaults.LEAST_PASSES:
+        return None, ()
+    game.ask(np.array([[True] * players, [False] * players]))  # how the model is read is tried out here, once
+    clock = time.process_time if hasattr(game.pays, "model") else time.perf_counter  # a function may wait for another machine
+    some = ~np.eye(players, dtype=bool)[:PASSES_TIMED]
+    began = clock()
+    game.ask(some)
+    each = (clock() - began) / len(some)
+    budget = defaults.budget_of_answer(players, each)
+    if budget is None:
+        return None, ()
+    return budget, (
+        f"Sampled values ask {budget} payoffs, because one takes {each:.2g} s here; a larger budget narrows them, and "
+        f"budget={budget} repeats this run.",
+    )
 
 
 def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | None) -> tuple[AnswerViews, tuple[str, ...]]:
     """What of the answer has credit of its own. Unless that is asked for, not more than can be solved in a moment: exact
     values cost next to nothing for another target, estimates some tenths of a second each."""
+    if target in TARGETS:
+        return game.targets(payoff, TARGETS[target]), ()
     if target is not None:
-        if target not in TARGETS:
+        if not isinstance(target, str) or game.answer is None or target not in game.answer.text or not target.strip():
             raise InvalidInput(
-                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
-                "explanation.of(…) for one of them",
+                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), or some words of "
+                "the answer, letter by letter",
                 argument="target",
                 code="unknown",
             )
-        return game.targets(payoff, TARGETS[target]), ()
+        return game.targets(payoff, (), (target,)), ()
     most = EXACT_TARGETS if defaults.affordable(len(game.players), budget) else ESTIMATED_TARGETS
     for asked in ("tokens", "sentences", "answer"):
         games = game.targets(payoff, TARGETS[asked])
@@ -271,6 +312,7 @@ def _game(
     removal: str | None,
     seed: int,
     how: Settings,
+    target: str | None,
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
         raise InvalidInput(
@@ -309,7 +351,7 @@ def _game(
             raise InvalidInput(
                 f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal", code="conflict"
             )
-        return asked_game(model, prompt, answer, **settings)
+        return asked_game(model, prompt, answer, cut=CUTS.get(target, target) if target else None, **settings)
     from accredit.answers.game import answer_game
 
     return answer_game(
@@ -335,3 +377,60 @@ def _generation(generate: object) -> Settings:
         argument="generate",
         code="type",
     )
+
+
+# A prompt as people see it: one text with everybody's characters, and players nested in its words and sentences
+
+
+def show_prompt(parts: Any, players: tuple[str, ...], model: AnsweringModel | None) -> tuple[str, tuple[Token, ...]]:
+    """The prompt as one text, and which of its characters belong to whom; those of a prefix are of part 1.
+
+    `parts` are those of a model's game, or of a function's, which has no `model`.
+    """
+    text, own = _own(getattr(parts, "source", parts), model)
+    said, so_far = parts.shown if hasattr(parts, "prefix") else ("", [])
+    written = [(text, *each, 0) for each in own] + [(said, *each, 1) for each in so_far]
+    return text, tuple(Token(visible(all_of[a:b]), a, b, players[who], part=part) for all_of, a, b, who, part in written)
+
+
+def _own(parts: Any, model: AnsweringModel | None) -> tuple[str, list[tuple[int, int, int]]]:
+    """The prompt as one text, and which of its characters are whose: start, stop, number of the player."""
+    if hasattr(parts, "partition"):  # tokens leave in place
+        layout: TokenLayout = parts.layout
+        owned = zip(layout.spans.tolist(), layout.owner.tolist(), strict=True)
+        return layout.text, [(a, b, who) for (a, b), who in owned if who >= 0]
+    dealt: Parts = getattr(parts, "parts", parts)
+    text, places = _write(dealt.prompt, model)
+    spans = [(places[c].of(a, b), who) for (c, a, b), who in zip(dealt.spans, dealt.owner, strict=True)]
+    return text, [(there.start, there.stop, who) for there, who in spans]
+
+
+def _write(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Place]]:
+    """The whole prompt as one text, through the chat template where that can be followed, and where each content stands."""
+    if model is not None:
+        with suppress(InvalidInput):  # the template rewrites what is said
+            return model.layout(prompt)
+    if prompt.messages is None:
+        return prompt.contents[0], [Place(0, 0, len(prompt.contents[0]))]
+    text, places = "", []
+    for message, content in zip(prompt.messages, prompt.contents, strict=True):
+        text += f"{message['role']}: "
+        places.append(Place(len(text), len(text), len(text + content)))
+        text += f"{content}\n\n"
+    return text, places
+
+
+def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> Sequence[object]:
+    """Players nested in words, sentences and paragraphs of the prompt, or of what was said so far; each belongs where its first
+    character is."""
+    first: dict[str, tuple[int, int]] = {}
+    for token in tokens:
+        first.setdefault(token.player, (token.part, token.start))
+    levels = [[[a for a, _ in rule(part)] for rule in (paragraph_spans, sentence_spans, word_spans)] for part in (text, before)]
+    tree: dict[tuple[int, int], dict[int, dict[int, list[str]]]] = {}
+    for player in players:
+        part, at = first[player]
+        paragraph, sentence, word = (max(bisect_right(starts, at) - 1, 0) for starts in levels[part])
+        tree.setdefault((part, paragraph), {}).setdefault(sentence, {}).setdefault(word, []).append(player)
+    deep = [[list(words.values()) for words in sentences.values()] for sentences in tree.values()]
+    return deep if len(deep) > 1 else deep[0]

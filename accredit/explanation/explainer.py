@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
@@ -31,6 +32,7 @@ from accredit.explanation.requests import (
     PictureRequest,
     Request,
     RowRequest,
+    SeriesRequest,
     Settings,
     TextRequest,
     make_request,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from accredit.rows.explain import Questions
     from accredit.rows.result import TableExplanation
     from accredit.rows.run import TableRun
+    from accredit.series.result import SeriesExplanation
 
 LONG = 5.0  # seconds from which a run is announced
 OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
@@ -112,10 +115,9 @@ def _answer_rows(
 ) -> TableExplanation:
     """`questions`, one for each method, have been prepared for this model and request."""
     from accredit.rows.result import beside
-    from accredit.rows.run import open_model
 
     if questions is None:
-        questions = _row_questions(open_model(model, tuple(request.trusted)), request)
+        questions = _row_questions(_open_rows(model, request.trusted), request)
     found = [_answer_rows_by(rows, model, request, each) for each in questions]
     return found[0] if len(found) == 1 else beside(found)
 
@@ -130,20 +132,10 @@ def _answer_rows_by(rows: object, model: object, request: RowRequest, questions:
         return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
 
 
-def row_run(rows: object, model: object, request: RowRequest) -> TableRun:
-    """A run over these rows: the question is checked, and the background is chosen, before anything is computed."""
+def _open_rows(model: object, trusted: Sequence[str]) -> object:
     from accredit.rows.run import open_model
 
-    methods = _row_methods(request)
-    if len(methods) > 1:
-        raise InvalidInput(
-            f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
-            f"methods={methods[0].name!r}",
-            argument="methods",
-            code="unsupported",
-        )
-    (questions,) = _row_questions(open_model(model, tuple(request.trusted)), request)
-    return _run_of(rows, model, request, questions)
+    return open_model(model, tuple(trusted))
 
 
 def _run_of(rows: object, model: object, request: RowRequest, questions: Questions) -> TableRun:
@@ -153,7 +145,9 @@ def _run_of(rows: object, model: object, request: RowRequest, questions: Questio
 
 
 def _row_methods(request: RowRequest) -> Sequence[Chosen]:
-    return find_all(("shapley",) if request.methods is None else request.methods, "game")
+    follows = request.order is not None and request.dependence != "causal"
+    usual = ("asymmetric",) if follows else ("shapley",)
+    return find_all(usual if request.methods is None else request.methods, "game")
 
 
 def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
@@ -190,9 +184,39 @@ def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
             background_by=request.background_by,
             names=request.names,
             interactions=request.interactions,
+            order=request.order,
+            confounding=request.confounding,
         )
         for method in methods
     )
+
+
+def _answer_series(series: object, model: object, request: SeriesRequest) -> SeriesExplanation:
+    from accredit.series.explain import explain_by, question
+
+    methods = find_all(("shapley",) if request.methods is None else request.methods, "game")
+    if model is None:
+        raise InvalidInput(
+            "model is missing; series need the model that read them: explain_series(series, model, background)",
+            argument="model",
+            code="missing",
+        )
+    asked = question(
+        series,
+        model,
+        request.background,
+        players=request.players,
+        payoff=request.payoff,
+        budget=request.budget,
+        seed=request.seed,
+        most_background=request.most_background,
+        channels_first=request.channels_first,
+        steps=request.steps,
+        channels=request.channels,
+        outputs=request.outputs,
+    )
+    with progress("explain", len(asked.series) * len(methods)) as bar:
+        return explain_by(asked, methods, request.target, bar.update)
 
 
 def _answer_prompt(prompt: object, model: object, request: AnswerRequest) -> Explanation:
@@ -358,6 +382,22 @@ def explain_rows(rows: object, model: object, background: object = None, *, requ
     return _answer_rows(rows, model, request if background is None else replace(request, background=background))
 
 
+@row_door(SeriesRequest)
+def explain_series(series: object, model: object, background: object = None, *, request: SeriesRequest) -> SeriesExplanation:
+    """Which stretches of time, channels or cells earned the model's outputs, all outputs at once. Settings are those of
+    `SeriesRequest`.
+
+    `series` are an array, a tensor or a list of arrays of the shape (series, steps, channels), or a frame with an index of
+    (series, step) and one column per channel. `model` is a torch module, an estimator or a function of such arrays. All
+    series are equally long; what is ragged, out of order or missing is refused.
+
+    >>> two = explain_series(np.ones((2, 4, 1)), lambda x: x.sum(axis=(1, 2)), "zeros", players="windows:2")
+    >>> two.players, two.row(0).credit.tolist(), two.removal
+    (('0–1', '2–3'), [2.0, 2.0], 'absent cells are zero')
+    """
+    return _answer_series(series, model, request if background is None else replace(request, background=background))
+
+
 @door(AnswerRequest)
 def explain_answer(
     prompt: object = None, model: object = None, tokenizer: object = None, *, request: AnswerRequest
@@ -394,12 +434,18 @@ class Explainer:
     passages, a query) is given in the call.
 
     For rows, model and background are read, checked and prepared in the first call, and trees keep their tables from
-    the second one on. A model that is fitted again, or trained on, is read again. What is changed inside of the
-    background, or inside of an array of the model, goes unnoticed: make a new explainer.
+    the second one on; threads may share one explainer, and it does not grow with the calls. A model that is fitted
+    again, or trained on, is read again. What is changed inside of the background, or inside of an array of the model,
+    goes unnoticed: make a new explainer.
+
+    It is the one place that reads a model. Who runs methods without a call (the page, which shows each as it ends; the
+    arena, which counts passes; runs over files) holds one and asks it for the `model`, a `subject` or a `run`.
 
     >>> explainer = Explainer(methods="loo")
     >>> [explainer(text).target for text in ("A gripping film.", "A dull film.")]
     ['POSITIVE', 'NEGATIVE']
+    >>> explainer.subject("A dull film.", TextRequest()).players
+    ('A', 'dull', 'film', '.')
     """
 
     def __init__(self, model: object = None, tokenizer: object = None, **settings: object) -> None:
@@ -407,6 +453,7 @@ class Explainer:
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self._loaded: dict[Kind, Any] = {}  # kind -> model, read once
         self._rows: PreparedRows | None = None
+        self._lock = RLock()  # of what is prepared for rows
 
     def __repr__(self) -> str:
         named = "the built-in model" if self.model is None else type(self.model).__name__
@@ -417,11 +464,52 @@ class Explainer:
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
         if kind == "rows":
-            return _answer_rows(given, self.model, *self._prepared(settings))
+            with self._lock:
+                prepared = self._prepared(settings)
+            return _answer_rows(given, self.model, *prepared)
+        if kind == "series":
+            return _answer_series(given, self.model, make_request(SeriesRequest, settings))
         if kind == "answer":
             request = make_request(AnswerRequest, settings)
-            return _answer_prompt(given, self._model("answer", lambda: answering_model(self.model, self.tokenizer)), request)
+            return _answer_prompt(given, self.model_for("answer"), request)
         return self._answer_text_or_picture(given, kind, settings)
+
+    def model_for(self, kind: Kind) -> Any:
+        """The model as it reads this kind of input: read once, but for the file of a model of rows that has changed."""
+        if kind == "rows":
+            return _open_rows(self.model, cast("Sequence[str]", self.settings.get("trusted", ())))
+        if kind not in self._loaded:
+            if kind == "answer":
+                self._loaded[kind] = answering_model(self.model, self.tokenizer)
+            else:
+                self._loaded[kind] = load_model("" if kind == "text" else None, self.model, self.tokenizer)
+        return self._loaded[kind]
+
+    @overload
+    def subject(self, given: object, request: TextRequest | PictureRequest) -> Subject: ...
+    @overload
+    def subject(self, given: object, request: AnswerRequest) -> AnswerSubject: ...
+    def subject(self, given: object, request: TextRequest | PictureRequest | AnswerRequest) -> Subject | AnswerSubject:
+        """An input dealt out to players as the request says, for whoever runs the methods himself."""
+        model = self.model_for(request.kind)
+        if isinstance(request, TextRequest):
+            return subject_in_text(given, model, request)
+        if isinstance(request, PictureRequest):
+            return subject_in_picture(given, model, request)
+        return subject_in_prompt(given, model, request)
+
+    def run(self, rows: object, request: RowRequest) -> TableRun:
+        """A run over many rows: the question is checked, and the background is chosen, before anything is computed."""
+        methods = _row_methods(request)
+        if len(methods) > 1:
+            raise InvalidInput(
+                f"rows of a file are explained by one method at a time, and {len(methods)} are named; write "
+                f"methods={methods[0].name!r}",
+                argument="methods",
+                code="unsupported",
+            )
+        (questions,) = _row_questions(_open_rows(self.model, request.trusted), request)
+        return _run_of(rows, self.model, request, questions)
 
     def _answer_text_or_picture(self, given: object, kind: Kind, settings: Settings) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
@@ -429,20 +517,19 @@ class Explainer:
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
         if not preparation and not _names_a_picture(given):
             make_request(REQUESTS[kind], settings)  # and so is a setting
-        given, loaded, notes = read_as(given, self._loaded.get(kind, self.model), self.tokenizer, preparation)
-        self._loaded[kind] = loaded
+        read: Kind = "picture" if _names_a_picture(given) else kind
+        given, loaded, notes = read_as(given, self.model, self.tokenizer, preparation, self._loaded.get(read))
+        self._loaded[read] = loaded
         if reads_words(loaded):
             return _answer_input(given, loaded, make_request(TextRequest, settings), notes)
         return _answer_input(given, loaded, make_request(PictureRequest, settings), notes)
 
     def _prepared(self, settings: Settings) -> tuple[RowRequest, tuple[Questions, ...]]:
         """The request, and what was prepared for it: made anew where a setting or the model's fit is another."""
-        from accredit.rows.run import open_model
-
         kept = self._rows
         again = kept is not None and _are_same(settings, kept.settings)
         request = kept.request if kept is not None and again else make_request(RowRequest, settings)
-        model = open_model(self.model, tuple(request.trusted))
+        model = _open_rows(self.model, request.trusted)
         if (
             kept is not None
             and _are_same(_decisive(settings), _decisive(kept.settings))
@@ -453,11 +540,6 @@ class Explainer:
             questions = _row_questions(model, request)
         self._rows = PreparedRows(settings, request, questions)
         return request, questions
-
-    def _model(self, kind: Kind, load: Callable[[], Any]) -> Any:
-        if kind not in self._loaded:
-            self._loaded[kind] = load()
-        return self._loaded[kind]
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,16 +588,19 @@ def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
 def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
     """What kind of question this is: decided here and nowhere else.
 
-    A setting that only answers have asks for an answer. A background, a frame, a mapping, an estimator, or an array
-    beside a plain function makes rows. A string, or a pair of them, is a text; everything else is a picture.
+    A setting that only answers or series have asks for one. A background beside three axes makes series, unless the model
+    was fitted to a table; any other background, a frame, a mapping, an estimator, or an array beside a plain function makes
+    rows. A string, or a pair of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
     """
     if only_in("answer") & set(settings):
         return "answer"
+    if only_in("series") & set(settings):
+        return "series"
     if settings.get("background") is not None:
-        return "rows"
+        return "series" if _has_steps(given) and not hasattr(model, "n_features_in_") else "rows"
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'",
@@ -533,6 +618,18 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     return "rows" if reads_rows(model) or _table_beside_a_function(given, model) else "picture"
 
 
+def _has_steps(given: object) -> bool:
+    """Are these series: an array of three axes, or a list of arrays of two? A frame is a table here."""
+    if isinstance(given, list | tuple):
+        return bool(given) and all(getattr(one, "ndim", None) == 2 or _depth(one) == 2 for one in given)
+    return getattr(given, "ndim", None) == 3
+
+
+def _depth(given: object) -> int:
+    """How deep lists are nested, by their first members."""
+    return 1 + _depth(given[0]) if isinstance(given, list | tuple) and given else 0
+
+
 def _table_beside_a_function(given: object, model: object) -> bool:
     """An array of rows and a plain function of it: what shap's users write first."""
     plain = callable(model) and not hasattr(model, "forward") and not hasattr(model, "predict")
@@ -547,19 +644,21 @@ def explain(
 def explain(given: object = None, model: object = None, tokenizer: object = None, **settings: object) -> Any: ...
 def explain(
     given: object = None, model: object = None, tokenizer: object = None, **settings: object
-) -> Explanation | TableExplanation:
-    """Which words of a text, parts of a picture, columns of a table's rows or parts of a prompt earned the model's output.
+) -> Explanation | TableExplanation | SeriesExplanation:
+    """Which words of a text, parts of a picture, columns of a table's rows, stretches of a series or parts of a prompt earned
+    the model's output.
 
-    It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows` and
-    `explain_answer` are the same with real signatures, and `Explainer` is the same for many inputs. `settings` are
-    those of that kind: see `TextRequest`, `PictureRequest`, `RowRequest` and `AnswerRequest`. Most often: `methods`,
-    `target`, `players`, `payoff`, `budget`; for rows `background`; for answers `context`, `query` and `answer`.
+    It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows`,
+    `explain_series` and `explain_answer` are the same with real signatures, and `Explainer` is the same for many inputs.
+    `settings` are those of that kind: see `TextRequest`, `PictureRequest`, `RowRequest`, `SeriesRequest` and
+    `AnswerRequest`. Most often: `methods`, `target`, `players`, `payoff`, `budget`; for rows and series `background`; for
+    answers `context`, `query` and `answer`.
 
     >>> explanation = explain("A gripping film.", methods=["leave-one-out"])
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
-    explained: Explanation | TableExplanation = Explainer(model, tokenizer, **settings)(given)
+    explained: Explanation | TableExplanation | SeriesExplanation = Explainer(model, tokenizer, **settings)(given)
     return explained
 
 
@@ -592,12 +691,14 @@ def _follow(stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, an
     `asked` is the number of payoffs that each method will ask.
     """
     total, before, began = sum(asked.values()), 0, time.monotonic()
+    first: tuple[int, float] | None = None  # payoffs and seconds at the first report: what comes before it is preparation
     for event in stream:
         if isinstance(event, MethodProgress):
             done, elapsed = before + event.done, time.monotonic() - began
             bar.update(done, event.method)
-            if announce is not None and done and elapsed >= ENOUGH:
-                expected = elapsed * total / done
+            first = (done, elapsed) if first is None and done else first
+            if announce is not None and first is not None and done > first[0] and elapsed - first[1] >= ENOUGH:
+                expected = elapsed + (total - done) * (elapsed - first[1]) / (done - first[0])
                 if expected >= LONG:
                     announce(f"about {total:,} payoffs, {expected:.0f} s")
                 announce = None

@@ -21,26 +21,30 @@ if TYPE_CHECKING:
     from accredit.models.payoffs import Payoff
 
 
+EXPLAINING = "explaining a text or a picture"  # what torch is needed for
+
+
 def read_as(
-    given: object, model: object, tokenizer: object, reading: Settings
+    given: object, model: object, tokenizer: object, reading: Settings, read: object = None
 ) -> tuple[object, TextModel | ImageModel | StringModel, tuple[str, ...]]:
     """The input and its model, and what is said where a string could be a text or the name of a picture.
 
-    A string that names a picture is one, unless its model reads text.
+    A string that names a picture is one, unless its model reads text. `read` is what was read of the model before.
     """
     from accredit.models.pictures import is_picture_file, names_a_picture, open_picture
 
+    found = model if read is None else read
     there = isinstance(given, str) and is_picture_file(given)
     named = there or (isinstance(given, str) and names_a_picture(given))
-    if named and isinstance(given, str) and not hasattr(tokenizer, "tokenize") and not reads_strings(model):
+    if named and isinstance(given, str) and not hasattr(tokenizer, "tokenize") and not reads_strings(found):
         if not there and model is None:
             open_picture(given)  # says that there is no such file
-        loaded = load_model(Path(given), model, tokenizer, **reading)
+        loaded = load_model(Path(given), found, tokenizer, **reading)
         if not reads_words(loaded):
             said = f"{given!r} names a file, so the picture in it was explained; with a text model its words would be."
             return Path(given), loaded, (said,) if model is None else ()
     else:
-        loaded = load_model(given, model, tokenizer, **reading)
+        loaded = load_model(given, found, tokenizer, **reading)
     also = f"{given!r} is also the name of a picture file; {loaded.name} reads text, so the words were explained."
     return given, loaded, (also,) if there and reads_words(loaded) else ()
 
@@ -92,16 +96,6 @@ def load_model(
 
 def _load_model(subject: object, model: object, tokenizer: object, reading: Settings) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)
-    if text and tokenizer is None and reads_strings(model):
-        return as_string_model(model)
-    with needs("text", "explaining a text or a picture"):
-        import torch  # noqa: F401  what loads and asks models needs it
-    from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
-
-    if isinstance(model, TextModel):
-        return model
-    if isinstance(model, ImageModel):
-        return as_image_model(model, **reading)
     if model is None:
         if isinstance(subject, tuple):
             raise InvalidInput(
@@ -109,7 +103,17 @@ def _load_model(subject: object, model: object, tokenizer: object, reading: Sett
                 argument="model",
                 code="unsupported",
             )
-        return builtin_model("text" if isinstance(subject, str) else "image")
+        return builtin_model("text" if text else "image")
+    if text and tokenizer is None and reads_strings(model):
+        return as_string_model(model)
+    with needs("text", EXPLAINING):
+        import torch  # noqa: F401  what loads and asks models needs it
+    from accredit.models import ImageModel, TextModel, as_image_model, as_text_model, load_model, load_text_model
+
+    if isinstance(model, TextModel):
+        return model
+    if isinstance(model, ImageModel):
+        return as_image_model(model, **reading)
     if isinstance(model, str | Path):
         return load_text_model(model) if text else load_model(model)
     looks = getattr(getattr(model, "model", model), "main_input_name", "input_ids" if text else "pixel_values")
@@ -119,6 +123,8 @@ def _load_model(subject: object, model: object, tokenizer: object, reading: Sett
 
 def builtin_model(kind: str) -> TextModel | ImageModel:
     """The small model that ships with accredit, for texts or for pictures."""
+    with needs("text", EXPLAINING):
+        import torch  # noqa: F401
     from accredit.models import load_image_model, load_text_model
     from accredit.models.builtin import text_folder, vision_folder
 
@@ -141,7 +147,8 @@ def subject_of(
     seed: int = 0,
 ) -> Subject:
     """One input of one model, its tokens or pixels dealt out to players."""
-    if isinstance(players, str):
+    a_unit = isinstance(players, str) and players in UNITS
+    if isinstance(players, str) and not a_unit:
         players = singular(players, UNITS)
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
@@ -151,7 +158,7 @@ def subject_of(
                 argument="given",
                 code="type",
             )
-        if for_pictures(players):
+        if not a_unit and for_pictures(players):
             raise InvalidInput(
                 f"players is {players!r:.40}, which is for pictures; write 'word', 'token' or 'sentence'",
                 argument="players",

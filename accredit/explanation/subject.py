@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from accredit.games import ImageGame, TextGame
     from accredit.methods import Place
     from accredit.models import Encoded, ImageModel, Partition, Pixels, TextModel
-    from accredit.models.encoding import Text
+    from accredit.models.encoded import Text
     from accredit.models.payoffs import Payoff
     from accredit.models.pixels import Players
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +17,12 @@ from accredit.checks.tables import is_table, read_lines, read_sheet, warn_notes
 from accredit.core.threads import one_torch_thread
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.explainer import LONG, Explainer, choose_methods
-from accredit.explanation.loading import subject_of
-from accredit.explanation.requests import Settings
+from accredit.explanation.requests import Kind, PictureRequest, TextRequest, make_request
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
-from accredit.methods import SETTINGS, settings_for
+from accredit.methods import settings_for
 from accredit.models.pictures import open_picture, pictures_in
 from accredit.store.jsonl import read_finished_lines
-
-if TYPE_CHECKING:
-    from accredit.models import ImageModel, TextModel
-    from accredit.models.strings import StringModel
 
 PROBE = 8  # payoffs that are timed to estimate how long a run will take
 # What differs between equal runs, and what only drawings need
@@ -75,21 +70,23 @@ def read_pictures(folder: str | Path) -> list[Path]:
     return found
 
 
-def run_name(model: Any, settings: Settings) -> str:
+def run_name(explainer: Explainer, kind: Kind = "text") -> str:
     """A name for everything that decides the rows: weights, settings, version."""
     from accredit.store import fingerprint
 
+    model = explainer.model_for(kind)
     head = getattr(model, "head", None)
     own = {} if head is None else {"head": head.decided_by}
-    return fingerprint(model=model.model, name=model.name, settings=dict(settings), **own).digest[:16]
+    return fingerprint(model=model.model, name=model.name, settings=dict(explainer.settings), **own).digest[:16]
 
 
-def check_settings(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Settings) -> None:
+def check_settings(texts: Sequence[Given], explainer: Explainer) -> None:
     """Raise now what every row would raise (an unknown label, method or payoff), before the file is opened."""
-    settings_for(choose_methods(settings.get("methods"), model), {name: settings.get(name) for name in SETTINGS})
+    request = _request(texts[0], explainer)
+    settings_for(choose_methods(request.methods, explainer.model_for(request.kind)), request.readings)
     some = next((text for text in texts if _is_fit(text)), None)
     if some is not None:
-        _subject(some, model, settings)
+        explainer.subject(some, request)
 
 
 def _is_fit(text: Given) -> bool:
@@ -103,23 +100,25 @@ def _is_fit(text: Given) -> bool:
     return all(each.strip() for each in (text if isinstance(text, tuple) else (text,)))
 
 
-def _subject(text: Given, model: TextModel | ImageModel | StringModel, settings: Settings) -> Subject:
-    names = ("players", "target", "payoff", "removal", "budget", "seed")
-    return subject_of(model, text, cut=True, **{name: settings[name] for name in names if name in settings})
+def _request(text: Given, explainer: Explainer) -> TextRequest | PictureRequest:
+    if isinstance(text, Path):
+        return make_request(PictureRequest, explainer.settings)
+    return make_request(TextRequest, {**explainer.settings, "cut": True})
 
 
-def estimate_seconds(texts: Sequence[Given], model: TextModel | ImageModel | StringModel, settings: Settings) -> float:
+def estimate_seconds(texts: Sequence[Given], explainer: Explainer) -> float:
     """About how long the payoffs of all texts will take, judged by a few for a text of middle length; gradients, attention and
     the methods' own arithmetic come on top."""
     pictures = bool(texts) and isinstance(texts[0], Path)
     fit = sorted(texts if pictures else filter(_is_fit, texts), key=lambda text: 0 if pictures else len("".join(text)))
+    request = _request(texts[0], explainer)
     try:
-        subject = _subject(fit[len(fit) // 2], model, settings) if fit else None
+        subject = explainer.subject(fit[len(fit) // 2], request) if fit else None
     except AccreditError:  # that row will say why
         subject = None
     if subject is None:
         return 0.0
-    methods = choose_methods(settings.get("methods"), model)
+    methods = choose_methods(request.methods, explainer.model_for(request.kind))
     asked = len(texts) * sum(each.payoffs(len(subject.players), subject.budget) for each in methods)
     return _payoff_seconds(subject, asked)
 
@@ -135,15 +134,12 @@ def _payoff_seconds(subject: Subject, asked: int) -> float:
     return rough if rough < LONG else float(subject.game.estimate(asked).seconds)
 
 
-def explain(
-    texts: Sequence[Given], model: TextModel | ImageModel | StringModel, run: str, settings: Settings, start: int = 0
-) -> Iterator[str]:
+def explain(texts: Sequence[Given], explainer: Explainer, run: str, start: int = 0) -> Iterator[str]:
     """JSON lines of the rows from `start` on, in order. A row that cannot be explained says why.
 
     Equal inputs give equal lines: times are left out, no row depends on another, and torch works on one thread, because with
     several the last digits differ from run to run.
     """
-    explainer = Explainer(model, **settings)
     for row in range(start, len(texts)):
         line: dict[str, object] = {"row": row, "run": run}
         try:

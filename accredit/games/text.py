@@ -17,8 +17,7 @@ from accredit.core.rounding import nearly
 from accredit.errors import InvalidInput
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
-from accredit.models.encoded import Encoded
-from accredit.models.encoding import Text
+from accredit.models.encoded import Encoded, Text
 from accredit.models.first_block import look_up
 from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition

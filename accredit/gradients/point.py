@@ -21,8 +21,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, tensor_of
 from accredit.models.blocks import block_of, enter, replace_block
-from accredit.models.encoded import Encoded
-from accredit.models.encoding import Text
+from accredit.models.encoded import Encoded, Text
 from accredit.models.image import ImageModel, absent_picture
 from accredit.models.labels import choose_output
 from accredit.models.partition import Partition, partition_of, with_special

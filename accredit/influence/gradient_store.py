@@ -15,6 +15,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
 
@@ -25,18 +26,13 @@ from accredit.checks.files import put, read_json_object
 from accredit.core import FloatArray, Procedure
 from accredit.errors import InvalidInput
 from accredit.influence.functions import Influences, Stationarity, stationarity
+from accredit.influence.layers import Layer, LayerRecord
 from accredit.influence.losses import Batch, check_rows
 from accredit.influence.network import Network, NetworkFacts, facts_of, weights_of
 
 if TYPE_CHECKING:
     import torch
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from accredit.influence.layers import Layer, LayerRecord
-
-if TYPE_CHECKING:
-    import torch
 
 # Random sides of every layer, by which gradients are projected while they are formed: k numbers instead of all of them.
 

@@ -232,7 +232,6 @@ class Fitting(TypedDict, total=False):
     calibration: int
     level: float
     per: Per | None
-    budget: int | None
     width: int | None
     epochs: int
     patience: int
@@ -242,8 +241,9 @@ class Fitting(TypedDict, total=False):
 
 
 class SeededFitting(Fitting, total=False):
-    """The same with the seed."""
+    """The same with what a request would say."""
 
+    budget: int | None
     seed: int
 
 

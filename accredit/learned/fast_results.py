@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +14,8 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, Attributions, IntArray, Known, Precision, Procedure
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
+from accredit.explanation.explainer import Explainer
+from accredit.explanation.requests import RowRequest
 from accredit.explanation.subject import Subject
 from accredit.learned.fast import CLAIMS, WIDTH_TOLERANCE, FastShapley, Fitting, SeededFitting, Values, fit_fast
 from accredit.learned.input_sets import InputFamily, RowFamily
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import transformers
 
 METHOD = "fast-shapley"
+DEFAULTS = RowRequest()
 ROWS_NAMED = 5  # rows that are named in a note
 
 
@@ -32,20 +35,15 @@ ROWS_NAMED = 5  # rows that are named in a note
 def fit_fast_rows(
     rows: object,
     model: object,
-    background: object,
-    *,
-    payoff: str | None = None,
-    players: Mapping[str, Iterable[str | int]] | None = None,
-    dependence: str | None = None,
-    weights: object = None,
-    most_background: int | None = None,
-    seed: int = 0,
+    background: object = None,
+    request: RowRequest = DEFAULTS,
     **settings: Unpack[Fitting],
 ) -> FastShapley:
     """A fast explainer of a model of rows, learned from `rows` compared with `background`.
 
     `rows` are many rows of the kind that will be explained: most of them are learned from, `calibration` (100) set the
-    intervals. The other settings are those of `explain` for rows, and of `fit_fast`.
+    intervals. `request` is how `explain_rows` would be asked about them; its `budget` is spent on each row that sets the
+    intervals. The settings are those of `fit_fast`.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(300, 3))
@@ -53,18 +51,12 @@ def fit_fast_rows(
     >>> fast.report["r2"] > 0.99
     True
     """
-    family = RowFamily.of(
-        rows,
-        model,
-        background,
-        payoff=payoff,
-        players=players,
-        dependence=dependence,
-        weights=weights,
-        most_background=most_background,
-        seed=seed,
-    )
-    return fit_fast(family, seed=seed, **settings)
+    family = RowFamily.of(rows, model, _against(request, background))
+    return fit_fast(family, budget=request.budget, seed=request.seed, **settings)
+
+
+def _against(request: RowRequest, background: object) -> RowRequest:
+    return request if background is None else replace(request, background=background)
 
 
 @check_arguments
@@ -91,13 +83,11 @@ def fit_fast_inputs(
     >>> fast.kind, fast.outputs
     ('texts', ('NEGATIVE', 'POSITIVE'))
     """
-    from accredit.explanation.loading import load_model
-
     if isinstance(inputs, str | Path) or not len(inputs):
         raise InvalidInput(
             f"inputs is {inputs!r:.40}; give a list of hundreds of texts or pictures", argument="inputs", code="type"
         )
-    asked = load_model(inputs[0], model, tokenizer)
+    asked = Explainer(model, tokenizer).model_for("text" if isinstance(inputs[0], str | tuple) else "picture")
     family = InputFamily.of(inputs, asked, target=target, players=players, payoff=payoff, removal=removal, cut=cut)
     return fit_fast(family, **settings)
 
@@ -107,23 +97,16 @@ def explain_rows_fast(
     explainer: FastShapley | str | Path,
     rows: object,
     model: object,
-    background: object,
+    background: object = None,
+    request: RowRequest = DEFAULTS,
     *,
-    target: str | int | None = None,
-    payoff: str | None = None,
-    players: Mapping[str, Iterable[str | int]] | None = None,
-    dependence: str | None = None,
-    weights: object = None,
-    most_background: int | None = None,
     tolerance: float = WIDTH_TOLERANCE,
     fallback: int | None = None,
-    budget: int | None = None,
-    seed: int = 0,
 ) -> TableExplanation:
-    """What `explain(rows, model, background)` gives, by one pass of a fitted network.
+    """What `explain_rows(rows, model, background)` gives, by one pass of a fitted network.
 
-    Model and background must be those it was fitted for. Rows that it is unsure of are computed in the usual way, `fallback` of
-    them at most; notes say which.
+    Model and background must be those it was fitted for; payoff and dependence are, unless the `request` names others. Rows
+    that it is unsure of are computed in the usual way, `fallback` of them at most; notes say which.
 
     >>> x = np.random.default_rng(0).normal(size=(300, 3))
     >>> model, background = lambda rows: rows @ [2.0, 1.0, 0.0], x[:20]
@@ -136,18 +119,15 @@ def explain_rows_fast(
         raise InvalidInput(
             f"this explainer was fitted for {fast.kind}, and rows of a table are given; fit one for rows", code="conflict"
         )
-    family = RowFamily.of(
-        rows,
-        model,
-        background,
-        payoff=fast.marks["payoff"] if payoff is None else payoff,
-        players=players,
-        weights=weights,
-        dependence=fast.marks["dependence"] if dependence is None else dependence,
-        most_background=most_background,
-        seed=seed,
+    asked = replace(
+        _against(request, background),
+        payoff=fast.marks["payoff"] if request.payoff is None else request.payoff,
+        dependence=request.dependence or fast.marks["dependence"],
+        target=None,  # what is shown first; the games are of every output
+        methods=None if request.methods in ("shapley", ("shapley",), ["shapley"]) else request.methods,
     )
-    found = fast.values(family, tolerance=tolerance, fallback=fallback, budget=budget, seed=seed)
+    family = RowFamily.of(rows, model, asked)
+    found = fast.values(family, tolerance=tolerance, fallback=fallback, budget=request.budget, seed=request.seed)
     apart = tuple((row, _precision(fast, found, row)) for row in found.computed.tolist())
     usual = Precision.interval(fast.calibration.because)
     if len(apart) == len(found.credit):  # none was predicted
@@ -160,7 +140,7 @@ def explain_rows_fast(
         CLAIMS,
         found.interval if usual.known is Known.INTERVAL else None,
     )
-    explained = explanation_of(family.asked, answer, target)
+    explained = explanation_of(family.asked, answer, request.target)
     notes = (*explained.notes, *check_notes(say_why(found, family.asked.rows.names)))
     facts = {
         **explained.provenance,

@@ -6,15 +6,17 @@ estimated; and what its payoffs rest on, so that an explainer fitted on another 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
 from accredit.core import Attribution, FloatArray, IntArray, Known
 from accredit.errors import InvalidInput
+from accredit.explanation.explainer import Explainer
 from accredit.explanation.loading import subject_of
+from accredit.explanation.requests import RowRequest
 from accredit.explanation.subject import Subject
 from accredit.learned.columns import Columns
 from accredit.learned.conformal import Reference
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 
 OUTPUTS_UNNAMED = 20  # of a model, that are learned together without being named
 ESTIMATORS = ("shapley", "permutations")  # the second where the first cannot tell its error
+OF_ROW_GAMES = (  # settings of a request that decide the games of rows, or what is asked of them
+    "background", "weights", "most_background", "background_by", "names",
+    "players", "payoff", "dependence", "trusted", "budget", "seed",
+)  # fmt: skip
 MIXTURES_PROBED = 64  # mixtures of background rows by which a model of rows is recognised
 
 
@@ -90,37 +96,24 @@ class RowFamily:
         self.asked, self.outputs = asked, asked.outputs
 
     @classmethod
-    def of(
-        cls,
-        rows: object,
-        model: object,
-        background: object,
-        *,
-        payoff: str | None = None,
-        players: Mapping[str, Iterable[str | int]] | None = None,
-        dependence: str | None = None,
-        weights: object = None,
-        most_background: int | None = None,
-        budget: int | None = None,
-        seed: int = 0,
-    ) -> RowFamily:
-        """The games that `explain(rows, model, background)` would ask."""
-        if background is None:
+    def of(cls, rows: object, model: object, request: RowRequest) -> RowFamily:
+        """The games that `explain_rows` would ask with this request; a setting that these games do not have is refused."""
+        if request.background is None:
             raise InvalidInput("background is missing; write background=training_rows", argument="background", code="missing")
-        return cls(
-            question(
-                rows,
-                model,
-                background,
-                payoff=payoff,
-                players=players,
-                dependence=dependence,
-                weights=weights,
-                most_background=most_background,
-                budget=budget,
-                seed=seed,
+        if callable(request.payoff):
+            raise InvalidInput(
+                "payoff is a function, by which an explainer could not be recognised; name a payoff, for example 'probability'",
+                argument="payoff",
+                code="unsupported",
             )
-        )
+        for each in fields(request):
+            if each.name not in OF_ROW_GAMES and getattr(request, each.name) != each.default:
+                raise InvalidInput(
+                    f"{each.name} is not for fast explainers, which predict Shapley values of rows; leave it out",
+                    argument=each.name,
+                    code="conflict",
+                )
+        return cls(Explainer(model).run(rows, request).whole)
 
     def __len__(self) -> int:
         return len(self.asked.rows)

@@ -14,8 +14,8 @@ from accredit.checks import whole_number
 from accredit.checks.arguments import check_arguments
 from accredit.core import check_names
 from accredit.errors import InvalidInput
-from accredit.models.labels import label_of
 from accredit.models.payoffs import Law
+from accredit.models.tasks import label_of
 from accredit.models.text import Head, TextModel, TokenBatch, as_text_model
 
 if TYPE_CHECKING:

@@ -19,13 +19,14 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models import attention
 from accredit.models.arrays import tensor_of
-from accredit.models.labels import choose_output, label_of, law_of
+from accredit.models.labels import choose_output
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.pictures import Photo, array_photo, is_picture_file, one_of_batch, open_picture, photo_of
 from accredit.models.pixels import Pixels, paint_over
 from accredit.models.preparation import Preparation, choose_preparation, preparation_of
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, precision_of_module, still
+from accredit.models.tasks import label_of, law_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel

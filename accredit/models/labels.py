@@ -5,21 +5,6 @@ from __future__ import annotations
 from accredit.checks import whole_number
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
-from accredit.models.payoffs import Law
-
-
-def label_of(config: object, index: int) -> str:
-    """The name that a model's configuration has for one output; its number where it has none."""
-    name = str((getattr(config, "id2label", None) or {}).get(index, index))
-    return name if name.strip() else str(index)
-
-
-def law_of(config: object, outputs: int) -> Law:
-    """How a classifier's outputs become probabilities, as its configuration says; a regression's do not."""
-    kind = getattr(config, "problem_type", None)
-    if kind == "multi_label_classification":
-        return "sigmoid"
-    return "none" if kind == "regression" or outputs == 1 else "softmax"
 
 
 def choose_output(target: str | int | None, outputs: FloatArray, labels: tuple[str, ...]) -> int:

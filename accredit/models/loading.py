@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
 from accredit.checks.arguments import check_arguments
+from accredit.checks.files import read_json_object
 from accredit.errors import InvalidInput
 from accredit.models.folders import check_model_size, model_config
 from accredit.models.folders import settings as settings_in
@@ -17,11 +21,7 @@ from accredit.models.text import TextModel
 
 if TYPE_CHECKING:
     from transformers import AutoModel, PreTrainedModel
-from dataclasses import dataclass
 
-import torch
-
-from accredit.checks.files import read_json_object
 
 # LoRA adapters (Hu et al., 2022) as the `peft` library saves them: a base model that stays frozen, and two thin matrices
 # beside some of its layers, which are all that was trained.

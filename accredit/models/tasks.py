@@ -1,10 +1,11 @@
-"""What a text model does, inferred from its class, and the way on for one that does something else."""
+"""What a model does, as its class and its configuration say: its task, the names of its outputs, their probabilities."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
 from accredit.errors import InvalidInput
+from accredit.models.payoffs import Law
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -50,3 +51,17 @@ def other_route(names: list[str]) -> str:
         f"has no head that is known; write accredit.models.read_model(model, tokenizer, read, labels), where read turns its "
         f"output into one column per label, or load a class that ends in one of {', '.join(HEADS)}"
     )
+
+
+def label_of(config: object, index: int) -> str:
+    """The name that a model's configuration has for one output; its number where it has none."""
+    name = str((getattr(config, "id2label", None) or {}).get(index, index))
+    return name if name.strip() else str(index)
+
+
+def law_of(config: object, outputs: int) -> Law:
+    """How a classifier's outputs become probabilities, as its configuration says; a regression's do not."""
+    kind = getattr(config, "problem_type", None)
+    if kind == "multi_label_classification":
+        return "sigmoid"
+    return "none" if kind == "regression" or outputs == 1 else "softmax"

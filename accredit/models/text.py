@@ -17,13 +17,12 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models import attention
-from accredit.models.encoded import Encoded
-from accredit.models.encoding import Text, encode_text
-from accredit.models.labels import check_index, label_index, label_of, law_of
+from accredit.models.encoded import Encoded, Text, encode_text
+from accredit.models.labels import check_index, label_index
 from accredit.models.payoffs import Law, payoff_of
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, precision_of_module, still, track
-from accredit.models.tasks import Task, task_of
+from accredit.models.tasks import Task, label_of, law_of, task_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.checks import optional_whole, real_numbers
+from accredit.checks import real_numbers
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import spreads
 from accredit.defaults import BACKGROUND_BY, BackgroundBy
@@ -56,7 +56,6 @@ def compare_with(
     >>> some.rows.table.ravel().tolist(), some.weights.round(2).tolist()
     ([0.0, 9.0], [0.67, 0.33])
     """
-    _check_thinning(most, by)
     if dependence == "cover":
         for name, value in (("background", background), ("weights", weights), ("most_background", most)):
             if value is not None:
@@ -90,19 +89,6 @@ def compare_with(
         argument="background",
         code="missing",
     )
-
-
-def _check_thinning(most: int | None, by: BackgroundBy | None) -> None:
-    if by is not None and by not in BY:
-        ways = " or ".join(map(repr, BY))
-        raise InvalidInput(f"background_by is {by!r}; write {ways}", argument="background_by", code="unknown")
-    if by is not None and most is None:
-        raise InvalidInput(
-            f"background_by is {by!r}, but not how many rows; write most_background=100 beside it",
-            argument="background_by",
-            code="conflict",
-        )
-    optional_whole(most, "most_background", example=100)
 
 
 def _check_weights(weights: object, rows: int) -> FloatArray:

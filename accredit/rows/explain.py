@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from threading import RLock
 from typing import TypedDict, Unpack
 
 import numpy as np
 
-from accredit.checks import check_seed, optional_whole
 from accredit.core import FloatArray
 from accredit.core.notes import check_notes
 from accredit.core.version import __version__
@@ -20,24 +20,24 @@ from accredit.models.categories import learned_columns, remember
 from accredit.models.labels import check_index, label_index
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
-from accredit.models.rows import as_row_model
+from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
-from accredit.rows.changes import Fit
-from accredit.rows.credit import RowAnswer, RowQuestion, are_trees, read_prediction, way_left
+from accredit.rows.credit import OPPOSITE, RowAnswer, RowQuestion, are_trees, read_prediction, way_left
 from accredit.rows.frames import Rows, align, densify, fit, kinds_of, match_columns, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
-from accredit.rows.ground import Ground, Sharing, semivalue
+from accredit.rows.ground import Ground, Sharing, closed_value
+from accredit.rows.normal import stages_of_columns
 from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
+from accredit.values.precedence import precedence_of, write_order
 
-OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
 
 def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | None) -> TableExplanation:
     """The answer with everything that is needed to read it."""
-    shown, chosen = _target(asked, asked.prediction, target)
+    shown, chosen = shown_first(asked.model, asked.outputs, asked.unit, asked.prediction, target)
     return TableExplanation(
         asked.partition.players,
         asked.outputs,
@@ -60,6 +60,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         {
             **asked.compared.facts,
             "dependence": asked.dependence,
+            **({} if asked.order is None else {"order": write_order(asked.order)}),
             "budget": asked.budget,
             "seed": asked.seed,
             "accredit": __version__,
@@ -82,7 +83,9 @@ def _pair_fields(pairs: RowPairs | None) -> PairFields:
 
 
 class Questions:
-    """A model, a background and settings, checked once; asked about rows as often as needed.
+    """A model, a background and settings, read once; asked about rows as often as needed.
+
+    The bounds of settings are checked where they come in, by `RowRequest`; what they mean for this model is checked here.
 
     What does not depend on the rows is kept: the model as it is asked, the chosen background, and for every combination of
     column types a `Ground`.
@@ -104,6 +107,8 @@ class Questions:
         budget: int | None = None,
         seed: int = 0,
         interactions: bool = False,
+        order: object = None,
+        confounding: bool | Sequence[bool] = False,
     ) -> None:
         self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
         self._fit = Fit(self._model.model)
@@ -113,9 +118,10 @@ class Questions:
                 argument="dependence",
                 code="unknown",
             )
-        optional_whole(budget, "budget", example=1000)
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
+        self._order, self._confounding = order, confounding if isinstance(confounding, bool) else tuple(confounding)
+        self._check_order()
         self._names = None if names is None else tuple(names)
         self._compare = partial(
             compare_with,
@@ -124,7 +130,7 @@ class Questions:
             weights=weights,
             dependence=dependence,
             names=self._names,
-            seed=check_seed(seed),
+            seed=seed,
             are_trees=self._are_trees,
         )
         self._compared: Compared | None = None  # None: the rows decide
@@ -135,6 +141,30 @@ class Questions:
             chosen = self._compare(None, background)
             self._compared = replace(chosen, notes=(*chosen.notes, *said))
         self._grounds: dict[tuple[object, ...], Ground] = {}
+        self._lock = RLock()  # of the grounds
+
+    def _check_order(self) -> None:
+        """Refuse an order that nothing follows, and causes that no order names."""
+        follows = "order" in self._method.method.takes
+        if self._order is None and follows:
+            raise InvalidInput(
+                "method 'asymmetric' needs to know which columns come before which; write order='age, sex < income'",
+                argument="order",
+                code="missing",
+            )
+        if self._order is not None and not follows and self._dependence != "causal":
+            raise InvalidInput(
+                f"order is given, and neither the method {self._method.name!r} nor the dependence follows it; write "
+                "methods='asymmetric', or dependence='causal'",
+                argument="order",
+                code="misplaced",
+            )
+        if self._confounding and self._dependence != "causal":
+            raise InvalidInput(
+                "confounding is about dependence='causal'; leave it out, or write that too",
+                argument="confounding",
+                code="misplaced",
+            )
 
     def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
@@ -169,6 +199,7 @@ class Questions:
             prediction,
             (*said, *changed, *filter(None, [because])),
             None if read is None else read[1],
+            self._confounding,
         )
 
     def _find_ground(self, compared: Compared, given: Rows) -> Ground:
@@ -176,17 +207,21 @@ class Questions:
         if compared.rows is not None and self._compared is None:
             return self._make_ground(compared, given)
         key = given.columns, kinds_of(given.table)
-        if key not in self._grounds:
-            if len(self._grounds) >= MOST_GROUNDS:
-                del self._grounds[next(iter(self._grounds))]
-            self._grounds[key] = self._make_ground(compared, given)
-        return self._grounds[key]
+        with self._lock:
+            if key not in self._grounds:
+                if len(self._grounds) >= MOST_GROUNDS:
+                    del self._grounds[next(iter(self._grounds))]
+                self._grounds[key] = self._make_ground(compared, given)
+            return self._grounds[key]
 
     def _make_ground(self, compared: Compared, given: Rows) -> Ground:
         partition = columns_as_players(given.columns, self._players)
         if self._interactions:
             check_pairs(partition.players)
-        sharing = Sharing(semivalue(self._method), self._interactions, partition)
+        order = None if self._order is None else precedence_of(partition.players, self._order)
+        if self._dependence == "causal":
+            stages_of_columns(partition, order)  # which refuses what it cannot use
+        sharing = Sharing(closed_value(self._method, order), self._interactions, partition, order)
         return Ground(self._model, compared, given, self._learned if given.framed else {}, sharing)
 
     def _match(self, table: object, what: str) -> tuple[object, tuple[str, ...]]:
@@ -226,6 +261,8 @@ class RowSettings(TypedDict, total=False):
     budget: int | None
     seed: int
     interactions: bool
+    order: object
+    confounding: bool | Sequence[bool]
 
 
 def question(rows: object, model: object, background: object = None, **settings: Unpack[RowSettings]) -> RowQuestion:
@@ -239,29 +276,29 @@ def _correlate(asked: RowQuestion) -> tuple[str, ...]:
 
 def _draws(asked: RowQuestion) -> tuple[str, ...]:
     said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
-    return (said,) if asked.dependence == "gaussian" else ()
+    return (said,) if asked.dependence in ("gaussian", "causal") else ()
 
 
 # What the reader must know
 
 
-def _target(asked: RowQuestion, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+def shown_first(
+    model: RowModel, outputs: tuple[str, ...], unit: str, prediction: FloatArray, target: str | int | None
+) -> tuple[str, tuple[str, ...]]:
     """The output that is shown first, and why it was chosen."""
     if isinstance(target, str):
-        return asked.outputs[label_index(target, asked.outputs)], ()
+        return outputs[label_index(target, outputs)], ()
     if target is not None:
-        return asked.outputs[check_index(target, len(asked.outputs))], ()
-    if len(asked.outputs) == 1:
-        return asked.outputs[0], ()
-    if not asked.model.classifies:
-        return asked.outputs[0], (
-            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs; see .of(…) for the others.",
-        )
-    if len(asked.outputs) == 2 and len(prediction) > 1 and asked.unit in OPPOSITE:
-        return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
-    commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())
+        return outputs[check_index(target, len(outputs))], ()
+    if len(outputs) == 1:
+        return outputs[0], ()
+    if not model.classifies:
+        return outputs[0], (f"Shown first is {outputs[0]!r} of {len(outputs)} outputs; see .of(…) for the others.",)
+    if len(outputs) == 2 and len(prediction) > 1 and unit in OPPOSITE:
+        return outputs[1], (f"Shown is class {outputs[1]!r}; its credits are the opposite of the other's.",)
+    commonest = int(np.bincount(model.predicted(prediction, unit), minlength=len(outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
-    return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",)
+    return outputs[commonest], (f"Shown first is {outputs[commonest]!r}, {why}; see .of(…) for the others.",)
 
 
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ...]:
@@ -273,3 +310,61 @@ def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ..
         else tuple(", ".join(f"{rows.columns[i]}={cells[i][r]}" for i in own) for r in range(len(rows)))
         for own in partition.places
     )
+
+
+# Has a model changed since it was read? Told by what a new fit leaves behind, in microseconds and without asking the model
+
+
+Attribute = tuple[str, object, int | None]  # its name, value and length
+PLAIN = (str, int, float, bool, type(None))
+
+
+class Fit:
+    """One fit of a model, by its attributes: those of a pipeline's steps and of the best of a search included.
+
+    A new fit makes new attributes, or longer ones; a booster that is trained on has more rounds. What a caller changes inside
+    of an array does not show here.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0])
+    >>> before = Fit(model)
+    >>> before.is_of(model), before.is_of(model.fit([[0.0], [1.0]], [1.0, 4.0]))
+    (True, False)
+    """
+
+    def __init__(self, model: object) -> None:
+        self._seen = _attributes(model)
+
+    def is_of(self, model: object) -> bool:
+        """Is the model still the same one, with the same fit?"""
+        now = _attributes(model)
+        return len(now) == len(self._seen) and all(map(_same, now, self._seen))
+
+
+def _attributes(model: object) -> list[Attribute]:
+    """Name, value and length of every attribute."""
+    found: list[Attribute] = []
+    for one in _parts(model):
+        found.append(("", one, _rounds(one)))
+        found += [(k, v, len(v) if isinstance(v, list | dict) else None) for k, v in getattr(one, "__dict__", {}).items()]
+    return found
+
+
+def _parts(model: object) -> list[object]:
+    inside = getattr(model, "best_estimator_", None) if hasattr(model, "fit") else None
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") and hasattr(model, "fit") else []
+    return [model, *(part for one in ([inside] if inside is not None else steps) for part in _parts(one))]
+
+
+def _rounds(model: object) -> int | None:
+    """How many rounds a booster has been trained."""
+    for count in ("num_boosted_rounds", "current_iteration"):
+        if hasattr(model, count):
+            return int(getattr(model, count)())
+    return getattr(model, "tree_count_", None)
+
+
+def _same(now: Attribute, before: Attribute) -> bool:
+    (name, value, size), (old_name, old, old_size) = now, before
+    same = value is old or (type(value) is type(old) and isinstance(value, PLAIN) and value == old)
+    return same and name == old_name and size == old_size

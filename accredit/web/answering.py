@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.explainer import subject_in_prompt
-from accredit.explanation.loading import answering_model
 from accredit.explanation.requests import AnswerRequest
 from accredit.explanation.stream import Ended, Explained, MethodProgress, Started, events
 from accredit.methods import FOR_ANSWERS, find_all
@@ -25,18 +23,6 @@ NEW_TOKENS = 60  # of a generated answer
 WRITES = ("continue", "translate")  # tasks of models that answer
 
 Event = dict[str, Any]
-
-
-def model_for_answers(by_kind: dict[str, Any], builtin: bool) -> Any:
-    """The model that answers: the built-in one, or the served one if it writes."""
-    if "answer" not in by_kind:
-        text = by_kind.get("text")
-        if not builtin and getattr(text, "task", "") not in WRITES:
-            raise InvalidInput(
-                "no model that writes was named at the start; run accredit serve --model FOLDER with one", code="missing"
-            )
-        by_kind["answer"] = answering_model(None if builtin else text)
-    return by_kind["answer"]
 
 
 def answer(models: Models, task: Event) -> Iterator[Event]:
@@ -68,7 +54,7 @@ def answer(models: Models, task: Event) -> Iterator[Event]:
 
 
 def _subject(models: Models, task: Event) -> AnswerSubject:
-    model = model_for_answers(models.by_kind, models.builtin)
+    explainer = models.of("answer")
     said = {name: task[name] if (task[name] or "").strip() else None for name in ("answer", "rather_than", "prompt")}
     said["generate"] = NEW_TOKENS if said["answer"] is None else None
     if prompt := said.pop("prompt"):
@@ -76,7 +62,7 @@ def _subject(models: Models, task: Event) -> AnswerSubject:
     else:
         passages = [passage for passage in task["context"] or () if passage.strip()]
         said |= {"context": passages, "query": task["query"] or ""}
-    subject = subject_in_prompt(prompt, model, ask_by({**task, **said}, AnswerRequest))
+    subject = explainer.subject(prompt, ask_by({**task, **said}, AnswerRequest))
     read = subject.facts["prompt tokens"] + subject.facts["answer tokens"]
     if read > READ:
         raise InvalidInput(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from accredit.errors import InvalidInput
-from accredit.explanation.explainer import choose_methods, subject_in_picture, subject_in_text
+from accredit.explanation.explainer import Explainer, choose_methods
 from accredit.explanation.requests import PictureRequest, Request, TextRequest, make_request, settings_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Done, Ended, Explained, MethodProgress, Refused, Started, assemble, events
@@ -75,10 +75,10 @@ def explain(models: Models, task: Event) -> Iterator[Event]:
 def what_if(models: Models, task: Event) -> Iterator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
     asked = place(choose_methods([task["method"]]), models.explainers)
-    model, request = models.of("text"), replace(ask_by(task, TextRequest), cut=True)
+    explainer, request = models.of("text"), replace(ask_by(task, TextRequest), cut=True)
     made: list[Explanation] = []
     for text, pair in ((task["text"], task["pair"]), (task["changed"], task["changed_pair"])):
-        subject = subject_in_text((text, pair) if pair else text, model, request)
+        subject = explainer.subject((text, pair) if pair else text, request)
         request = replace(request, target=subject.game.target)
         ended: list[Ended] = []
         for event in events(subject, asked, progress=True):
@@ -109,7 +109,7 @@ def _too_long(models: Models, task: Event) -> Event | None:
     """Why a text cannot be read at once, and what can be done about it."""
     if task["image"] or task["cut"] or task["part"] is not None or not task["text"].strip():
         return None
-    model, texts = models.of("text"), [text for text in (task["text"], task["pair"]) if text]
+    model, texts = models.model("text"), [text for text in (task["text"], task["pair"]) if text]
     count, most = tokens_in(model, *texts), most_tokens(model)
     if count <= most:
         return None
@@ -131,8 +131,8 @@ def _read(models: Models, task: Event) -> tuple[Subject, Event]:
     if task["image"]:
         players = task["players"] if task["players"] in OF_PICTURES else None
         shown = ask_by({**task, "players": players}, PictureRequest)
-        return subject_in_picture(_picture(task["image"]), models.of("image"), shown), {}
-    model, text, about = models.of("text"), task["text"], Event()
+        return models.of("picture").subject(_picture(task["image"]), shown), {}
+    explainer, text, about = models.of("text"), task["text"], Event()
     if task["players"] in OF_PICTURES:
         raise InvalidInput(
             f"players is {task['players']!r}, which is for pictures; of a text, words or tokens play",
@@ -140,21 +140,22 @@ def _read(models: Models, task: Event) -> tuple[Subject, Event]:
             code="misplaced",
         )
     if task["part"] is not None:
-        text, about = _part(models, model, text, task["part"])
+        text, about = _part(models, explainer, text, task["part"])
     given = (text, task["pair"]) if task["pair"] else text
-    subject = subject_in_text(given, model, ask_by({**task, "cut": task["cut"] or bool(about)}, TextRequest))
+    subject = explainer.subject(given, ask_by({**task, "cut": task["cut"] or bool(about)}, TextRequest))
     if len(subject.owner) > TOKENS:
         raise InvalidInput(f"the text has {len(subject.owner):,} tokens; this page explains up to {TOKENS:,}", code="too-many")
     return subject, {**about, "text": text}
 
 
-def _part(models: Models, model: TextModel, text: str, number: int) -> tuple[str, Event]:
+def _part(models: Models, explainer: Explainer, text: str, number: int) -> tuple[str, Event]:
     """One part of a long text, and what the model says of every part."""
+    model = explainer.model_for("text")
     spans = models.recent.get(("parts", text), lambda: parts(model, text, most_tokens(model)))
     if not 0 <= number < len(spans):
         raise InvalidInput(f"there is no part {number + 1}; this text is read in {len(spans)}", code="range")
     pieces = [text[a:b].strip() for a, b in spans]
-    said = models.recent.get(("said", text), lambda: predict(model, pieces))
+    said = models.recent.get(("said", text), lambda: predict(explainer, pieces))
     about = {"part": number, "parts": [[label, share] for label, share in said]}
     return pieces[number], about
 

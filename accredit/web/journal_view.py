@@ -17,7 +17,7 @@ from accredit.store.journal import existing
 from accredit.views.pages.journal_page import data_body, data_page
 from accredit.views.pages.trace_page import trace_body, trace_page
 from accredit.web import data
-from accredit.web.runs import in_form_words
+from accredit.web.runs import in_command_words, in_form_words
 
 TEXTS = 50  # of a trace that are shown
 
@@ -46,9 +46,9 @@ def shown(path: str, run: Mapping[str, object] | None) -> dict[str, object]:
         found = _trace(path)
         return {"html": trace_body(found, TEXTS), "page": trace_page(found, TEXTS), "payoffs": None}
     now = data.watch(path)
-    if run:
-        notes, warnings = (tuple(map(in_form_words, words)) for words in (now.notes, now.warnings))
-        now = replace(now, unanswered=in_form_words(now.unanswered), notes=notes, warnings=warnings)
+    speak = in_form_words if run else in_command_words
+    notes, warnings = (tuple(map(speak, words)) for words in (now.notes, now.warnings))
+    now = replace(now, unanswered=speak(now.unanswered), notes=notes, warnings=warnings)
     return {"html": data_body(now, run), "page": data_page(now), "payoffs": now.payoffs}
 
 

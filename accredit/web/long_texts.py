@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.explanation.loading import subject_of
+from accredit.explanation.explainer import Explainer
+from accredit.explanation.requests import TextRequest
 from accredit.models.encoded import sentence_spans, word_spans
 
 if TYPE_CHECKING:
@@ -58,6 +59,6 @@ def _words(text: str, start: int, end: int) -> Iterable[Span]:
     return zip([start, *ends[:-1]], [*ends[:-1], end], strict=True)
 
 
-def predict(model: TextModel, texts: Iterable[str]) -> list[tuple[str, float]]:
+def predict(explainer: Explainer, texts: Iterable[str]) -> list[tuple[str, float]]:
     """For each part the likeliest label and its share."""
-    return [subject_of(model, text, cut=True).prediction[0][0] for text in texts]
+    return [explainer.subject(text, TextRequest(cut=True)).prediction[0][0] for text in texts]

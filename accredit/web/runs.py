@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -12,37 +12,46 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 
 from accredit.errors import InvalidInput
+from accredit.views.language.arguments import as_field, as_option, in_words_of
 from accredit.web.requests import RunRequest
 from accredit.web.uploads import kind_of
 
 STOP_SECONDS = 5.0  # that a run may take to put its last payoff away
 LINES = 3  # of what the command said, when it failed
-# What the command says, and what the form calls it.
-WORDS = (
-    (r"name it with --text(?: COLUMN)?", "choose it as the column of texts"),
-    (r"name a text column with --text(?: COLUMN)?", "choose a column of texts"),
-    (r"choose other test rows with --split-seed or --test, drop", "drop"),
-    (r"write --task (\w+)", r"choose \1 as its kind"), (r"and --task (\w+)", r"and choose \1 as its kind"),
-    (r"--task (\w+)", r"\1 as its kind"),
-    (r"write --method \S+ --model (\w+)|write --model (\w+)", r"choose the model \1\2"),
-    (r"--target\b", "the column to predict"), (r"--text\b", "the column of texts"), (r"--budget\b", "the budget"),
-    (r"--method\b", "the method"), (r"--model\b", "the model"),
-)  # fmt: skip
+FIELDS = {  # argument -> what the form calls it
+    "target": "Column to predict",
+    "task": "Its kind",
+    "text": "Column of texts",
+    "method": "Method",
+    "model": "Model",
+    "budget": "Trainings to spend",
+}
+ELSEWHERE = {  # argument -> option of `accredit value`, where the form has no field
+    "test": "--test",
+    "split_seed": "--split-seed",
+    "players": "--players",
+    "groups": "--groups",
+    "half_width": "--half-width",
+    "seen_as": "--features",
+    "executor": "--executor",
+}
 
 
-def in_form_words(said: str) -> str:
-    """A message of the command in the words of the form that started it.
+def in_form_words(said: str, argument: str = "") -> str:
+    """A message of the library in the words of the form that started a run; what the form does not have is of the command.
 
-    >>> in_form_words("the target is a number; write --method loo --model ridge, or --task class if it is one")
-    'the target is a number; choose the model ridge, or class as its kind if it is one'
-    >>> in_form_words("--target 'y' holds 40 labels. If it is a number, write it as 1.5, and --task number")
-    "the column to predict 'y' holds 40 labels. If it is a number, write it as 1.5, and choose number as its kind"
-    >>> in_form_words("column 'a' holds 30 different words, too many for categories; name it with --text, or leave it out")
-    "column 'a' holds 30 different words, too many for categories; choose it as the column of texts, or leave it out"
+    >>> in_form_words("the target is a number; write method='loo', model='ridge', or task='class' if it is one")
+    'the target is a number; write “Method: loo”, “Model: ridge”, or “Its kind: class” if it is one'
+    >>> in_form_words("column 'a' holds 30 different words; name it with text=COLUMN, or leave it out of the file")
+    "column 'a' holds 30 different words; name it with “Column of texts”, or leave it out of the file"
     """
-    for pattern, words in WORDS:
-        said = re.sub(pattern, words, said)
-    return said
+    said = in_words_of(FIELDS, as_field, said, argument)
+    return in_words_of({name: f"{option} of accredit value" for name, option in ELSEWHERE.items()}, as_option, said)
+
+
+def in_command_words(said: str) -> str:
+    """The same for a run that the command started."""
+    return in_words_of({name: f"--{name}" for name in FIELDS} | ELSEWHERE, as_option, said)
 
 
 class Runs:
@@ -103,6 +112,7 @@ class Runs:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=said,
+                env={**os.environ, "ACCREDIT_ERRORS": "json"},
                 start_new_session=True,
             )
 
@@ -129,9 +139,11 @@ class Runs:
         self._folder = self._process = None
 
     def _say(self) -> str:
-        """The last words of the command, in the words of the page."""
+        """Why the run ended, in the words of the page."""
         assert self._folder is not None
         said = (Path(self._folder.name) / "said.txt").read_text(encoding="utf-8", errors="replace").strip()
-        last = " ".join(said.splitlines()[-LINES:]).rpartition("accredit: ")[2] or "it ended without a word"
-        named = last.replace(f"{self._folder.name}{os.sep}", "").replace(f"data{kind_of(self.name)}", self.name)
-        return in_form_words(named)[:500]
+        last = " ".join(said.splitlines()[-LINES:]) or "it ended without a word"
+        with suppress(ValueError, KeyError, TypeError, IndexError):  # what ended it was not an error of the library
+            record = json.loads(said.splitlines()[-1])
+            last = in_form_words(record["message"], record["argument"])
+        return last.replace(f"{self._folder.name}{os.sep}", "").replace(f"data{kind_of(self.name)}", self.name)[:500]

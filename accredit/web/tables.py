@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from accredit.checks import needs
 from accredit.checks.table_format import DELIMITERS
 from accredit.errors import InvalidInput
 from accredit.rows.credit import are_trees
 from accredit.rows.result import TableExplanation
+from accredit.training_data.table_notes import MANY_KINDS
+from accredit.valuation.targets import predicts_number
+from accredit.views.language.numbers import percent
+from accredit.views.language.phrases import counted
 from accredit.views.pages.html import table_page
 from accredit.views.pages.table_page import QUESTION, row_body, table_body
 from accredit.web.uploads import drop, in_own_name, kind_of
 
 if TYPE_CHECKING:
     import pandas
+    from sklearn.base import BaseEstimator
 
     from accredit.web.tasks import Models
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy.typing as npt
-
-from accredit.checks import needs
-from accredit.training_data.table_notes import MANY_KINDS
-from accredit.valuation.targets import predicts_number
-from accredit.views.language.numbers import percent
-from accredit.views.language.phrases import counted
-
-if TYPE_CHECKING:
-    import pandas
-    from sklearn.base import BaseEstimator
 
 # A model fitted on the spot, for a table that comes without one: what it learned from, and how good it is on unseen rows.
 
@@ -183,30 +178,31 @@ def _key(task: Event) -> Hashable:
 
 
 def _explain(models: Models, task: Event) -> tuple[TableExplanation, tuple[str, ...]]:
-    from accredit.explanation.explainer import explain_rows
+    from accredit.explanation.explainer import Explainer
 
     if not task["table"]:
         from accredit.models.builtin.table import builtin_table
 
         model, rows, background = builtin_table()
-        return explain_rows(rows, model, background), (BUILT_IN,)
+        return Explainer(model, background=background)(rows), (BUILT_IN,)
     file = PurePath(task["name"]).name
-    frame, served = _frame(task["table"], file), models.by_kind.get("table")
+    frame, served = _frame(task["table"], file), models.by_kind.get("rows")
     if served is None:
         if not task["target"]:
             raise InvalidInput(
                 "no model was named at the start; choose the column that one fitted here is to predict", code="missing"
             )
         made = fit(frame, task["target"], file)
-        model, rows, about = made.model, made.rows, made.about
+        explainer, rows, about = Explainer(made.model), made.rows, made.about
     else:
-        model, about = served, (f"Model: {served.name}.",)
+        explainer, about = served, (f"Model: {served.model_for('rows').name}.",)
         rows = frame.drop(columns=[task["target"]] if task["target"] in frame.columns else [])
-    trees = are_trees(model) if served is not None else True
+    trees = are_trees(served.model_for("rows")) if served is not None else True
     kept, said = _thin(rows, ROWS if trees else FEW_ROWS)
     background = None if served is not None and len(rows) < 20 else rows
     most = min(BACKGROUND if trees else FEW_BACKGROUND, len(rows))
-    return explain_rows(kept, model, background, most_background=None if background is None else most), (*about, *said)
+    explained = explainer(kept, background=background, most_background=None if background is None else most)
+    return explained, (*about, *said)
 
 
 def _thin(rows: pandas.DataFrame, most: int) -> tuple[pandas.DataFrame, tuple[str, ...]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from accredit.errors import InvalidInput
+from accredit.explanation.explainer import Explainer
 from accredit.explanation.graph import graph_of
-from accredit.explanation.loading import builtin_model, subject_of
+from accredit.explanation.requests import Kind, TextRequest
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, find, methods_for
 from accredit.web.answering import WRITES, answer
@@ -63,41 +64,41 @@ class Recent:
         return found
 
 
+NAMES: Mapping[Kind, str] = {"text": "for text", "picture": "for image", "rows": "for table", "answer": "that writes"}
+
+
 class Models:
-    """What was named when the server started: one model for texts, one for pictures, and explainers; none is added later."""
+    """What was named when the server started: an `Explainer` for texts, one for pictures, one for rows, and folders of trained
+    explainers; none is added later."""
 
     def __init__(self, names: tuple[str, ...], explainers: tuple[str, ...] = ()) -> None:
-        from accredit.models import TextModel, load_model
-        from accredit.models.row_files import is_row_model_file, load_row_model
-
-        self.by_kind: dict[str, Any] = {}
-        model: object
-        self.folders: dict[str, str] = {}
+        self.by_kind: dict[Kind, Explainer] = {}
+        self.folders: dict[Kind, str] = {}
         for name in names:
-            if is_row_model_file(name):
-                kind, model = "table", load_row_model(name)
-            else:
-                model = load_model(name)
-                kind = "text" if isinstance(model, TextModel) else "image"
-                model.name = plain_name(name)
+            kind, explainer = _serve(name)
             if kind in self.by_kind:
-                raise InvalidInput(f"--model {name!r} is a second model for {kind}; serve one at a time", code="duplicate")
-            self.by_kind[kind], self.folders[kind] = model, name
-        self.builtin = not self.by_kind.keys() & {"text", "image"}
+                raise InvalidInput(f"--model {name!r} is a second model {NAMES[kind]}; serve one at a time", code="duplicate")
+            self.by_kind[kind], self.folders[kind] = explainer, name
+        self.builtin = not self.by_kind.keys() & {"text", "picture"}
         if self.builtin:
-            self.by_kind["text"] = builtin_model("text")
+            own = Explainer()
+            self.by_kind |= {"text": own, "picture": own, "answer": own}
+        elif "text" in self.by_kind and self.model("text").task in WRITES:
+            self.by_kind["answer"] = self.by_kind["text"]
         self.recent = Recent(3 * REMEMBERED)
         self.explainers = offer(explainers)
 
-    def of(self, kind: str) -> Any:
-        """The model for texts or for pictures."""
-        if kind == "image" and self.builtin and "image" not in self.by_kind:
-            self.by_kind["image"] = builtin_model("image")
+    def of(self, kind: Kind) -> Explainer:
+        """What explains this kind of input."""
         if kind not in self.by_kind:
             raise InvalidInput(
-                f"no model for {kind} was named at the start; run accredit serve --model FOLDER with one", code="missing"
+                f"no model {NAMES[kind]} was named at the start; run accredit serve --model FOLDER with one", code="missing"
             )
         return self.by_kind[kind]
+
+    def model(self, kind: Kind) -> Any:
+        """The model that reads this kind of input."""
+        return self.of(kind).model_for(kind)
 
     def warm_up(self) -> Iterator[str]:
         """Run every usual method once on a short text, and one on a picture, so that the first request pays for no import.
@@ -114,16 +115,16 @@ class Models:
 
     def about(self) -> Event:
         """Names, labels, training and methods, for the page."""
-        text, image = self.by_kind.get("text"), self.by_kind.get("image")
-        served = self.builtin or image is not None
+        text = self.model("text") if "text" in self.by_kind else None
+        image = self.model("picture") if "picture" in self.folders else None
         return {
             "text": None
             if text is None
             else text_card(text, self.builtin, self.folders.get("text")) | {"layers": self._layers(), "heads": heads_of(text)},
-            "image": image_card(image, self.folders.get("image")) if served else None,
+            "image": image_card(image, self.folders.get("picture")) if "picture" in self.by_kind else None,
             "builtin": self.builtin,
-            "table": self.by_kind["table"].name if "table" in self.by_kind else None,
-            "answers": self.builtin or getattr(text, "task", "") in WRITES,
+            "table": self.model("rows").name if "rows" in self.by_kind else None,
+            "answers": "answer" in self.by_kind,
             "methods": [title_of(method, method.spelled) for method in methods_for("explain") if method.kind != "learned"]
             + [{**title_of(find(name, "explain").method, name), "title": name} for name in self.explainers],
             "default": list(DEFAULT),
@@ -139,16 +140,30 @@ class Models:
         """A text as the model reads it; `settings` are heads and layers."""
 
         def read() -> Subject:
-            model = self.of("text")
+            model = self.model("text")
             if (count := tokens_in(model, text)) > (most := min(int(model.longest()), TOKENS)):
                 raise InvalidInput(
                     f"the text has {count:,} tokens, and this view draws up to {most:,}; shorten it, or let Explain read it "
                     "part by part",
                     code="too-many",
                 )
-            return replace(subject_of(model, text, players="token"), settings=settings)
+            return replace(self.of("text").subject(text, TextRequest(players="token")), settings=settings)
 
         return self.recent.get(("read", text, str(settings)), read)
+
+
+def _serve(name: str) -> tuple[Kind, Explainer]:
+    """What a name at the start names: the file of a model of rows, or a folder, which says itself what its model reads."""
+    from accredit.models import TextModel, load_model
+    from accredit.models.row_files import is_row_model_file
+
+    if is_row_model_file(name):
+        served = Explainer(name)
+        served.model_for("rows")  # one that cannot be read is refused now
+        return "rows", served
+    model = load_model(name)
+    model.name = plain_name(name)
+    return "text" if isinstance(model, TextModel) else "picture", Explainer(model)
 
 
 TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {

@@ -1,6 +1,7 @@
 """The command itself: what it answers to wrong words, wrong places and a narrow window."""
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -40,6 +41,19 @@ def test_wrong_words_are_one_line_that_says_where_to_look(typed, words, told):
     assert told in err
     assert err.count("\n") == 1
     assert out == ""
+
+
+def test_an_error_is_a_record_for_a_program_that_asks_for_one(typed, monkeypatch, tmp_path):
+    table = tmp_path / "a.csv"
+    table.write_text("a,y\n1,x\n2,z\n")
+    words = ["value", str(table), "--target", "shoe"]
+    assert typed(*words)[2].startswith("accredit: --target 'shoe' is not a column of")
+    monkeypatch.setenv("ACCREDIT_ERRORS", "json")
+    code, _, err = typed(*words)
+    said = json.loads(err)
+    assert code == 2 and said.pop("message").startswith("target 'shoe' is not a column of")
+    assert said == {"argument": "target", "code": "unknown"}
+    assert "did you mean value?" in json.loads(typed("valu")[2])["message"]  # words that are no error of the library, too
 
 
 @pytest.mark.slow

@@ -70,6 +70,20 @@ def test_every_door_gives_the_same_answer():
     assert Explainer(methods="shapley")(context=FACTS, query=QUERY)["shapley"] == explain(**answered)["shapley"]
 
 
+def test_the_order_of_calls_decides_nothing(tmp_path):
+    """A text after a picture's file, and the file after a text, are read as they would be alone."""
+    from PIL import Image
+
+    file = str(tmp_path / "shirt.png")
+    Image.fromarray(PICTURE).save(file)
+    for inputs in (["Dull.", file, file, "Dull."], [file, "Dull."]):
+        explainer = Explainer(methods="loo", budget=40)
+        for given in inputs:
+            alone = explain(given, methods="loo", budget=40)
+            found = explainer(given)
+            assert (found.target, found.players, found.notes) == (alone.target, alone.players, alone.notes)
+
+
 def test_an_explainer_reads_its_model_once(monkeypatch):
     from accredit.explanation import loading
 

@@ -15,7 +15,7 @@ import torch
 
 from accredit.core import Holds
 from accredit.errors import InvalidInput
-from accredit.explanation import explain
+from accredit.explanation import RowRequest, explain
 from accredit.explanation.explainer import explain_rows
 from accredit.learned.fast import FastShapley
 from accredit.learned.fast_results import explain_rows_fast, fit_fast_inputs, fit_fast_rows
@@ -53,7 +53,7 @@ class Free(torch.nn.Module):
 
 def test_the_optimum_of_the_loss_is_the_shapley_value():
     rows = X[100:112]
-    family = RowFamily.of(rows, model, BACKGROUND)
+    family = RowFamily.of(rows, model, RowRequest(background=BACKGROUND))
     nobody, everybody = family.ends()
     subsets = np.array([[k >> i & 1 for i in range(4)] for k in range(1, 15)], dtype=bool)
     repeats = {1: 4, 2: 2, 3: 4}  # ∝ 1/(C(4,k) k(4−k)): 1/12, 1/24, 1/12
@@ -138,7 +138,7 @@ def test_another_model_background_or_setting_is_refused(fast):
     with refused("conflict"):
         explain_rows_fast(fast, X[:3], model, X[:13])
     with pytest.raises(InvalidInput, match="fitted for players"):
-        explain_rows_fast(fast, X[:3], model, BACKGROUND, players={"both": ["x0", "x1"]})
+        explain_rows_fast(fast, X[:3], model, BACKGROUND, RowRequest(players={"both": ["x0", "x1"]}))
     import pandas
 
     named = pandas.DataFrame(X, columns=list("abcd"))
@@ -167,7 +167,7 @@ def test_estimated_calibration_values_are_said_to_be_so():
     wide = np.random.default_rng(1).normal(size=(100, 14))
     settings = TINY | {"epochs": 2, "calibration": 20}
     found = fit_fast_rows(
-        wide, lambda rows: rows.sum(axis=1) + rows[:, :3].prod(axis=1), wide[:2], budget=100, level=0.9, **settings
+        wide, lambda rows: rows.sum(axis=1) + rows[:, :3].prod(axis=1), wide[:2], RowRequest(budget=100), level=0.9, **settings
     )
     assert found.report["calibration values"] == "estimated" and not found.calibration.exact
     assert says(found.calibration.because, "whose own error")
@@ -177,9 +177,9 @@ def test_estimated_calibration_values_are_said_to_be_so():
 def test_values_of_unknown_error_are_estimated_in_another_way():
     """In a game of pairs the usual estimator sees an additive game, and does not say how far off it may be."""
     wide = np.random.default_rng(1).normal(size=(3, 14))
-    found = RowFamily.of(wide, lambda rows: rows.sum(axis=1) + rows[:, 0] * rows[:, 1], wide[:2]).reference(
-        np.array([2]), 400, 0
-    )
+    found = RowFamily.of(
+        wide, lambda rows: rows.sum(axis=1) + rows[:, 0] * rows[:, 1], RowRequest(background=wide[:2])
+    ).reference(np.array([2]), 400, 0)
     assert np.isfinite(found.reach).all() and found.reach.max() > 0
 
 
@@ -290,7 +290,7 @@ def test_a_constant_model_is_refused_and_a_constant_output_is_learned_to_be_noth
         return np.column_stack([rows @ [2.0, 1.0, 0.0], np.full(len(rows), 0.5)])
 
     fast = fit_fast_rows(x[20:], outputs, x[:20], **settings)
-    family = RowFamily.of(x[20:60], outputs, x[:20])
+    family = RowFamily.of(x[20:60], outputs, RowRequest(background=x[:20]))
     found = fast.values(family, fallback=0).credit
     assert np.abs(found[..., 1]).max() < 0.3 and fast.report["r2"] > 0.9
 

@@ -8,6 +8,7 @@ import torch
 import transformers
 from numpy.testing import assert_allclose
 
+from accredit import Explainer
 from accredit.errors import InvalidInput
 from accredit.explanation import explain
 from accredit.explanation.text_files import run_name
@@ -112,7 +113,7 @@ def test_two_questions_to_one_model_have_two_names():
     one, two = (similarity_model(embedder, wordpiece(), to) for to in ("a bad film", "a good film"))
     games = [text_game(model, TEXT, players="token", payoff="logit") for model in (one, two)]
     names = [fingerprint(**game.fingerprint_parts()).digest for game in games]
-    assert names[0] != names[1] and run_name(one, {}) != run_name(two, {})
+    assert names[0] != names[1] and run_name(Explainer(one)) != run_name(Explainer(two))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import accredit
 from accredit import Explainer, explain
 from accredit.errors import InvalidInput
-from accredit.rows.changes import Fit
+from accredit.rows.explain import Fit
 from accredit.rows.result import TableExplanation
 from accredit.trees.reading import boosters, scikit
 from tests.wording import refused

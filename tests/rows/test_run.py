@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import accredit
 from accredit.errors import InvalidInput
 from accredit.explanation import RowRequest
-from accredit.explanation.explainer import row_run
+from accredit.explanation.explainer import Explainer
 from accredit.rows import run as runs
 from tests.wording import refused, says
 
@@ -80,7 +80,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, small_parts):
     lines = out.read_bytes().splitlines(keepends=True)
     part.write_bytes(b"".join(lines[:11]) + lines[11][:20])
     seen = []
-    run = row_run(NUMBERS[:16], BAYES, RowRequest(background=NUMBERS[54:]))
+    run = Explainer(BAYES).run(NUMBERS[:16], RowRequest(background=NUMBERS[54:]))
     assert runs.explain_table_file(run, part, watch=seen.append) == (16, 11)
     assert part.read_bytes() == out.read_bytes() and seen == [14, 16]
 
@@ -109,7 +109,7 @@ def test_another_question_is_not_written_into_the_same_file(tmp_path, changed):
 def test_a_refitted_model_is_another_model(tmp_path):
     """Two trees that say the same about every training row: they part on mixtures of rows."""
     trees = [DecisionTreeClassifier(random_state=s, splitter="random").fit(NUMBERS, LABEL) for s in (0, 1)]
-    names = {row_run(NUMBERS, tree, RowRequest(background=NUMBERS)).name for tree in trees}
+    names = {Explainer(tree).run(NUMBERS, RowRequest(background=NUMBERS)).name for tree in trees}
     assert (trees[0].predict(NUMBERS) == trees[1].predict(NUMBERS)).all() and len(names) == 2
 
 
@@ -117,7 +117,7 @@ def test_a_background_is_known_by_what_it_holds(tmp_path):
     """Not by how its file was written; a type or a value that differs counts."""
 
     def name(background):
-        return row_run(NUMBERS[:5], BAYES, RowRequest(background=background)).name
+        return Explainer(BAYES).run(NUMBERS[:5], RowRequest(background=background)).name
 
     written = tmp_path / "train.csv"
     text = NUMBERS[54:].to_csv(index=False)

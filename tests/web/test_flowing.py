@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from accredit import Explainer
 from accredit.errors import InvalidInput
 from accredit.web.flowing import flow, heads_of
 from accredit.web.tasks import Models
@@ -22,7 +23,7 @@ def models(family: str) -> Models:
     made = Models.__new__(Models)
     from accredit.web.tasks import Recent
 
-    made.by_kind, made.builtin, made.recent = {"text": text_model(family)}, False, Recent(12)
+    made.by_kind, made.builtin, made.recent = {"text": Explainer(text_model(family))}, False, Recent(12)
     return made
 
 
@@ -44,7 +45,7 @@ def test_a_causal_model_is_compared_with_its_mask_and_another_is_not():
 
 def test_heads_and_layers_change_the_flow_and_are_named():
     served = models("bert")
-    assert heads_of(served.by_kind["text"]) == 2
+    assert heads_of(served.model("text")) == 2
     whole, one, first = drawn(served), drawn(served, heads=1), drawn(served, layers=[0])
     assert says(whole["html"], "heads, all layers") and says(one["html"], "layer, all layers")
     assert whole["layers"] == 2 and first["layers"] == 1 and "layer 1." in first["html"]

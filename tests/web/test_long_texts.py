@@ -27,7 +27,7 @@ def asked(**how):
 
 @pytest.mark.slow
 def test_parts_cover_the_text_and_each_is_read_whole(models):
-    model, rng = models.of("text"), np.random.default_rng(0)
+    model, rng = models.model("text"), np.random.default_rng(0)
     for _ in range(60):
         text = " ".join(rng.choice(WORDS, rng.integers(1, 200)))
         most = int(rng.integers(12, 128))
@@ -39,7 +39,7 @@ def test_parts_cover_the_text_and_each_is_read_whole(models):
 
 def test_sentences_stay_whole_where_they_fit(models):
     text = "A good film. " * 40
-    for a, b in parts(models.of("text"), text, 30):
+    for a, b in parts(models.model("text"), text, 30):
         assert text[a:b].strip().startswith("A good") and text[a:b].strip().endswith("film.")
 
 
@@ -48,7 +48,7 @@ def test_a_long_text_is_refused_with_what_can_be_done_and_both_ways_work(models)
     text = "A good film, at first. " * 30
     (failed,) = explain(models, asked(text=text))
     assert failed["event"] == "failed" and failed["long"]["parts"]
-    assert failed["long"]["reads"] == most_tokens(models.of("text")) == 128 < failed["long"]["tokens"]
+    assert failed["long"]["reads"] == most_tokens(models.model("text")) == 128 < failed["long"]["tokens"]
     assert "=" not in failed["problem"]  # no argument of a Python call
     cut = list(explain(models, asked(text=text, cut=True)))
     assert cut[-1]["event"] == "done" and says(cut[-2]["blocks"]["notes"], "did not read")

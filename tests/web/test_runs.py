@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+import accredit.web
 from accredit.web.app import application
+from accredit.web.requests import RunRequest
 from accredit.web.worker import Worker
 from tests.browsing import WAIT
 from tests.killed import left_behind
@@ -75,8 +77,8 @@ WORDS = "a,b,y\n" + "".join(f"word{k},{k % 3},{'xy'[k % 2]}\n" for k in range(40
     ("table", "said"),
     [
         ("a,y\n", "write at least one below the names of the columns"),
-        (WORDS, "choose it as the column of texts, or leave it out"),
-        ("a,y\n" + "".join(f"{k % 3},c{k}\n" for k in range(40)), "and choose number as its kind"),
+        (WORDS, "name it with “Column of texts”, or leave it out"),
+        ("a,y\n" + "".join(f"{k % 3},c{k}\n" for k in range(40)), "and “Its kind: number”"),
     ],
 )
 def test_a_table_that_cannot_be_valued_ends_in_a_next_step_that_the_form_has(client, table, said):
@@ -85,11 +87,23 @@ def test_a_table_that_cannot_be_valued_ends_in_a_next_step_that_the_form_has(cli
     assert news["run"]["how"] == "failed" and said in news["run"]["problem"] and "--" not in news["run"]["problem"]
 
 
+def test_the_form_and_the_command_are_quoted_by_the_names_that_they_have():
+    from accredit.cli.command import spell
+    from accredit.cli.value import value
+    from accredit.web.runs import ELSEWHERE, FIELDS
+
+    form = Path(accredit.web.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
+    assert all(f"<label>{label} <" in form for label in FIELDS.values())
+    assert set(FIELDS) <= set(RunRequest.model_fields)
+    options = spell(value)
+    assert {name: options[name] for name in ELSEWHERE} == ELSEWHERE and all(options[name] == f"--{name}" for name in FIELDS)
+
+
 def test_the_kind_of_a_column_is_chosen_and_the_rest_says_how_many_rows_test_them(client):
     numbers = asked(table=NUMBERS, target="y", text=None)
     client.post("/api/run", json=numbers)
     news = until(client, ended)
-    assert says(news["html"], "choose class as") and "--task" not in news["html"]
+    assert says(news["html"], "Its kind: class") and "--task" not in news["html"]
     client.post("/api/run", json=asked(table=FILMS, task="class"))
     assert says(until(client, ended)["html"], "valued without training")
     client.post("/api/run", json=asked(table=FILMS, task="number"))

@@ -8,6 +8,7 @@ import io
 import numpy as np
 import pytest
 
+from accredit import Explainer
 from accredit.errors import InvalidInput
 from accredit.web import tables
 from accredit.web.tables import explain_table
@@ -134,7 +135,7 @@ def test_a_model_that_was_named_at_the_start_reads_the_rows_and_not_the_column_l
 
     rows = "a,b,y\n" + "".join(f"{k},{k % 3},{2 * k}\n" for k in range(50))
     model = LinearRegression().fit(np.array([[k, k % 3] for k in range(50)]), np.arange(50.0) * 2)
-    served = Served(table=as_row_model(model))
+    served = Served(rows=Explainer(as_row_model(model)))
     result, _ = answer(asked(rows, target="y"), served)
     assert "Model: LinearRegression" in result["html"] and "fitted on the" not in result["html"]
     assert says(result["html"], "rows are explained")  # no trees: asked coalition by coalition, so fewer rows

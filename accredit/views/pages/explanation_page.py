@@ -5,37 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from accredit.checks.json_data import round_off
 from accredit.core import AXIOMS, Attribution, NoteKind
 from accredit.explanation.result import WHOLE, Explanation
 from accredit.models.encoded import visible
+from accredit.views.language.largest import Step, climb, largest
 from accredit.views.language.notation import mark
-from accredit.views.language.numbers import percent, unnoticed
+from accredit.views.language.numbers import column, percent, unnoticed
 from accredit.views.language.palette import LEVELS
-from accredit.views.language.phrases import duration, error_bars, leaders, place_name, speak, title, without_folders
+from accredit.views.language.phrases import ALL, duration, error_bars, leaders, place_name, speak, title, without_folders
 from accredit.views.pages.answer_page import answer_blocks
 from accredit.views.pages.answer_page import headline as answer_headline
 from accredit.views.pages.engine import render
 from accredit.views.pages.flow_drawing import flow_svg, left_out
+from accredit.views.pages.parts import step_bar
 from accredit.views.pages.token_strips import Drawer, Live
 from accredit.views.terminal.answer_text import payoff_words
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from accredit.views.language.largest import Step, climb, largest
-from accredit.views.language.numbers import column
-from accredit.views.language.phrases import ALL
-from accredit.views.pages.parts import step_bar
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 # From the base value to the output: what each player adds to the sum, in the order in which the text is read.
 
+SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
 STEPS = 16  # players that are steps of their own; of more, those of largest credit, and the others together
 
 
@@ -105,9 +100,7 @@ def explanation_body(explanation: Explanation, live: Live = "") -> Markup:
 def explanation_blocks(explanation: Explanation, live: Live = "") -> dict[str, str]:
     """The body in pieces, by name and in order, so that a page that is shown can renew only what has changed."""
     drawer = Drawer(explanation, live)
-    notes = render(
-        "explanation", "notes", lines=[str(note) for note in explanation.notes if note.kind is not NoteKind.NOTHING_KNOWN]
-    )
+    notes = render("explanation", "notes", lines=[str(note) for note in explanation.notes if note.kind not in SAID_FIRST])
     blocks: dict[str, str] = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
     if explanation.said is not None:
         del blocks["prediction"], blocks["notes"]
@@ -154,7 +147,7 @@ def _answer(explanation: Explanation) -> str:
     """What raises the output most and what lowers it most, by the first method that can tell which way."""
     signed = [result for method, result in explanation if method not in explanation.unsigned]
     for note in explanation.notes:
-        if note.kind is NoteKind.NOTHING_KNOWN:
+        if note.kind in SAID_FIRST:
             return note.text
     if not signed:
         return ""
