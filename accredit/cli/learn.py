@@ -176,10 +176,10 @@ def _fit_fast(
                 code="missing",
             )
         from accredit.explanation.requests import RowRequest
-        from accredit.store.frames import read_frame
+        from accredit.store.frames import read_frame, warn_reading
 
         request = RowRequest(
-            background=read_frame(background),
+            background=warn_reading(read_frame(background)),
             players=None if players is None else groups_of(players),
             payoff=payoff,
             most_background=most_background,
@@ -187,7 +187,7 @@ def _fit_fast(
             budget=settings.pop("budget"),
             seed=settings.pop("seed"),
         )
-        fast = fit_fast_rows(read_frame(subject)[:limit], model, request=request, **settings)
+        fast = fit_fast_rows(warn_reading(read_frame(subject))[:limit], model, request=request, **settings)
     else:
         _refuse({"--background": background, "--most-background": most_background}, "is for rows")
         inputs = read_inputs(subject, column)[:limit]
