@@ -60,7 +60,7 @@ class Sheet:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know of how the file was read."""
-        said = f"{Path(self.file).name} was read {' and '.join(self.how)}."
+        said = f"The file {Path(self.file).name} was read {' and '.join(self.how)}."
         return (said, *self.remarks) if self.how else self.remarks
 
     def records(self) -> Iterator[dict[str, str]]:
@@ -224,7 +224,7 @@ def read_content(path: str | Path) -> str:
     held."""
     content, encoded = _decoded(path, current_format())
     if encoded:
-        warnings.warn(f"{Path(path).name} was read {encoded}.", TableNote, stacklevel=3)
+        warnings.warn(f"The file {Path(path).name} was read {encoded}.", TableNote, stacklevel=3)
     return content
 
 

@@ -54,8 +54,10 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         answer.precision,
         answer.interval,
         answer.claims,
-        check_notes(
-            (*asked.compared.notes, *asked.said, *way_left(asked, answer), *_draws(asked), *chosen, *_correlate(asked))
+        check_notes(  # each once: rows and background may come from one file
+            dict.fromkeys(
+                (*asked.compared.notes, *asked.said, *way_left(asked, answer), *_draws(asked), *chosen, *_correlate(asked))
+            )
         ),
         {
             **asked.compared.facts,

@@ -111,7 +111,7 @@ def test_a_game_in_another_encoding_is_read_and_the_report_says_so(game, typed, 
     (tmp_path / "wide.csv").write_bytes(GAME.encode(encoding))
     code, out, _ = typed("game", "wide.csv", "--json")
     read, plain = json.loads(out), json.loads(typed("game", game, "--json")[1])
-    assert code == 0 and read["values"] == plain["values"] and "wide.csv was read as UTF-16." in read["reading"]
+    assert code == 0 and read["values"] == plain["values"] and "The file wide.csv was read as UTF-16." in read["reading"]
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_name(game, typed, tmp_path):
