@@ -78,10 +78,13 @@ class AnswerGame:
         self._others = others  # tokens of the answer that this one is compared with
         self._known: dict[bytes, FloatArray] = {}
         self._evaluate: Callable[[BoolArray], FloatArray] = pays.log_probabilities
+        self._count: Callable[[], int] = lambda: len(self._known)
 
-    def evaluate_by(self, evaluate: Callable[[BoolArray], FloatArray]) -> None:
-        """Ask payoffs of something that asks `pays` in its turn, and keeps them or asks many at once."""
-        self._evaluate = evaluate
+    def evaluate_by(self, evaluate: Callable[[BoolArray], FloatArray], count: Callable[[], int]) -> None:
+        """Ask payoffs of something that asks `pays` in its turn, and keeps them or asks many at once; `count` says how many it
+        has asked."""
+        before = self.passes
+        self._evaluate, self._count = evaluate, lambda: before + count()
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -98,8 +101,8 @@ class AnswerGame:
 
     @property
     def passes(self) -> int:
-        """Prompts that the model has read so far, each with its answer: one for each distinct coalition."""
-        return len(self._known)
+        """Prompts that the model has read so far, each with its answer: one for each distinct coalition that was not kept."""
+        return self._count()
 
     @property
     def provenance(self) -> dict[str, Any]:

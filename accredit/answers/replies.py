@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from accredit import defaults
 from accredit.answers.hosted_model import CHARACTERS_PER_TOKEN, Bill, HostedModel, reply_text
@@ -55,9 +55,9 @@ def with_noise(credit: Attribution, noise: Mapping[str, Attribution], samples: i
         return replace(credit, claims=claims, precision=Precision.unknown(f"{credit.interval_because}; {because}"))
     count = len(noise)
     spread = np.sqrt((np.stack([one.credit for one in noise.values()]) ** 2).mean(axis=0))
-    stderr = spread * np.sqrt(count / stats.chi2.ppf(1 - SPREAD_LEVEL, count))
+    stderr = spread * np.sqrt(count / special.chdtri(count, SPREAD_LEVEL))
     level = defaults.LEVEL if credit.level is None else credit.level
-    reach = stats.norm.ppf((1 + level) / 2) * stderr
+    reach = special.ndtri((1 + level) / 2) * stderr
     own = np.zeros((len(reach), 2)) if credit.interval is None else np.abs(credit.interval - credit.credit[:, None])
     ends = np.hypot(own, reach[:, None]) * [-1.0, 1.0]
     drawn = 0.0 if credit.stderr is None else credit.stderr

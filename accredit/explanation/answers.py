@@ -344,7 +344,9 @@ def _keep(game: AnswerGame, journal: Journal | None) -> None:
             kept_in = f"what is paid for is kept in {journal.path}, and the same call goes on from there"
             raise ServerError(f"{failure} ({kept_in})", argument=failure.argument, code=failure.code) from None
 
-    game.evaluate_by(evaluate)
+    if at_once is None:  # everybody and nobody are read anew: they show how far the model rounds
+        game.ask(np.array([[True] * len(game.players), [False] * len(game.players)]))
+    game.evaluate_by(evaluate, lambda: kept.evaluated)
 
 
 def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:

@@ -243,6 +243,7 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
 
     class Watched:
         width = 3
+        least = 1
 
         def __init__(self) -> None:
             self.futures: list[tuple[Future[Any], Any]] = []
