@@ -28,6 +28,7 @@ from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
 
 OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
+LOOKED_AT = 8  # rows on which the model's probabilities are compared with its scores
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
@@ -63,6 +64,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         },
         **_pair_fields(answer.pairs),
         method_name=asked.method.name,
+        link=asked.model.link(asked.unit, asked.table[:LOOKED_AT], asked.prediction[:LOOKED_AT]),
     )
 
 
@@ -239,13 +241,13 @@ def _target(asked: RowQuestion, prediction: FloatArray, target: str | int | None
         return asked.outputs[0], ()
     if not asked.model.classifies:
         return asked.outputs[0], (
-            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs; see .of(…) for the others.",
+            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs.",
         )
     if len(asked.outputs) == 2 and len(prediction) > 1 and asked.unit in OPPOSITE:
         return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
     commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
-    return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",)
+    return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}.",)
 
 
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ...]:
