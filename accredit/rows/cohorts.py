@@ -51,7 +51,7 @@ def numbers(cells: Sequence[Cell] | npt.NDArray[np.object_]) -> tuple[FloatArray
 def _by_cells(name: str, cells: Sequence[Cell]) -> list[tuple[str, list[int]]]:
     values, known = numbers(cells)
     words = any(not there and cell is not None for cell, there in zip(cells, known, strict=True))
-    if words or len(set(values[known].tolist())) <= KINDS and not _is_wide(values[known]):
+    if words or (len(set(values[known].tolist())) <= KINDS and not _is_wide(values[known])):
         texts = ["missing" if c is None or c != c else round_off(c) if isinstance(c, float) else str(c) for c in cells]
         return _by_kind(texts, name, f"{name} = {{}}")
     middle = float(np.quantile(values[known], 0.5, method="lower"))

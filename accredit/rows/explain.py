@@ -240,9 +240,7 @@ def _target(asked: RowQuestion, prediction: FloatArray, target: str | int | None
     if len(asked.outputs) == 1:
         return asked.outputs[0], ()
     if not asked.model.classifies:
-        return asked.outputs[0], (
-            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs.",
-        )
+        return asked.outputs[0], (f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs.",)
     if len(asked.outputs) == 2 and len(prediction) > 1 and asked.unit in OPPOSITE:
         return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
     commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())

@@ -458,7 +458,7 @@ class TableExplanation(Result):
         """
         from accredit.rows.cohorts import split
 
-        return {name: self._part(rows, list(range(len(self.players))), list(range(len(self.outputs)))) for name, rows in split(self, by)}
+        return {name: self[rows] for name, rows in split(self, by)}
 
     # In and out
 

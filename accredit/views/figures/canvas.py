@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.text import Text
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONGEST = 28  # characters of a name
 WIDTH, LINE_HEIGHT, FRAME_HEIGHT = 7.4, 0.34, 1.5  # inches of a figure: its width, one line of bars, and what is around them
 
@@ -71,14 +73,14 @@ def plain(name: str) -> str:
     return printable(name).replace("$", r"\$")
 
 
-def short(name: str) -> str:
+def short(name: str, longest: int = LONGEST) -> str:
     """A name that leaves room for the figure; its beginning and its end stay."""
-    return plain(name if len(name) <= LONGEST else f"{name[: LONGEST - 10]}…{name[-9:]}")
+    return plain(name if len(name) <= longest else f"{name[: longest - 10]}…{name[-9:]}")
 
 
 def signed(value: float) -> str:
     """A number with its sign, for the end of a bar."""
-    return ("+" * (value > 0) + round_off(value, 3)).replace("-", "−")
+    return ("+" * bool(value > 0) + round_off(value, 3)).replace("-", "−")
 
 
 def finish(ax: Axes, title: str, below: str = "") -> Axes:
@@ -103,11 +105,17 @@ def name_lines(ax: Axes, names: list[str]) -> None:
 
 
 def fold_numbers(ax: Axes) -> None:
-    """Very large and very small numbers of the horizontal axis share one power of ten."""
-    from matplotlib.ticker import ScalarFormatter
+    """Very large and very small numbers of an axis share one power of ten, which its label names; called last."""
+    from matplotlib.ticker import FuncFormatter, ScalarFormatter
 
-    if isinstance(ax.xaxis.get_major_formatter(), ScalarFormatter):
-        ax.ticklabel_format(axis="x", style="sci", scilimits=(-4, 5), useMathText=True)
+    for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        largest = max(map(abs, ends))
+        if not isinstance(axis.get_major_formatter(), ScalarFormatter) or 1e-3 <= largest < 1e5 or largest == 0:
+            continue
+        power = floor(log10(largest))
+        axis.set_major_formatter(FuncFormatter(lambda x, _, unit=10.0**power: round_off(x / unit, 4)))
+        first, *rest = axis.get_label_text().split("\n")
+        axis.set_label_text("\n".join([f"{first} (in units of 10{str(power).translate(RAISED)})", *rest]))
 
 
 def value_colours(dark: bool) -> LinearSegmentedColormap:
@@ -124,9 +132,18 @@ def signed_colours(colours: Look) -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("signed", [colours.down, colours.paper, colours.up])
 
 
-def colour_bar(ax: Axes, scale: ScalarMappable, label: str, ticks: list[tuple[float, str]] | None = None, **where: float) -> Axes:
+def size_colours(colours: Look) -> LinearSegmentedColormap:
+    """From the paper's own colour to the one of numbers without a direction."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("sizes", [colours.paper, colours.size])
+
+
+def colour_bar(
+    ax: Axes, scale: ScalarMappable, label: str, ticks: list[tuple[float, str]] | None = None, **where: float
+) -> Axes:
     """A narrow colour bar beside the Axes, with its label and, where the numbers mean nothing by themselves, words as ticks."""
-    bar = ax.get_figure().colorbar(scale, ax=ax, aspect=where.pop("aspect", 40), pad=where.pop("pad", 0.02), **where)
+    bar = ax.get_figure().colorbar(scale, ax=ax, aspect=40, pad=0.02)
     colours = look(ax)
     bar.set_label(plain(label), color=colours.ink, fontsize="small")
     bar.outline.set_visible(False)  # type: ignore[operator]
@@ -134,6 +151,7 @@ def colour_bar(ax: Axes, scale: ScalarMappable, label: str, ticks: list[tuple[fl
         bar.set_ticks([at for at, _ in ticks], labels=[text for _, text in ticks])
     bar.ax.tick_params(length=0, labelsize="small", colors=colours.ink)
     made: Axes = bar.ax
+    fold_numbers(made)
     return made
 
 
@@ -148,7 +166,7 @@ def width_of(text: Text) -> float:
 
 
 def make_room(ax: Axes, texts: list[Text], low: float, high: float) -> None:
-    """Widen the horizontal axis until the texts lie inside the Axes: each keeps its place in the data and its size in pixels."""
+    """Widen the horizontal axis until the texts lie inside the Axes; each keeps its place in the data and its size."""
     span = (high - low) or abs(high) or 1.0
     ax.set_xlim(low - 0.02 * span, high + 0.02 * span)
     for _ in range(6):

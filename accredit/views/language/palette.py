@@ -17,7 +17,9 @@ THEMES: dict[str, tuple[Colour, dict[str, Colour]]] = {  # paper; hues by the le
     "light": ((255, 255, 255), {"u": POSITIVE, "d": NEGATIVE, "n": UNSIGNED}),
     "dark": ((24, 26, 31), {"u": (110, 176, 240), "d": (244, 150, 70), "n": (176, 184, 200)}),
 }
-VALUES: dict[str, tuple[Colour, ...]] = {  # low to high values of a column: hues that do not mean up or down, ever further from the paper
+VALUES: dict[
+    str, tuple[Colour, ...]
+] = {  # low to high values of a column: hues that do not mean up or down, ever further from the paper
     "light": ((112, 204, 184), (104, 134, 204), (104, 28, 124)),
     "dark": ((44, 106, 104), (124, 148, 222), (240, 190, 250)),
 }
