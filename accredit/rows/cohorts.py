@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,13 +22,13 @@ FEWEST_ROWS = 5  # in a group that is found by itself
 THRESHOLDS = 16  # tried per column
 
 
-def split(explanation: TableExplanation, by: str | int | Sequence[object] | BoolArray) -> list[tuple[str, list[int]]]:
+def split(explanation: TableExplanation, by: str | int | Iterable[object]) -> list[tuple[str, list[int]]]:
     """Groups with their names and the positions of their rows; every row is in one of them."""
     if isinstance(by, str):
         return _by_cells(by, explanation.values[player_index(explanation.players, by)])
     if isinstance(by, int) and not isinstance(by, bool):
         return list(_by_credit(explanation, whole_number(by, "by", 2, MOST_COHORTS)))
-    labels = list(by) if isinstance(by, Sequence | np.ndarray) or hasattr(by, "__array__") else []
+    labels: list[object] = list(by) if isinstance(by, Iterable) else []
     if len(labels) != len(explanation):
         raise InvalidInput(
             f"by is {shown(by)}; write a column's name, a number of groups, or one label per row ({len(explanation)} of them)",

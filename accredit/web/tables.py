@@ -52,7 +52,7 @@ def fit(frame: pandas.DataFrame, target: str, file: str) -> FittedTable:
         raise InvalidInput(
             f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}", argument="target", code="unknown"
         )
-    known = frame[frame[target].notna()].reset_index(drop=True)
+    known = frame[frame[target].notna()]
     if len(known) < FEWEST:
         known_rows = counted(len(known), "row")
         raise InvalidInput(
@@ -156,7 +156,9 @@ def explain_table(models: Models, task: Event) -> Iterator[Event]:
         explained = explained.of(task["shown"])
     if task["row"] is not None:
         if task["row"] >= len(explained):
-            raise InvalidInput(f"row {task['row']} is not among the {len(explained):,} rows that were explained", code="range")
+            raise InvalidInput(
+                f"row {task['row'] + 1} is not among the {len(explained):,} rows that were explained", code="range"
+            )
         yield {"event": "result", "done": 2, "of": 2, "row": row_body(explained, task["row"])}
         yield {"event": "done"}
         return
@@ -227,4 +229,5 @@ def _frame(text: str, file: str) -> pandas.DataFrame:
             code="too-many",
         )
     with drop(text, file) as path:
-        return read_frame(path)
+        frame = read_frame(path)
+    return frame.set_axis(range(1, len(frame) + 1))  # rows are counted from 1, as people count the lines of a file

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import floor, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -46,7 +48,7 @@ def look(ax: Axes) -> Look:
 
     behind = to_rgba(ax.get_facecolor())
     if behind[3] == 0:
-        behind = to_rgba(ax.get_figure(root=True).get_facecolor())
+        behind = to_rgba(figure_of(ax).get_facecolor())
     if behind[3] == 0:
         behind = (1.0, 1.0, 1.0, 1.0)
     red, green, blue = (round(255 * part) for part in behind[:3])
@@ -55,6 +57,11 @@ def look(ax: Axes) -> Look:
     _, hues = THEMES["dark" if dark else "light"]
     ink, soft = ("#eceef2", "#a3a9b5") if dark else ("#1b1d22", "#6b7280")
     return Look(css(paper), ink, soft, css(hues["u"]), css(hues["d"]), css(hues["n"]), dark)
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that these Axes are part of."""
+    return cast("Figure", ax.get_figure(root=True))
 
 
 def new_axes(ax: Axes | None, lines: int | None = None) -> Axes:
@@ -143,7 +150,7 @@ def colour_bar(
     ax: Axes, scale: ScalarMappable, label: str, ticks: list[tuple[float, str]] | None = None, **where: float
 ) -> Axes:
     """A narrow colour bar beside the Axes, with its label and, where the numbers mean nothing by themselves, words as ticks."""
-    bar = ax.get_figure().colorbar(scale, ax=ax, aspect=40, pad=0.02)
+    bar = figure_of(ax).colorbar(scale, ax=ax, aspect=40, pad=0.02)
     colours = look(ax)
     bar.set_label(plain(label), color=colours.ink, fontsize="small")
     bar.outline.set_visible(False)  # type: ignore[operator]
@@ -157,7 +164,7 @@ def colour_bar(
 
 def lay_out(ax: Axes) -> None:
     """Let the figure place its parts, so that texts can be measured."""
-    ax.get_figure(root=True).draw_without_rendering()
+    figure_of(ax).draw_without_rendering()
 
 
 def width_of(text: Text) -> float:
@@ -165,7 +172,7 @@ def width_of(text: Text) -> float:
     return float(text.get_window_extent().width)
 
 
-def make_room(ax: Axes, texts: list[Text], low: float, high: float) -> None:
+def make_room(ax: Axes, texts: Sequence[Text], low: float, high: float) -> None:
     """Widen the horizontal axis until the texts lie inside the Axes; each keeps its place in the data and its size."""
     span = (high - low) or abs(high) or 1.0
     ax.set_xlim(low - 0.02 * span, high + 0.02 * span)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from accredit import defaults
 from accredit.checks.json_data import round_off
@@ -14,7 +13,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.rows.cohorts import numbers
 from accredit.rows.redundancy import column_distances
-from accredit.rows.result import Cell, TableExplanation
+from accredit.rows.result import TableExplanation
 from accredit.views.figures.canvas import (
     Look,
     colour_bar,
@@ -30,14 +29,14 @@ from accredit.views.figures.canvas import (
 )
 from accredit.views.figures.row_figures import worth
 from accredit.views.language.palette import OF_KINDS, css
-from accredit.views.language.phrases import counted
+from accredit.views.language.phrases import counted, unit
+from accredit.views.language.swarms import ranks, swarm_heights, value_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS = 4000  # rows drawn as points; more would be one blot
 SPREAD = 0.38  # of a line's height that its points take to either side
-BINS = 100  # across, in which points of like credit are put side by side
 IN_A_LEGEND = 60  # characters of a cohort's name
 STACKED = 8  # outputs drawn by themselves in one bar; the others together
 SLICES = 90  # of a violin
@@ -120,9 +119,9 @@ def _stacked_bars(explanation: TableExplanation, ax: Axes | None, top: int, clus
         _whiskers(ax, left, np.arange(len(shown)), found.interval[shown], colours)
     name_lines(ax, [short(explanation.players[i]) for i in shown])
     lines = f"; lines: {defaults.LEVEL:.0%} interval of the sum" if found.interval is not None else ""
-    unit = plain(explanation.payoff or "value")
     ax.set_xlabel(
-        f"mean |credit|, {unit}, added over {len(explanation.outputs)} outputs{lines}{_not_drawn(explanation, shown)}"
+        f"mean |credit|, {plain(unit(explanation))}, added over {len(explanation.outputs)} outputs{lines}"
+        f"{_not_drawn(explanation, shown)}"
     )
     _legend(ax, colours)
     fold_numbers(ax)
@@ -136,7 +135,7 @@ def _cohort_bars(explanation: TableExplanation, by: Any, ax: Axes | None, top: i
     ax = new_axes(ax, round(len(shown) * max(1.0, 0.5 * len(groups))))
     colours, height = look(ax), 0.8 / len(groups)
     for g, ((name, part), colour) in enumerate(zip(groups.items(), _kinds(len(groups)), strict=True)):
-        found, where = part.importance(), np.arange(len(shown)) + (g - (len(groups) - 1) / 2) * height
+        found, where = part.importance(), np.arange(len(shown), dtype=np.float64) + (g - (len(groups) - 1) / 2) * height
         label = f"{short(name, IN_A_LEGEND)} ({counted(len(part), 'row')})"
         ax.barh(where, found.credit[shown], color=colour, height=0.9 * height, label=label)
         if found.interval is not None:
@@ -227,24 +226,6 @@ def _value_bar(ax: Axes, explanation: TableExplanation, shown: IntArray) -> None
     colour_bar(ax, scale, label, [(0, "low"), (0.5, "median"), (1, "high")])
 
 
-def value_range(cells: Sequence[Cell]) -> str:
-    """What the values of a column are, in a few letters.
-
-    >>> value_range([1, 5.25, None]), value_range(["red", "blue", "red"]), value_range([2, 2])
-    ('1 … 5.25, gaps', 'blue, red', '2')
-    """
-    values, known = numbers(cells)
-    words = sorted({str(c) for c, there in zip(cells, known, strict=True) if not there and c is not None and c == c})
-    gaps = ", gaps" * any(c is None or c != c for c in cells)
-    if words:
-        text = ", ".join(words)
-        return (text if len(words) <= 3 and len(text) <= 18 else f"{len(words)} kinds") + gaps
-    if not known.any():
-        return "missing"
-    ends = dict.fromkeys(round_off(float(end)) for end in (values[known].min(), values[known].max()))
-    return " … ".join(ends) + gaps
-
-
 def violin(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 20) -> Axes:
     """How each column's credit is distributed over the rows: height is density; in colour, the mean rank of the values there;
     the line is the middle half of the rows, the dot their median."""
@@ -299,7 +280,7 @@ def _tints(credit: FloatArray, share: FloatArray, at: FloatArray) -> FloatArray:
     bins = np.clip(((credit - at[0]) / width).round().astype(np.int64), 0, None)
     sums, counts = np.bincount(bins, share), np.bincount(bins)
     there = np.flatnonzero(counts)
-    return np.interp((at - at[0]) / width, there, sums[there] / counts[there])
+    return np.asarray(np.interp((at - at[0]) / width, there, sums[there] / counts[there]))
 
 
 def group_difference(
@@ -370,33 +351,3 @@ def some_rows(count: int, most: int, seed: int) -> IntArray:
 def share_drawn(drawn_rows: int, count: int, what: str) -> str:
     """What a title says where not all of them are drawn."""
     return "" if drawn_rows == count else f" ({drawn_rows:,} of {count:,} {what} drawn, chosen at random)"
-
-
-def ranks(cells: npt.NDArray[np.object_]) -> tuple[FloatArray, BoolArray]:
-    """Where each number stands among the others, from 0 to 1, ties together; and which cells are numbers."""
-    values, known = numbers(cells)
-    share = np.full(len(known), 0.5)
-    distinct, place = np.unique(values[known], return_inverse=True)
-    if len(distinct) > 1:
-        counts = np.bincount(place)
-        middle = np.cumsum(counts) - (counts + 1) / 2
-        low, high = middle[0], middle[-1]
-        share[known] = (middle[place] - low) / (high - low)
-    return share, known
-
-
-def swarm_heights(credit: FloatArray, low: float, high: float) -> FloatArray:
-    """Heights in [−1, 1] for points on an axis from `low` to `high`: those of like credit lie above and below one another, so
-    that where there are many the swarm is wide, up to the whole height.
-
-    >>> swarm_heights(np.array([0.0, 0.0, 0.0, 5.0]), 0, 5).tolist()
-    [0.0, 0.25, -0.25, 0.0]
-    """
-    bins = ((credit - low) / ((high - low) or 1.0) * (BINS - 1)).round().astype(np.int64)
-    counts = np.bincount(bins)
-    order = np.argsort(bins, kind="stable")
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    place = np.empty(len(credit))
-    place[order] = np.arange(len(credit)) - first[bins[order]]
-    side = np.where(place % 2 == 0, -1, 1) * np.ceil(place / 2) + 0.0
-    return np.asarray(np.clip(2 * side / max(counts.max(), 8), -1, 1)) + 0.0

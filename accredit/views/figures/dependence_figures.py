@@ -13,9 +13,10 @@ from accredit.core import BoolArray, FloatArray, IntArray, player_index
 from accredit.rows.cohorts import numbers
 from accredit.rows.result import TableExplanation
 from accredit.views.figures.canvas import Look, colour_bar, finish, fold_numbers, look, new_axes, plain, short, value_colours
-from accredit.views.figures.column_figures import POINTS, ranks, share_drawn, some_rows
+from accredit.views.figures.column_figures import POINTS, share_drawn, some_rows
 from accredit.views.figures.row_figures import worth
 from accredit.views.language.palette import OF_KINDS, css
+from accredit.views.language.swarms import ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +98,7 @@ def _colour_by(ax: Axes, explanation: TableExplanation, name: str, why: str, dra
     ends = [float(x) for x in np.quantile(values[known], [CLIPPED, 1 - CLIPPED])] if known.any() else [0.0, 1.0]
     if ends[0] == ends[1] and known.any():
         ends = [float(values[known].min()), float(values[known].max())]
-    scale = ScalarMappable(Normalize(*ends), value_colours(colours.dark))
+    scale = ScalarMappable(Normalize(ends[0], ends[1]), value_colours(colours.dark))
     colour_bar(ax, scale, label + "; grey: missing" * (not known.all()))
     palette = np.asarray(scale.to_rgba(values[drawn_rows]))
     palette[~known[drawn_rows]] = to_rgba(colours.soft)

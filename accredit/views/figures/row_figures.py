@@ -11,6 +11,7 @@ from accredit.core import Attribution, FloatArray
 from accredit.rows.result import Cell, TableExplanation
 from accredit.views.figures.canvas import (
     Look,
+    figure_of,
     finish,
     fold_numbers,
     lay_out,
@@ -24,7 +25,7 @@ from accredit.views.figures.canvas import (
 )
 from accredit.views.language.largest import largest
 from accredit.views.language.numbers import percent
-from accredit.views.language.phrases import counted, row_name
+from accredit.views.language.phrases import chance, counted, row_name, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,11 +61,11 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     ax.spines["left"].set_visible(False)
     said = _intervals(ax, explanation.row(row), top, ends, colours)
     texts = [_end_label(ax, y, float(ends[y]), float(steps[y]), bool(said), colours) for y in range(count)]
-    for y, place, name, at in ((-0.8, "bottom", "prediction f(x)", row), (count - 0.2, "top", "base value E[f(X)]", None)):
+    for height, place, name, at in ((-0.8, "bottom", "prediction f(x)", row), (count - 0.2, "top", "base value E[f(X)]", None)):
         x = prediction if at is not None else base
         bold = "bold" if at is not None else "normal"
         label = f"{name} = {round_off(x)}{_chance(explanation, at)}"
-        texts.append(ax.text(x, y, label, ha="center", va=place, color=colours.ink, fontsize="small", fontweight=bold))
+        texts.append(ax.text(x, height, label, ha="center", va=place, color=colours.ink, fontsize="small", fontweight=bold))
     below = "; ".join(filter(None, [_left(explanation, row), said]))
     ax.set_xlabel(worth(explanation) + f"\n{below}" * bool(below))
     finish(ax, f"{row_name(explanation, row)}: what leads to {_what(explanation)}")
@@ -92,7 +93,7 @@ def _apart(texts: list[Text], ax: Axes) -> None:
     for text in texts:
         box = text.get_window_extent()
         if box.x0 < frame.x0 or box.x1 > frame.x1:
-            text.set_ha("left" if box.x0 < frame.x0 else "right")
+            text.set_horizontalalignment("left" if box.x0 < frame.x0 else "right")
 
 
 def _probabilities(ax: Axes, explanation: TableExplanation) -> None:
@@ -101,7 +102,8 @@ def _probabilities(ax: Axes, explanation: TableExplanation) -> None:
         return
     low, high = ax.get_xlim()
     log_odds = {p: float(np.log(p / (1 - p))) for p in CHANCES}
-    wide, shown = (high - low) / 9, []
+    wide = (high - low) / 9
+    shown: list[float] = []
     for p in sorted(CHANCES, key=lambda p: abs(p - 0.5)):  # the middle first; those too near to a neighbour are left out
         if low <= log_odds[p] <= high and all(abs(log_odds[p] - log_odds[q]) > wide for q in shown):
             shown.append(p)
@@ -119,8 +121,8 @@ def _decimals(chance: float) -> int:
 
 
 def _chance(explanation: TableExplanation, row: int | None) -> str:
-    chance = explanation.chance(row)
-    return "" if chance is None or explanation.payoff == "probability" else f" ({percent(chance, max(1, _decimals(chance)))})"
+    found = chance(explanation, row)
+    return f" ({found})" if found else ""
 
 
 def _left(explanation: TableExplanation, row: int) -> str:
@@ -217,7 +219,7 @@ def _name_segments(ax: Axes, segments: list[Segment], colours: Look) -> int:
     named. The largest choose first."""
     frame = ax.get_window_extent()
     taken: list[list[tuple[float, float]]] = [[] for _ in range(LEVELS)]
-    height, unnamed = frame.height * 72 / ax.get_figure(root=True).dpi, 0
+    height, unnamed = frame.height * 72 / figure_of(ax).dpi, 0
     room = 10 + NAME_POINTS * min(LEVELS, int(0.65 * height / NAME_POINTS))  # points
     ax.set_ylim(-0.3 - 1.3 * room / max(height - room, 1.0), 1.0)
     for segment in sorted(segments, key=lambda s: -abs(s.end - s.start)):
@@ -237,7 +239,7 @@ def _name_segments(ax: Axes, segments: list[Segment], colours: Look) -> int:
             unnamed += 1
             continue
         taken[line].append((at - half, at + half))
-        text.set_position(((at - under) * 72 / ax.get_figure(root=True).dpi, -10 - NAME_POINTS * line))
+        text.set_position(((at - under) * 72 / figure_of(ax).dpi, -10 - NAME_POINTS * line))
     return unnamed
 
 
@@ -263,8 +265,7 @@ def cell_text(value: Cell) -> str:
 
 def worth(explanation: TableExplanation) -> str:
     """What the numbers of an axis are."""
-    unit = "log-odds" if explanation.link == "sigmoid" else plain(explanation.payoff or "value")
-    return unit + (f" of {plain(explanation.target)}" if len(explanation.outputs) > 1 else "")
+    return plain(unit(explanation)) + (f" of {plain(explanation.target)}" if len(explanation.outputs) > 1 else "")
 
 
 def _what(explanation: TableExplanation) -> str:

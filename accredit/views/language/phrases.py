@@ -319,3 +319,17 @@ def row_id(explanation: TableExplanation, row: int) -> str:
 def _are_counted(rows: tuple[str, ...]) -> bool:
     """Are these names the numbers from 0 or from 1 in their order?"""
     return any(rows == tuple(map(str, range(first, first + len(rows)))) for first in (0, 1))
+
+
+def unit(explanation: TableExplanation) -> str:
+    """What the numbers of explained rows are. A raw score that a sigmoid makes a probability of is log-odds."""
+    return "log-odds" if explanation.link == "sigmoid" else explanation.payoff or "value"
+
+
+def chance(explanation: TableExplanation, row: int | None = None) -> str:
+    """The probability beside the score of a row, or of the base value; nothing where none is known, or the score is one."""
+    found = None if explanation.payoff == "probability" else explanation.chance(row)
+    if found is None:
+        return ""
+    edge = min(found, 1 - found)
+    return percent(found, 1 if edge > 0.001 else 2) if edge >= 5e-5 else "above 99.99%" if found > 0.5 else "below 0.01%"
