@@ -11,6 +11,7 @@ import numpy.typing as npt
 from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray, IntArray, player_index
 from accredit.rows.cohorts import numbers
+from accredit.rows.effects import Effect
 from accredit.rows.result import TableExplanation
 from accredit.views.figures.canvas import Look, colour_bar, finish, fold_numbers, look, new_axes, plain, short, value_colours
 from accredit.views.figures.column_figures import POINTS, share_drawn, some_rows
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAMED_KINDS = len(OF_KINDS)  # words that have a colour of their own
+EFFECT_LINES = 200  # rows drawn as lines
 BINS = 30  # of the histogram below the points
 ALIKE = 12  # rows of like value, among which the credit should not differ if nothing interacts
 WORDS = 12  # kinds that are named on an axis; of more, every second, third, …
@@ -115,6 +117,35 @@ def _list_kinds(ax: Axes, label: str, kinds: dict[str, str], others: int, colour
         handles=marks, title=label, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small",
         title_fontsize="small", labelcolor=colours.ink,
     ).get_title().set_color(colours.ink)  # fmt: skip
+
+
+def effect(found: Effect, ax: Axes | None = None, *, seed: int = 0) -> Axes:
+    """How an output depends on a column: a line per row, their mean (partial dependence), accumulated local effects dashed;
+    the points are base value + credit of the column in each row, where it has its own value."""
+    explanation = found.explanation
+    k, i = explanation.place(), player_index(explanation.players, found.column)
+    ax = new_axes(ax, 9)
+    colours, drawn_rows = look(ax), some_rows(len(found.lines), EFFECT_LINES, seed)
+    x, ticks = positions(np.array(found.grid, dtype=object))
+    where, _ = positions(np.array([*found.grid, *explanation.values[i]], dtype=object))
+    ax.plot(x, found.lines[drawn_rows].T, color=colours.soft, linewidth=0.6, alpha=0.35)
+    ax.plot(x, found.mean, color=colours.ink, linewidth=2.2, label="mean over the rows (partial dependence)")
+    if found.accumulated is not None:
+        ax.plot(x, found.accumulated, color=colours.down, linewidth=1.8, linestyle="--", label="accumulated local effects")
+    credit = explanation.base[k] + explanation.credit[:, i, k]
+    ax.scatter(where[len(x) :], credit, s=9, color=colours.up, linewidths=0, zorder=3, label="base value + credit, each row")
+    ax.axhline(float(explanation.base[k]), color=colours.soft, linewidth=0.8, linestyle=":")
+    if ticks:
+        ax.set_xticks([at for at, _ in ticks], [short(name, 18) for _, name in ticks], rotation=30, ha="right")
+    ax.set_xlabel(plain(found.column))
+    ax.set_ylabel(worth(explanation))
+    ax.legend(fontsize="small", labelcolor=colours.ink, facecolor=colours.paper, edgecolor="none").set_zorder(4)
+    fold_numbers(ax)
+    return finish(
+        ax,
+        f"How the output depends on {plain(found.column)}{share_drawn(len(drawn_rows), len(found.lines), 'lines')}",
+        "dotted: base value; a line for every row",
+    )
 
 
 def strongest_partner(explanation: TableExplanation, player: int) -> tuple[str | None, str]:

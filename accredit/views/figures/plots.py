@@ -10,6 +10,7 @@ from accredit.checks import shown
 from accredit.core import BoolArray
 from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation
+from accredit.rows.effects import Effect
 from accredit.rows.result import TableExplanation
 from accredit.views.figures import (
     column_figures,
@@ -116,7 +117,18 @@ class TablePlots:
         return interaction_figures.pair_heatmap(e.interaction_importance() if row is None else e.interactions(row), ax, top=top)
 
 
-def plots_of(result: Explanation | TableExplanation) -> ExplanationPlots | TablePlots:
+@dataclass(frozen=True)
+class EffectPlots:
+    """The figure of a column's effect."""
+
+    found: Effect
+
+    def effect(self, ax: Axes | None = None) -> Axes:
+        """Partial dependence, accumulated local effects, the lines of the rows, and the credit."""
+        return dependence_figures.effect(self.found, ax)
+
+
+def plots_of(result: Explanation | TableExplanation | Effect) -> ExplanationPlots | TablePlots | EffectPlots:
     """The figures of a result.
 
     >>> row = TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], [3.0], [[4.0]], [[41], [1200]], "m")
@@ -125,6 +137,8 @@ def plots_of(result: Explanation | TableExplanation) -> ExplanationPlots | Table
     """
     if isinstance(result, TableExplanation):
         return TablePlots(result)
+    if isinstance(result, Effect):
+        return EffectPlots(result)
     if isinstance(result, Explanation):
         return ExplanationPlots(result)
     raise InvalidInput(f"result is {shown(result)}; give what explain returns", argument="result", code="type")
