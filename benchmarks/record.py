@@ -30,6 +30,7 @@ PEERS = (
     "shapiq",
     "captum",
     "woodelf-explainer",
+    "xgboost",
     "xgboost-cpu",
     "lightgbm",
     "catboost",

@@ -1,20 +1,28 @@
-"""Exact values of tree ensembles: CPU seconds beside shap's TreeExplainer, woodelf and xgboost's own contributions.
+"""Exact values of tree ensembles: CPU seconds beside shap's and shapiq's tree explainers, woodelf and xgboost's contributions.
 
-    python -m benchmarks.tables [--quick] [--large]
+    python -m benchmarks.tables [--quick] [--large] [--machines]
 
-Needs the extra [bench]. One thread, process CPU seconds, the least of several repeats, every peer in the same run on the same
-model: xgboost with 100 trees on 12 columns, 1,000 rows to explain. Reading the model is left out for everybody, building tables
-is counted. The last line is one JSON object of ratios, a peer's seconds over ours, by depth:
+Needs shap, shapiq, woodelf-explainer, xgboost, scikit-learn and the project itself, but not its extra [text]: the newest shap
+and shapiq need Python 3.12 or later. One thread, process CPU seconds, the least of several repeats, every peer in the same run
+on the same model: xgboost with 100 trees on 12 columns. Reading the model and the background is left out for everybody.
+`first` is our first call, which builds tables if they pay; `served` is a later call of the same explainer, which keeps them.
+The last line is one JSON object of ratios, a peer's seconds over ours, by depth and rows ("6_100": depth 6, 100 rows):
 
-* `cover_shap`, `cover_xgboost`, `cover_woodelf`: cover ratios.
-* `background_100_shap`, `background_100_woodelf`: a background of 100 rows. shap is measured on fewer rows and scaled.
-* `background_2000_shap`, `background_2000_woodelf`: a background of 2,000 rows in full. shap thins a background to 100 rows;
-  its time for 100 is multiplied by 20, because it compares each row with each background row.
+* `first_cover_PEER`, `served_cover_PEER`: cover ratios.
+* `first_background_PEER`, `served_background_PEER`: a background of 100 rows, the most that shap uses in full. Peers explain
+  row by row, so that their times for more than 100 rows (20 with a background) are scaled; woodelf is asked about 1,000.
+* `probability_over_shap`, `probability_half_width`: our seconds over shap's for credit in the probability of a boosted
+  classifier of 30 columns, background of 100, where shap rescales credit in the score; and the largest half-width of our
+  intervals. `probability_error_shap` is how far shap's values are from ours of many more orders.
 * `unpruned_shap`, `additivity_unpruned`, `additivity_unpruned_shap`: forests grown to purity on 1,000 sparse rows; the largest
   difference between credit plus base and the prediction.
-* `unpruned_background_shap`: the same forest, and one on 1,000 rows of 12 columns, with a background of 100 rows, the most that
-  shap uses in full.
+* `unpruned_background_shap`: the same forest, and one on 1,000 rows of 12 columns, with a background of 100 rows.
 * `agreement`: the largest difference from shap on cover ratios.
+* `machine_seconds`, `machine_pairs_seconds`, `machine_game`, `machine_shap`, `machine_shap_error`, `machine_additivity` (with
+  --machines, which leaves trees out): a support vector regression of 30 columns and 352 vectors, 100 background rows. Our CPU
+  seconds per row, alone and with the interactions of all pairs; how many times longer our own estimate from 2,000 coalitions
+  and shap's KernelExplainer with 2,000 samples take; shap's error relative to the largest credit; how far base and credit
+  are from the prediction.
 * `large_seconds`, `large_mb` (with --large): 100,000 rows against a background of 10,000, 100 trees of depth 6.
 """
 
@@ -27,21 +35,31 @@ import resource
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pandas
 import shap
+import shapiq
 import xgboost
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestRegressor
-from woodelf import WoodelfExplainer
+from sklearn.svm import SVR
 
+from accredit import Explainer, shapley
 from accredit.core import FloatArray
+from accredit.rows import tabular_game
 from accredit.trees import Forest, forest_of, tree_credit
+from accredit.trees.closed_form import ClosedForm
+from accredit.trees.credit import TreeShares
+from accredit.values import Surrogate
 from benchmarks.record import record
 
-DEPTHS = (3, 6, 8)
-COLUMNS, TREES, ROWS = 12, 100, 1000
+DEPTHS, ROWS = (4, 6, 8, 10), (1, 100, 1000)
+LARGE_ROWS = 100_000
+COLUMNS, TREES = 12, 100
+WOODELF_ROWS, WOODELF_DEPTH = 1000, 8  # beyond, woodelf takes minutes
 
 
 def data(rows: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -53,8 +71,9 @@ def data(rows: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
 
 
 def least(run: Callable[[], Any], repeats: int) -> float:
-    """Least CPU seconds of a call, after one call to warm up."""
-    run()
+    """Least CPU seconds of a call, after one call to warm up; of a single one without it."""
+    if repeats > 1:
+        run()
     times = []
     for _ in range(repeats):
         began = time.process_time()
@@ -69,6 +88,7 @@ def quietly(run: Callable[[], Any]) -> Any:
         return run()
 
 
+@cache
 def boosted(depth: int) -> tuple[xgboost.Booster, Forest]:
     """A model of 100 trees of one depth, and its forest."""
     x, y = data(10_000)
@@ -77,40 +97,95 @@ def boosted(depth: int) -> tuple[xgboost.Booster, Forest]:
     return booster, forest_of(booster)
 
 
-def compared(depth: int, repeats: int) -> dict[str, float]:
-    """Seconds of everybody on one model."""
+def peers(booster: xgboost.Booster, background: FloatArray | None) -> dict[str, Callable[[FloatArray], Any]]:
+    """What explains rows, prepared, by peer."""
+    way = "tree_path_dependent" if background is None else "interventional"
+    explainer = shap.TreeExplainer(booster, background, feature_perturbation=way)
+    found: dict[str, Callable[[FloatArray], Any]] = {"shap": lambda rows: explainer.shap_values(rows, check_additivity=False)}
+    if background is None:
+        found["xgboost"] = lambda rows: booster.predict(xgboost.DMatrix(rows), pred_contribs=True)
+        quadrature = shapiq.TreeExplainer(booster, max_order=1, index="SV")
+        found["shapiq"] = lambda rows: [quadrature.explain(row) for row in rows]
+    return found
+
+
+def wood(booster: xgboost.Booster, background: FloatArray | None, rows: FloatArray) -> Callable[[], Any]:
+    from woodelf import WoodelfExplainer
+
+    names = [f"f{i}" for i in range(COLUMNS)]
+    frame = pandas.DataFrame(rows, columns=names)
+    table = None if background is None else pandas.DataFrame(background, columns=names)
+    return lambda: quietly(lambda: WoodelfExplainer(booster, table).shap_values(frame))
+
+
+def served(shares: TreeShares, rows: FloatArray, repeats: int) -> float:
+    """Seconds of a later call."""
+    shares.credit(rows[:1])
+    shares.credit(rows[:1])
+    return least(lambda: shares.credit(rows), repeats)
+
+
+def first(forest: Forest, background: FloatArray | None, rows: FloatArray, repeats: int) -> float:
+    """Seconds of the first call of a prepared explainer."""
+    fresh = [TreeShares(forest, background) for _ in range(repeats + (repeats > 1))]
+    return least(lambda: fresh.pop().credit(rows), repeats)
+
+
+def compared(depth: int, background: FloatArray | None, counts: tuple[int, ...]) -> tuple[list[dict[str, Any]], float]:
+    """Seconds of everybody on one model, one row of the table per number of rows; and how far shap is from us."""
     booster, forest = boosted(depth)
-    x, rows = data(4000, seed=1)[0], data(ROWS, seed=2)[0]
-    small, full = x[:100], x[:2000]
-    few, frame = rows[:50], pandas.DataFrame(rows, columns=[f"f{i}" for i in range(COLUMNS)])
-    explainer = shap.TreeExplainer(booster, feature_perturbation="tree_path_dependent")
-    against = shap.TreeExplainer(booster, small, feature_perturbation="interventional")
-    matrix = xgboost.DMatrix(rows)
+    rows = data(max(counts), seed=2)[0]
+    once, found = 100 if background is None else 20, []
+    asked = peers(booster, background)
+    theirs = asked["shap"](rows[:once])
+    each = {name: least(partial(ask, rows[:once]), 2) / once for name, ask in asked.items()}
+    shares = TreeShares(forest, background)
+    for count in counts:
+        some, repeats = rows[:count], 3 if count <= 100 else 1
+        line: dict[str, Any] = {"depth": depth, "rows": count, "first": first(forest, background, some, repeats)}
+        line["served"] = served(shares, some, repeats)
+        for name, ask in asked.items():
+            line[name] = least(partial(ask, some), 3) if count == 1 else each[name] * count
+        if count == WOODELF_ROWS:
+            line["woodelf"] = least(wood(booster, background, some), 1) if depth <= WOODELF_DEPTH else np.nan
+        found.append(line)
+    return found, float(np.abs(shares.credit(rows[:once]).credit[..., 0] - theirs).max())
 
-    def wood(background: FloatArray | None) -> Callable[[], Any]:
-        table = None if background is None else pandas.DataFrame(background, columns=frame.columns)
-        return lambda: quietly(lambda: WoodelfExplainer(booster, table).shap_values(frame))
 
-    ours = tree_credit(forest, rows)
-    theirs = explainer.shap_values(rows, check_additivity=False)
-    seconds = {
-        "cover": least(lambda: tree_credit(forest, rows), repeats),
-        "cover shap": least(lambda: explainer.shap_values(rows, check_additivity=False), repeats),
-        "cover xgboost": least(lambda: booster.predict(matrix, pred_contribs=True), repeats),
-        "cover woodelf": least(wood(None), 1),
-        "100": least(lambda: tree_credit(forest, rows, small), repeats),
-        "100 shap": least(lambda: against.shap_values(few, check_additivity=False), repeats) * len(rows) / len(few),
-        "100 woodelf": least(wood(small), 1),
-        "2000": least(lambda: tree_credit(forest, rows, full), repeats),
-        "2000 woodelf": least(wood(full), 1),
-    }
-    return {
-        "depth": depth,
-        "leaves": int((forest.feature < 0).sum()),
-        **seconds,
-        "2000 shap": seconds["100 shap"] * 20,
-        "agreement": float(np.abs(ours.credit[..., 0] - theirs).max()),
-    }
+def ratios(work: str, lines: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """A peer's seconds over ours, by peer and then by depth and rows."""
+    made: dict[str, dict[str, float]] = {}
+    for line in lines:
+        for name in set(line) - {"depth", "rows", "first", "served"}:
+            for ours in ("first", "served"):
+                if np.isfinite(line[name]):
+                    place = made.setdefault(f"{ours}_{work}_{name}", {})
+                    place[f"{line['depth']}_{line['rows']}"] = float(f"{line[name] / line[ours]:.3g}")
+    return dict(sorted(made.items()))
+
+
+def probabilities() -> list[dict[str, Any]]:
+    """Credit in the probability of classifiers of 30 columns: seconds per row, and how well it is known."""
+    found, cancer = [], load_breast_cancer(return_X_y=True)
+    mixed = make_classification(3000, 30, n_informative=12, flip_y=0.1, random_state=0)
+    for name, (x, y), depth in (("cancer_4", cancer, 4), ("mixed_3", mixed, 3), ("mixed_4", mixed, 4), ("mixed_6", mixed, 6)):
+        model = xgboost.XGBClassifier(n_estimators=TREES, max_depth=depth, n_jobs=1).fit(x[100:], y[100:])
+        rows, background = x[:20], x[100:200]
+        rescaled = shap.TreeExplainer(model, background, model_output="probability")
+        ours = Explainer(model, background=background, payoff="probability")
+        many = Explainer(model, background=background, payoff="probability", budget=200 * 2 * 29, seed=1)
+        nearly = many(rows[:3]).credit[..., 1]
+        said = ours(rows)
+        found.append(
+            {
+                "model": name,
+                "shap": least(lambda rows=rows, ask=rescaled: ask.shap_values(rows), 3) / len(rows),
+                "ours": least(lambda rows=rows, ask=ours: ask(rows), 3) / len(rows),
+                "half width": float(np.diff(said.interval, axis=-1).max() / 2),
+                "shap error": float(np.abs(rescaled.shap_values(rows[:3]) - nearly).max()),
+            }
+        )
+    return found
 
 
 def sparse_data() -> tuple[FloatArray, FloatArray]:
@@ -133,10 +208,33 @@ def unpruned(x: FloatArray, y: FloatArray, rows: int, background: FloatArray | N
         "depth": max(t.get_depth() for t in model.estimators_),
         "rows": rows,
         "background": 0 if background is None else len(background),
-        "ours": least(lambda: tree_credit(forest, some, background), 1),
-        "shap": least(lambda: explainer.shap_values(some, check_additivity=False), 1),
+        "ours": least(lambda: tree_credit(forest, some, background), 2),
+        "shap": least(lambda: explainer.shap_values(some, check_additivity=False), 2),
         "error": float(np.abs(ours.credit.sum(axis=1)[:, 0] + ours.base[0] - said).max()),
         "shap error": float(np.abs(theirs.sum(axis=1) + explainer.expected_value - said).max()),
+    }
+
+
+def machine(repeats: int) -> dict[str, float]:
+    """A support vector regression: exact credit beside our estimate and shap's."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1000, 30))
+    y = np.sin(x[:, 0]) + x[:, 1] * x[:, 2] + 0.3 * rng.normal(size=1000)
+    model = SVR(epsilon=0.0).fit(x[:352], y[:352])
+    rows, background = x[400:420], x[-100:]
+    alone, paired = ClosedForm(model, background), ClosedForm(model, background, interactions=True)
+    got = alone.share(rows)
+    theirs = shap.KernelExplainer(model.predict, background)
+    guess = quietly(lambda: theirs.shap_values(rows[:1], nsamples=2000, silent=True))
+    game = tabular_game(model, rows[0], background)
+    return {
+        "vectors": len(model.support_vectors_),
+        "ours": least(lambda: alone.share(rows), repeats) / len(rows),
+        "with pairs": least(lambda: paired.share(rows[:4]), repeats) / 4,
+        "game": least(lambda: shapley(game, Surrogate(2000, 0)), 1),
+        "shap": least(lambda: quietly(lambda: theirs.shap_values(rows[:1], nsamples=2000, silent=True)), 1),
+        "shap error": float(np.abs(guess[0] - got.credit[0, :, 0]).max() / np.abs(got.credit[0]).max()),
+        "additivity": float(np.abs(got.credit.sum(axis=1)[:, 0] + got.base - model.predict(rows)).max()),
     }
 
 
@@ -155,29 +253,52 @@ def large() -> dict[str, float]:
 def main() -> None:
     """Run everything and print tables, then one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one repeat, depths 3 and 6")
-    parser.add_argument("--large", action="store_true", help="also 100,000 rows against 10,000")
+    parser.add_argument("--quick", action="store_true", help="depths 4 and 6 only")
+    parser.add_argument("--large", action="store_true", help="also 100,000 rows, and these against a background of 10,000")
+    parser.add_argument("--machines", action="store_true", help="a kernel machine instead of trees")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    runs = [compared(depth, 1 if options.quick else 3) for depth in (DEPTHS[:2] if options.quick else DEPTHS)]
-    show("CPU seconds, 1,000 rows, 100 trees of 12 columns", runs)
+    if options.machines:
+        run = machine(1 if options.quick else 3)
+        show("a support vector regression of 30 columns, 100 background rows, CPU seconds per row", [run])
+        record(
+            {
+                "machine_seconds": round(run["ours"], 4),
+                "machine_pairs_seconds": round(run["with pairs"], 4),
+                "machine_game": round(run["game"] / run["ours"], 1),
+                "machine_shap": round(run["shap"] / run["ours"], 1),
+                "machine_shap_error": round(run["shap error"], 4),
+                "machine_additivity": run["additivity"],
+            }
+        )
+        return
+    depths, small = DEPTHS[:2] if options.quick else DEPTHS, data(4000, seed=1)[0][:100]
+    counts = (*ROWS, LARGE_ROWS) if options.large else ROWS
+    result: dict[str, Any] = {"agreement": 0.0}
+    for work, background in (("cover", None), ("background", small)):
+        lines: list[dict[str, Any]] = []
+        for depth in depths:
+            more, gap = compared(depth, background, counts)
+            show(f"CPU seconds, {work}", more)
+            lines += more
+            result["agreement"] = max(result["agreement"], gap if background is None else 0.0)
+        result |= ratios(work, lines)
+    chances = probabilities()
+    show("CPU seconds per row, credit in a probability", chances)
+    for key, name in (("half width", "probability_half_width"), ("shap error", "probability_error_shap")):
+        result[name] = {line["model"]: float(f"{line[key]:.2g}") for line in chances}
+    result["probability_over_shap"] = {line["model"]: round(line["ours"] / line["shap"], 1) for line in chances}
     (x, y), (dense, target), some = sparse_data(), data(1000), 4 if options.quick else 20
     deep = unpruned(x, y, some, None)
     against = [unpruned(x, y, some, x[500:600]), unpruned(dense, target, some, dense[500:600])]
     show("unpruned forests of 100 trees on 1,000 rows", [deep, *against])
-    result: dict[str, Any] = {
+    result |= {
         "unpruned_shap": round(deep["shap"] / deep["ours"], 2),
         "unpruned_depth": deep["depth"],
         "unpruned_background_shap": {str(run["columns"]): round(run["shap"] / run["ours"], 2) for run in against},
         "additivity_unpruned": max(run["error"] for run in (deep, *against)),
         "additivity_unpruned_shap": deep["shap error"],
-        "agreement": max(run["agreement"] for run in runs),
     }
-    for work, name in (("cover", "cover"), ("100", "background_100"), ("2000", "background_2000")):
-        for peer in ("shap", "woodelf", "xgboost"):
-            if f"{work} {peer}" in runs[0]:
-                ratios = {str(run["depth"]): round(run[f"{work} {peer}"] / run[work], 2) for run in runs}
-                result[f"{name}_{peer}"] = ratios
     if options.large:
         whole = large()
         show("100,000 rows against a background of 10,000, depth 6", [whole])
@@ -185,12 +306,13 @@ def main() -> None:
     record(result)
 
 
-def show(title: str, rows: list[dict[str, float]]) -> None:
+def show(title: str, rows: list[dict[str, Any]]) -> None:
     """A small table."""
     print(title)
-    print("  " + "".join(f"{name:>15}" for name in rows[0]))
+    print("  " + "".join(f"{name:>15}" for name in rows[-1]))
     for row in rows:
-        print("  " + "".join(f"{value:>15.4g}" for value in row.values()))
+        cells = (f"{value:>15}" if isinstance(value, str) else f"{value:>15.4g}" for value in row.values())
+        print("  " + "".join(cells), flush=True)
 
 
 if __name__ == "__main__":

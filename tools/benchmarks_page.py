@@ -86,16 +86,34 @@ RATIOS = (
     ),
     Ratio(
         "tables",
-        r"cover_(shap|woodelf|xgboost)\.(\d+)",
-        "By cover ratios: a peer's CPU seconds over ours",
-        "{}, depth {}",
+        r"served_cover_(\w+)\.(\d+)_(\d+)",
+        "By cover ratios, a prepared explainer: a peer's CPU seconds over ours",
+        "{0}, depth {1}, {2} rows",
     ),
     Ratio(
         "tables",
-        r"background_(\d+)_(shap|woodelf)\.(\d+)",
-        "With a background: a peer's CPU seconds over ours. shap's are scaled from 50 rows to explain, and from a background "
-        "of 100 to 2,000, which it would thin",
-        "{1}, {0} rows, depth {2}",
+        r"first_cover_(\w+)\.(\d+)_(\d+)",
+        "By cover ratios, our first call, which builds tables: a peer's CPU seconds over ours",
+        "{0}, depth {1}, {2} rows",
+    ),
+    Ratio(
+        "tables",
+        r"served_background_(\w+)\.(\d+)_(\d+)",
+        "With a background of 100 rows, a prepared explainer: a peer's CPU seconds over ours",
+        "{0}, depth {1}, {2} rows",
+    ),
+    Ratio(
+        "tables",
+        r"first_background_(\w+)\.(\d+)_(\d+)",
+        "With a background of 100 rows, our first call, which builds tables: a peer's CPU seconds over ours",
+        "{0}, depth {1}, {2} rows",
+    ),
+    Ratio(
+        "tables",
+        r"probability_over_shap\.(\w+)",
+        "Credit in a probability of 30 columns: CPU seconds of shap's rescaling over ours",
+        "{}",
+        inverse=True,
     ),
     Ratio("tables", r"unpruned_(shap)", "Unpruned forests, by cover ratios: a peer's CPU seconds over ours", "{}"),
     Ratio(

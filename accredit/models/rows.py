@@ -18,11 +18,15 @@ from accredit.models.arrays import (
     RowFunction,
     as_array_model,
     class_decisions,
+    class_pairs,
     compares_pairs,
     is_module,
+    pair_decisions,
     two_sided,
+    votes_by_pairs,
 )
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
+from accredit.models.survival import SurvivalCurves
 
 if TYPE_CHECKING:
     import catboost
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     import torch
     import xgboost
 
-UNITS = ("logit", "log", "log-odds", "probability", "value")
+UNITS = ("logit", "log", "log-odds", "probability", "value", "pairs", "log-joint", "joint", "path length")
 LOG_LINK = frozenset(  # objectives of boosters and losses of scikit-learn: the prediction is the exponential of the raw score
     {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft", "poisson", "gamma", "tweedie"}
 )
@@ -41,6 +45,9 @@ FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
 DOUBTFUL = 1e-4  # chances nearer to 0 or 1 hardly depend on the score
 LINK_TOLERANCE = 1e-4  # of a chance: single precision, and what a library clips
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
+
+
+Formula = tuple[str, Callable[[FloatArray], FloatArray]]  # a unit, and what is computed from its numbers (rows, outputs)
 
 
 @final
@@ -52,9 +59,17 @@ class RowModel:
     predicts.
     """
 
-    def __init__(self, units: Mapping[str, RowFunction], labels: tuple[str, ...] | None, name: str, model: object) -> None:
+    def __init__(
+        self,
+        units: Mapping[str, RowFunction],
+        labels: tuple[str, ...] | None,
+        name: str,
+        model: object,
+        formulas: Mapping[str, Formula] | None = None,
+    ) -> None:
         self.units, self._labels, self.name, self.model = dict(units), labels, name, model
         self._links: dict[str, str] = {}  # by unit, once it was seen
+        self._formulas = {"log-odds": ("probability", log_odds), **(formulas or {})}
 
     def __repr__(self) -> str:
         return f"RowModel({self.name!r}, {', '.join(self.units)})"
@@ -67,7 +82,7 @@ class RowModel:
     @property
     def classifies(self) -> bool:
         """Are the outputs classes, of which the highest is predicted?"""
-        return "value" not in self.units
+        return "value" not in self.units and "pairs" not in self.units
 
     def unit(self, asked: str | None) -> str:
         """A unit of this model by name; its natural one when None."""
@@ -93,13 +108,17 @@ class RowModel:
             name = name_payoff(payoff)
             name = f"{name} (a function)" if name in {*UNITS, *PAYOFFS} else name
             source = "probability" if "probability" in self.units else self.unit(None)
-            return self._with(name, lambda rows: payoff_of(self.outputs(rows, source), 0, payoff), (name,)), name
+            return self._with(name, (source, lambda outputs: payoff_of(outputs, 0, payoff)), (name,)), name
         if not (payoff is None or isinstance(payoff, str)):
             raise InvalidInput(
                 f"payoff is {shown(payoff)}; write a name such as 'log-odds', or a function of the outputs",
                 argument="payoff",
                 code="type",
             )
+        if payoff == "pairs" and votes_by_pairs(_last(self.model)):
+            last = _last(self.model)
+            decide = _behind(self.model, pair_decisions(last))
+            return RowModel({"pairs": decide}, class_pairs(last.classes_), self.name, self.model), payoff
         if payoff is None or payoff in self.units or payoff not in FORMULAS:
             return self, payoff
         if "probability" not in self.units:
@@ -110,14 +129,20 @@ class RowModel:
                 code="unsupported",
             )
         labels = (payoff,) if payoff in OF_THE_MODEL else self._labels
-        return self._with(payoff, partial(self._formula, payoff=payoff), labels), payoff
+        return self._with(payoff, ("probability", partial(self._pay, payoff=payoff)), labels), payoff
 
-    def _with(self, unit: str, function: RowFunction, labels: tuple[str, ...] | None) -> RowModel:
-        return RowModel({**self.units, unit: function}, labels, self.name, self.model)
+    def _with(self, unit: str, formula: Formula, labels: tuple[str, ...] | None) -> RowModel:
+        source, compute = formula
+        units = {**self.units, unit: lambda rows: compute(self.outputs(rows, source))}
+        return RowModel(units, labels, self.name, self.model, {**self._formulas, unit: formula})
 
-    def _formula(self, rows: Sized, payoff: str) -> FloatArray:
+    def formula(self, unit: str) -> Formula:
+        """The unit that another is computed from, and how: log-odds, losses and functions from probabilities; a unit that is
+        asked of the model itself from itself."""
+        return self._formulas.get(unit, (unit, lambda outputs: outputs))
+
+    def _pay(self, chances: FloatArray, payoff: str) -> FloatArray:
         """A payoff of the probabilities: one column per class, or one for the model."""
-        chances = self.outputs(rows, "probability")
         if chances.shape[1] < 2:
             raise InvalidInput(
                 f"payoff {payoff!r} compares classes, and {self.name} has one output", argument="payoff", code="unsupported"
@@ -132,7 +157,7 @@ class RowModel:
     def unit_for(self, asked: str | None, rows: Sized) -> tuple[str, str]:
         """A unit by name, else the natural one for such rows, and what to say about it: chances of 0 or 1 have no log-odds."""
         unit = self.unit(asked)
-        if asked is None and unit == "log-odds":
+        if asked is None and unit == "log-odds" and "log-joint" not in self.units:  # from which log-odds are always had
             chances = self.outputs(rows, "probability")
             if not ((chances > 0) & (chances < 1)).all():
                 return "probability", "Probabilities are shared: where a chance is 0 or 1 there are no log-odds."
@@ -187,7 +212,7 @@ def find_link(scores: FloatArray, chances: FloatArray) -> str | None:
     telling = ((chances > DOUBTFUL) & (chances < 1 - DOUBTFUL)).all(axis=1)
     if not telling.any():
         return None
-    for name, law in (("sigmoid", _sigmoid), ("softmax", _softmax)):
+    for name, law in (("sigmoid", sigmoid), ("softmax", softmax)):
         if np.allclose(law(scores[telling]), chances[telling], rtol=LINK_TOLERANCE, atol=0):
             return name
     return ""
@@ -207,6 +232,11 @@ def as_row_model(model: object) -> RowModel:
         raise InvalidInput(
             f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
         )
+    if isinstance(model, SurvivalCurves):
+        return RowModel({"value": model.predict}, model.labels, model.name, model)
+    if hasattr(model, "predict_log_partial_hazard") and hasattr(model, "predict_partial_hazard"):  # Cox models of lifelines
+        hazards = {"value": model.predict_partial_hazard, "log": model.predict_log_partial_hazard}
+        return RowModel(hazards, None, type(model).__name__, model)
     if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
         return as_row_model(model.best_estimator_)
     home = type(model).__module__.split(".")[0]
@@ -259,14 +289,15 @@ def _read_by(added: plugins.Addition, model: object) -> RowModel:
 def _chances(model: ArrayModel) -> dict[str, RowFunction]:
     """Probabilities of classes, where the outputs are known to be them or to become them."""
     if model.law == "softmax":
-        return {"probability": lambda rows: _softmax(model.outputs(rows))}
+        return {"probability": lambda rows: softmax(model.outputs(rows))}
     return {"probability": model.outputs} if model.law == "probability" else {}
 
 
 def reads_rows(model: object) -> bool:
     """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
     home = type(model).__module__.split(".")[0]
-    if isinstance(model, RowModel) or home in _BOOSTERS or (hasattr(model, "predict") and hasattr(model, "fit")):
+    predicts = hasattr(model, "predict") or hasattr(model, "predict_log_partial_hazard")
+    if isinstance(model, RowModel | SurvivalCurves) or home in _BOOSTERS or (predicts and hasattr(model, "fit")):
         return True
     return home not in BUILT_IN and any(entry.name == home for entry in plugins.entries(plugins.READERS))
 
@@ -286,7 +317,11 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         logs: dict[str, RowFunction] = {}
         if scikit_has_log_link(_last(model)):
             logs["log"] = lambda rows: np.log(model.predict(rows))
+        if name == "IsolationForest":
+            logs["path length"] = _behind(model, partial(path_lengths, _last(model)))
         return RowModel({"value": score, **logs}, None, name, model)
+    if compares_pairs(model) and not hasattr(model, "predict_proba"):
+        return RowModel({"pairs": model.decision_function}, class_pairs(model.classes_), name, model)
     units: dict[str, RowFunction] = {}
     if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
         units["logit"] = two_sided(class_decisions(model))
@@ -294,6 +329,9 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         chances = {"log-odds": _log_odds(model.predict_proba), "probability": model.predict_proba}
         averaged = name in _AVERAGED  # what these add up are probabilities, many of them 0 or 1
         units |= dict(reversed(chances.items())) if averaged else chances
+    if hasattr(_last(model), "predict_joint_log_proba"):  # naive Bayes
+        joint = _behind(model, _last(model).predict_joint_log_proba)
+        units |= {"log-odds": _joint_odds(joint), "log-joint": joint, "joint": lambda rows: np.exp(np.asarray(joint(rows)))}
     if not units and classes is not None:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
@@ -304,7 +342,33 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
     return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 
 
-_AVERAGED = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier")
+_AVERAGED = (
+    *("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier"),
+    *("BaggingClassifier", "VotingClassifier"),
+)
+
+
+def _behind(model: sklearn.base.BaseEstimator, function: RowFunction) -> RowFunction:
+    """A function of the rows that the last step of a pipeline reads, as one of the rows that the pipeline reads."""
+    if not hasattr(model, "steps"):
+        return function
+    return lambda rows: function(model[:-1].transform(rows))
+
+
+def path_lengths(model: sklearn.base.BaseEstimator, rows: Sized) -> FloatArray:
+    """How deep an isolation forest looks for rows on average, from its own score 2^(−depth / usual depth)."""
+    return np.asarray(-np.log2(-model.score_samples(rows)) * usual_path_length(model.max_samples_))
+
+
+def usual_path_length(rows: int) -> float:
+    """The average depth of a row in a random search tree of so many rows (Liu, Ting and Zhou, 2008).
+
+    >>> usual_path_length(2), round(usual_path_length(256), 2)
+    (1.0, 10.24)
+    """
+    if rows <= 2:
+        return float(rows == 2)
+    return float(2 * (np.log(rows - 1) + np.euler_gamma) - 2 * (rows - 1) / rows)
 
 
 def scikit_has_log_link(model: sklearn.base.BaseEstimator) -> bool:
@@ -351,7 +415,7 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
         labels = tuple(map(str, range(max(2, int(learner["learner_model_param"]["num_class"])))))
         chances = {"binary:logistic": _both_chances(number)}.get(objective)
         if objective.startswith("multi:"):
-            chances = lambda rows: _softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
+            chances = lambda rows: softmax(np.asarray(margin(rows), dtype=np.float64))  # noqa: E731
         units = {"logit": two_sided(margin)} if chances is None else _score(margin, chances)
         return RowModel(units, labels, f"xgboost {objective}", model)
     return RowModel({"value": number, _raw_unit(objective): margin}, None, f"xgboost {objective}", model)
@@ -446,19 +510,32 @@ def _both_chances(chance: RowFunction) -> RowFunction:
 
 
 def _log_odds(chances: RowFunction) -> RowFunction:
+    return lambda rows: log_odds(real_numbers(chances(rows), "what the model returned", BadPayoff))
+
+
+def _joint_odds(joint: RowFunction) -> RowFunction:
+    """Log-odds of every class from the logarithms of joint densities, which chances of 0 and 1 do not lose."""
+
     def odds(rows: Sized) -> FloatArray:
-        p = real_numbers(chances(rows), "what the model returned", BadPayoff)
-        return np.stack([payoff_of(p, k, "log-odds", "probability") for k in range(p.shape[1])], axis=1)
+        logs = real_numbers(joint(rows), "what the model returned", BadPayoff)
+        others = np.stack([np.delete(logs, k, axis=1) for k in range(logs.shape[1])], axis=2)  # (rows, classes − 1, classes)
+        return np.asarray(logs - np.logaddexp.reduce(others, axis=1))
 
     return odds
 
 
-def _sigmoid(z: FloatArray) -> FloatArray:
+def sigmoid(z: FloatArray) -> FloatArray:
+    """1 / (1 + e^−z), number by number."""
     from scipy.special import expit
 
     return np.asarray(expit(z))
 
 
-def _softmax(z: FloatArray) -> FloatArray:
+def log_odds(chances: FloatArray) -> FloatArray:
+    """Log-odds of every class from probabilities: (rows, classes) -> (rows, classes)."""
+    return np.stack([payoff_of(chances, k, "log-odds", "probability") for k in range(chances.shape[1])], axis=1)
+
+
+def softmax(z: FloatArray) -> FloatArray:
     shifted = np.exp(z - z.max(axis=1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

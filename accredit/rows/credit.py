@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.core import Attributions, Claim, FloatArray, Game, Known, Precision, Procedure
+from accredit.core import Attributions, Claim, FloatArray, Game, Holds, Known, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.games import cached
 from accredit.methods import Chosen
@@ -17,20 +17,40 @@ from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel, reads_rows
 from accredit.rows.backgrounds import Compared
-from accredit.rows.frames import Rows, stack
+from accredit.rows.frames import Rows, part, stack
 from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
+from accredit.rows.links import worth_of
 from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
-from accredit.trees.closed_form import Reading
+from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading
+from accredit.trees.linked import TABLE_PLAYERS, TooManyCubes, orders_for
+from accredit.trees.tables import spans
+from accredit.values.exact import semivalue_claims
+from accredit.values.precedence import Precedence, Stages
+from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
     from accredit.models.row_types import Table
 
 IN_CLOSED_FORM = Precision.exact("in closed form, checked against the model's own output")
+ALL_COALITIONS = Precision.exact("all coalitions of the columns in which a row and a background row differ, through the trees")
+BY_ORDERS = (
+    "Student t on {} draws, each a random order and its reverse for every background row; asymptotic, and blind to gains "
+    "unlike any that came up"
+)
+OF_ORDERS = (
+    Claim("efficiency", Holds.EXACTLY, "gains along one order telescope to v(N) − v(∅)"),
+    Claim("symmetry", Holds.IN_EXPECTATION, "unbiased; equal players meet different random orders"),
+    Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
+    Claim("linearity", Holds.IN_EXPECTATION, "unbiased; with the same seed, the same orders are drawn for every payoff"),
+)
+OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
+ROWS_THROUGH_TREES = 64  # rows after which it is said how far a run is
+BACKGROUND_ROWS_COMPARED = 1000  # on which the payoff as a function of the trees is compared with the model's own
+ONE_GAME, THROUGH_TREES = "one game per row was solved", "it was computed through the trees, as a function of what they add up"
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
 SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
-# What a closed form shares -> our word for it
-UNIT = {"margin": "logit", "probability": "probability", "value": "value", "log of the value": "log"}
+UNIT = {"margin": "logit", "log of the value": "log"}  # what a closed form shares -> our word for it, where it is another
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +70,7 @@ class RowQuestion:
     prediction: FloatArray  # (rows, outputs): what the model says about the rows
     said: tuple[str, ...]  # what had to be widened or chosen to ask it
     reading: Reading | None = None  # the closed form's own reading of the rows, where it gave the prediction
+    confounding: bool | tuple[bool, ...] = False  # of stages, with dependence "causal"
 
     @property
     def model(self) -> RowModel:
@@ -71,6 +92,10 @@ class RowQuestion:
     @property
     def interactions(self) -> bool:
         return self.ground.sharing.interactions
+
+    @property
+    def order(self) -> Precedence | None:
+        return self.ground.sharing.order
 
     @property
     def start(self) -> int:
@@ -95,6 +120,7 @@ class RowAnswer:
     interval: FloatArray | None = None
     pairs: RowPairs | None = None
     left: str = ""  # why a closed form was tried and left; empty: none was tried, or there is one
+    done: str = ""  # what was done in its place
     instead: str = ""  # what to write to have one
     payoffs: int | None = None  # coalitions asked of the first row's game; None: there is none
 
@@ -109,8 +135,10 @@ def answers(asked: RowQuestion) -> Iterator[RowAnswer]:
     found = _close(asked)
     if isinstance(found, RowAnswer):
         yield found
+    elif (through := _through_trees(asked, found)) is not None:
+        yield from (replace(answer, left=found.note, done=THROUGH_TREES, instead=found.instead) for answer in through)
     else:
-        yield from (replace(answer, left=found.note, instead=found.instead) for answer in _games(asked))
+        yield from (replace(answer, left=found.note, done=ONE_GAME, instead=found.instead) for answer in _games(asked))
 
 
 def are_trees(model: RowModel) -> bool:
@@ -142,14 +170,18 @@ def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     rule = asked.ground.sharing.value
     if rule is None:
         raise NoClosedForm(f"{asked.method.name} has no closed form", tried=False)
+    if isinstance(rule, Stages) and asked.interactions:
+        raise NoClosedForm("values that follow an order have no interactions", tried=False)
+    if isinstance(rule, Stages) and asked.dependence == "cover":
+        raise NoClosedForm("cover ratios have no closed form for players that come in order")
     if asked.dependence not in ("interventional", "cover"):
         raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form", tried=False)
-    form = asked.ground.form()
-    unit = UNIT.get(form.payoff)
+    form = asked.ground.form(asked.unit)
+    unit = UNIT.get(form.payoff, form.payoff)
     known = unit == asked.unit
     if not known and (unit, asked.unit) != ("logit", "value"):
         raise _other_unit(asked, form.payoff)
-    got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
+    got = asked.ground.share(asked.table, asked.unit, _raw(asked, len(form.outputs)) if known else None, asked.reading)
     if not known and not _predicts(asked, got.margin):
         raise _other_unit(asked, got.payoff)  # a regression with a link
     credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
@@ -166,6 +198,56 @@ def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     )
 
 
+def _through_trees(asked: RowQuestion, why: NoClosedForm) -> Iterator[RowAnswer] | None:
+    """Credit in a function of what the model's trees add up, where that is not what is asked for; None: there is no such way.
+
+    The function is compared with what the model says about background and rows.
+    """
+    if not why.of_unit or asked.background is None or asked.interactions or isinstance(asked.ground.sharing.value, Stages):
+        return None
+    try:
+        form, worth = asked.ground.link(asked.unit, partial(_linked, asked))
+        reading = form.compare(asked.table)
+        form.prepare(asked.table, reading[0])
+        return _answers_through_trees(asked, form, reading) if _same(worth(reading[1]), asked.prediction) else None
+    except (NoClosedForm, *NO_FORM, TooManyCubes):
+        return None
+
+
+def _linked(asked: RowQuestion, form: ClosedForm) -> Linked:
+    """The payoff as a function of sums of trees."""
+    worth = worth_of(asked.model, asked.unit, form.payoff, UNIT.get(form.payoff, form.payoff))
+    few = part(asked.background, 0, BACKGROUND_ROWS_COMPARED)
+    if worth is None or not _same(worth(form.compare(few)[1]), asked.model.outputs(few, asked.unit)):
+        raise NoClosedForm(f"{asked.unit} is not a known function of what the trees add up")
+    opposite = len(asked.outputs) == 2 and asked.unit in OPPOSITE
+    return Linked(worth, _orders(asked), asked.seed, opposite)
+
+
+def _same(one: FloatArray, other: FloatArray) -> bool:
+    return one.shape == other.shape and np.allclose(one, other, rtol=SINGLE_PRECISION, atol=SINGLE_PRECISION)
+
+
+def _orders(asked: RowQuestion) -> int:
+    return orders_for(asked.start, len(asked.partition.players), asked.budget)
+
+
+def _answers_through_trees(asked: RowQuestion, form: ClosedForm, reading: Reading) -> Iterator[RowAnswer]:
+    """Some rows at a time: exact where a row differs from all background rows in few columns, else estimated from orders."""
+    n, orders = len(asked.partition.players), _orders(asked)
+    for some in spans(len(asked.rows), ROWS_THROUGH_TREES):
+        matrix, margin = reading
+        got = form.share(part(asked.table, some.start, some.stop), reading=(matrix[some], margin[some]))
+        if got.half_width is None and (len(asked.rows) == 1 or n <= TABLE_PLAYERS):  # every row is exact, not just these
+            claims = semivalue_claims(semivalue_of(asked.ground.sharing.value, n).weights(n), "computed from all coalitions")
+            yield RowAnswer(got.credit, got.base, Procedure(asked.method.name, "cubes of trees"), ALL_COALITIONS, claims)
+            continue
+        how = Procedure(asked.method.name, "orders through trees", {"orders": orders, "seed": asked.seed})
+        width = 0.0 if got.half_width is None else got.half_width
+        ends = np.stack([got.credit - width, got.credit + width], axis=-1)
+        yield RowAnswer(got.credit, got.base, how, Precision.interval(BY_ORDERS.format(orders)), OF_ORDERS, ends)
+
+
 def _predicts(asked: RowQuestion, margin: FloatArray) -> bool:
     """Is the raw score of a regression, as its trees add it up, what it predicts? Where sums of many leaves in single
     precision leave a doubt, the model's own raw score tells."""
@@ -175,9 +257,11 @@ def _predicts(asked: RowQuestion, margin: FloatArray) -> bool:
 
 
 def _other_unit(asked: RowQuestion, payoff: str) -> NoClosedForm:
-    unit = UNIT.get(payoff)
+    unit = UNIT.get(payoff, payoff)
     instead = f"write payoff={unit!r}" if unit in asked.model.units else ""
-    why = f"the closed form of {asked.model.name} shares its {unit or payoff}, not its {asked.unit}"
+    why = f"the closed form of {asked.model.name} shares its {unit}, not its {asked.unit}"
+    if (unit, asked.unit) == ("log", "value"):
+        why += ", which is the exponential of a sum of trees and not a short sum of products"
     return NoClosedForm(why, instead=instead, of_unit=True)
 
 
@@ -188,8 +272,11 @@ def _raw(asked: RowQuestion, outputs: int) -> FloatArray:
 
 def read_prediction(ground: Ground, unit: str, table: Table) -> tuple[FloatArray, Reading] | None:
     """What a closed form that stands for the model says about rows, in this unit: (rows, outputs); None: ask the model."""
-    reading = ground.reading(table)
-    if reading is None or UNIT.get(ground.form().payoff) != unit:
+    reading = ground.reading(table, unit)
+    if reading is None:
+        return None
+    payoff = ground.form(unit).payoff
+    if UNIT.get(payoff, payoff) != unit:
         return None
     return two_classes(reading[1], len(ground.model.known_labels or ())), reading
 
@@ -205,14 +292,14 @@ def way_left(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
         return ()
     cost = "" if answer.payoffs is None else f", {answer.payoffs:,} coalitions × {asked.start:,} background rows for each"
     cure = f" For the closed form, {answer.instead}." if answer.instead else ""
-    return (f"{answer.left}: one game per row was solved{cost}.{cure}",)
+    return (f"{answer.left}: {answer.done}{cost}.{cure}",)
 
 
 def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows", argument="background", code="missing")
-    solver = asked.method.solver(asked.budget, asked.seed)
+    solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
         game: Game = row_game(
             asked.model,
@@ -224,13 +311,15 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
             asked.partition,
             dependence=asked.dependence,
             seed=asked.seed,
+            order=asked.order,
+            confounding=asked.confounding,
         )
         pairs = None
         if asked.interactions:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
-        answer = replace(_of_row(solver.solve(game), asked.outputs), pairs=pairs)
-        yield _draw(answer) if asked.dependence == "gaussian" else answer
+        answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
+        yield _draw(answer) if asked.dependence in ("gaussian", "causal") else answer
 
 
 def _draw(answer: RowAnswer) -> RowAnswer:
@@ -245,7 +334,7 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _of_row(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
+def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
     """The answer about one row; intervals only where every output has them."""
     every = [found[name] for name in outputs]
     return RowAnswer(
@@ -272,6 +361,7 @@ def join(found: Sequence[RowAnswer]) -> RowAnswer:
         join_known([one.interval for one in found]),
         pairs,
         first.left,
+        first.done,
         first.instead,
         first.payoffs,
     )

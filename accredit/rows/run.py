@@ -31,6 +31,7 @@ from accredit.store.jsonl import read_finished_lines
 from accredit.store.workers import workers
 from accredit.trees.closed_form import has_closed_form
 from accredit.trees.separable import mixtures
+from accredit.values.precedence import write_order
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -67,6 +68,8 @@ class TableRun:
             "budget": asked.budget,
             "seed": asked.seed,
             "interactions": asked.interactions,
+            "order": None if asked.order is None else write_order(asked.order),
+            "confounding": asked.confounding,
         }
 
     @property
@@ -348,7 +351,9 @@ def _answer_of(data: dict[str, Any], asked: RowQuestion, one: RowAnswer) -> RowA
         precision = Precision.from_plain(data["interactions"]["precision"])
         pairs = RowPairs(data["interactions"]["index"], square[None, ..., 0], precision, ends)
     known = Precision.from_plain(data["precision"])
-    return RowAnswer(credit, one.base, one.method, known, one.claims, interval, pairs, one.left, one.instead, one.payoffs)
+    return RowAnswer(
+        credit, one.base, one.method, known, one.claims, interval, pairs, one.left, one.done, one.instead, one.payoffs
+    )
 
 
 def _to_table(journal: Path, final: Path) -> None:

@@ -80,14 +80,14 @@ def _tables(weights: FloatArray, rule: Semivalue, kinds: tuple[tuple[int, int], 
     made: dict[tuple[int, int], FloatArray] = {}
     for least in sorted({v for _, v in kinds}):
         power = np.where(size[:, None] >= least, t ** size[:, None], 0.0)  # (2ᵏ, nodes)
-        sums = _subset_sums(weights[:, None, :] * power[:, :, None])
+        sums = subset_sums(weights[:, None, :] * power[:, :, None])
         same = [(u, v) for u, v in kinds if v == least]
         mix = np.stack([np.where(outside >= u, omega * (1 - t) ** (outside - u) / t**v, 0.0) for u, v in same], axis=1)
         made |= dict(zip(same, np.moveaxis(mix @ sums, 1, 0), strict=True))  # (2ᵏ, kinds, nodes) @ (2ᵏ, nodes, leaves)
     return [np.ascontiguousarray(made[kind]) for kind in kinds]
 
 
-def _subset_sums(table: FloatArray) -> FloatArray:
+def subset_sums(table: FloatArray) -> FloatArray:
     """Σ over subsets of the pattern on the first axis, in place."""
     for i in range(table.shape[0].bit_length() - 1):
         halves = table.reshape(-1, 2, 1 << i, *table.shape[1:])

@@ -10,7 +10,7 @@ import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.blocks import Blocks, Entries, Group
-from accredit.trees.forest import FEW_ROWS, Forest
+from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import coin_weights, leaf_credits, leaf_pairs
 from accredit.trees.paths import Levels, Paths, decide
 from accredit.values.semivalue_rules import Semivalue
@@ -18,6 +18,7 @@ from accredit.values.semivalue_rules import Semivalue
 ROWS_PER_LOOKUP = 1024  # rows looked up at once
 CELLS_PER_STEP = 1 << 17  # numbers of one step of the arithmetic, to stay in the cache
 GATHER = 1 << 19  # lookups at once
+ROWS_ONE_BY_ONE = 32  # up to which rows are looked up one after another in kept tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +39,13 @@ class Background:
 
 
 def spans(total: int, step: int) -> Iterator[slice]:
-    """Slices of at most `step` that cover `total`."""
-    return (slice(start, min(start + step, total)) for start in range(0, total, max(1, step)))
+    """Slices of at most `step`, and of at least one, that cover `total`.
+
+    >>> list(spans(3, 2)), list(spans(2, 0))
+    ([slice(0, 2, None), slice(2, 3, None)], [slice(0, 1, None), slice(1, 2, None)])
+    """
+    step = max(1, step)
+    return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
 class Tables:
@@ -98,7 +104,7 @@ class KeptTables(Tables):
         self.target = np.concatenate([lookup.target for lookup in self.lookups])
 
     def add(self, matrix: FloatArray, earned: FloatArray) -> None:
-        if len(matrix) > FEW_ROWS:
+        if len(matrix) > ROWS_ONE_BY_ONE:
             super().add(matrix, earned)
             return
         flat = earned.reshape(-1, earned.shape[-1])

@@ -24,37 +24,20 @@ CELLS_PER_WALK = 1 << 20  # edges × rows × nodes of the rule at once
 LEAST_SHARE = 1e-200  # in place of a share of zero, which could not be divided out again
 
 
-def walk_credit(
-    forest: Forest,
-    paths: Paths,
-    leaves: BoolArray,  # (nodes,) those wanted
-    matrix: FloatArray,
-    rule: Semivalue,
-    pairs: bool,
-    players: int,
-    earned: FloatArray,  # (players or players², outputs, rows): added to in place
-) -> None:
-    """Add the credit (or pair interactions i < j) of these leaves under cover ratios."""
-    walk = Walk(forest, paths, leaves, rule)
-    flat = earned.reshape(-1, earned.shape[-1])
-    for part in spans(len(matrix), CELLS_PER_WALK // (len(paths.nodes) * len(walk.t))):
-        passes = walk.passes(matrix[part])
-        if not pairs:
-            flat[:, part] += walk.credit(passes, players)
-            continue
-        for i in range(players - 1):
-            if not (paths.player == i).any():
-                continue
-            gain = walk.credit(passes, players, (i, True)) - walk.credit(passes, players, (i, False))
-            later = gain.reshape(players, forest.outputs, -1)[i + 1 :]
-            earned[i * players + i + 1 : (i + 1) * players, :, part] += later
-
-
 class Walk:
-    """Edges of some trees with what each multiplies and earns at every node of the rule."""
+    """Edges of some trees with what each multiplies and earns at every node of the rule, prepared once for any rows."""
 
-    def __init__(self, forest: Forest, paths: Paths, leaves: BoolArray, rule: Semivalue) -> None:
+    def __init__(
+        self,
+        forest: Forest,
+        paths: Paths,
+        leaves: BoolArray,  # (nodes,) those wanted
+        rule: Semivalue,
+        pairs: bool,
+        players: int,
+    ) -> None:
         self.forest, self.paths, self.leaves = forest, paths, np.flatnonzero(leaves)
+        self.pairs, self.players = pairs, players
         self.t, self.omega = rule.rule(max(1, paths.most))
         parent = np.maximum(paths.parent, 0)
         self.tested = np.where(paths.parent < 0, -1, paths.player[parent])  # (nodes,) the player of the node's own edge
@@ -65,6 +48,21 @@ class Walk:
             again = here[paths.before[level] >= 0]
             self.share[again] = np.maximum(self.share[again] * self.share[paths.before[again]], LEAST_SHARE)
         self.factor, self.gain = self._by_state()
+
+    def add(self, matrix: FloatArray, earned: FloatArray) -> None:
+        """Add the credit (or pair interactions i < j) of these leaves to earned (players or players², outputs, rows)."""
+        flat, players = earned.reshape(-1, earned.shape[-1]), self.players
+        for part in spans(len(matrix), CELLS_PER_WALK // (len(self.paths.nodes) * len(self.t))):
+            passes = self.passes(matrix[part])
+            if not self.pairs:
+                flat[:, part] += self.credit(passes, players)
+                continue
+            for i in range(players - 1):
+                if not (self.paths.player == i).any():
+                    continue
+                gain = self.credit(passes, players, (i, True)) - self.credit(passes, players, (i, False))
+                later = gain.reshape(players, self.forest.outputs, -1)[i + 1 :]
+                earned[i * players + i + 1 : (i + 1) * players, :, part] += later
 
     def _by_state(self) -> tuple[FloatArray, FloatArray]:
         """What each edge multiplies (nodes, 3, t) and earns (nodes, 3, t): the row passes; it fails here; it failed before."""

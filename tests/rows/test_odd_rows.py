@@ -212,7 +212,7 @@ def test_a_link_is_not_hidden():
     model = xgboost.XGBRegressor(objective="count:poisson", n_estimators=4, n_jobs=1).fit(X, np.round(WORTH))
     number = accredit.explain(X[:3], model, background=X[30:])
     assert_allclose(number.prediction[:, 0], model.predict(X[:3]), rtol=1e-6)
-    assert number.payoff == "value" and str(number.method) == "shapley/Exact()"
+    assert number.payoff == "value" and str(number.method) == "shapley/cubes of trees"
     raw = accredit.explain(X[:3], model, background=X[30:], payoff="log")
     assert raw.method.closed_form and any("payoff='log'" in note.text for note in number.notes)
     assert_allclose(np.exp(raw.prediction), number.prediction, rtol=1e-5)
@@ -240,11 +240,13 @@ def test_decision_values_of_pairs_of_classes_are_not_taken_for_those_of_classes(
     rows = np.random.default_rng(0).normal(size=(60, 3))
     kinds = np.digitize(rows[:, 0], [-0.5, 0.5])
     model = make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")).fit(rows, kinds)
-    for read in (as_array_model, lambda model: accredit.explain(rows[:2], model, background=rows[10:20])):
-        with pytest.raises(InvalidInput, match="pairs of classes") as refused:
-            read(model)
+    with pytest.raises(InvalidInput, match="pairs of classes") as refused:
+        as_array_model(model)
     pair = eval(offered(refused), {"model": model})
     assert accredit.explain(rows[:2], pair, background=rows[10:20]).outputs == ("prediction",)
+    found = accredit.explain(rows[:2], model, background=rows[10:20])
+    assert found.payoff == "pairs" and found.outputs == ("0 rather than 1", "0 rather than 2", "1 rather than 2")
+    assert found.prediction == pytest.approx(model.decision_function(rows[:2]))
     model[-1].decision_function_shape = "ovr"
     assert accredit.explain(rows[:2], model, background=rows[10:20]).outputs == ("0", "1", "2")
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from accredit.errors import InvalidInput
-from accredit.trees import Forest, Tree, forest_of, tree_credit
+from accredit.trees import Forest, Tree, credit, forest_of, masks, tree_credit, walk
 from accredit.values import CubeGame, shapley, shapley_interactions
 from tests.trees.families import numbers
 
@@ -55,6 +55,37 @@ def test_unpruned_forests_on_sparse_rows_add_up_beyond_depth_60():
     for compared in (None, x[100:130]):
         got = tree_credit(forest, x[:8], compared)
         assert_allclose(got.credit.sum(axis=1)[:, 0] + got.base[0], model.predict(x[:8]), atol=1e-9)
+
+
+@pytest.mark.parametrize("background", [None, 40])
+def test_forests_too_large_for_one_step_are_not_left_out(monkeypatch, background):
+    """The work on one leaf beside many background rows, or on one row in a large tree, may exceed a step; it is done all the
+    same."""
+    x, y = numbers(0, missing=False, rows=200, columns=20)
+    forest = forest_of(RandomForestRegressor(2, random_state=0).fit(x, y))
+    compared = None if background is None else x[:background]
+    usual = tree_credit(forest, x[:9], compared)
+    monkeypatch.setattr(masks, "CELLS_AT_ONCE", 100)
+    monkeypatch.setattr(walk, "CELLS_PER_WALK", 100)
+    monkeypatch.setattr(credit, "MOST_BITS", 0)  # nothing by table
+    got = tree_credit(forest, x[:9], compared)
+    assert_allclose(got.credit, usual.credit, atol=1e-12)
+    assert_allclose(got.credit.sum(axis=1) + got.base, forest.margin(forest.matrix(x[:9])), atol=1e-12)
+
+
+@pytest.mark.parametrize("kept", [0, 20_000, 1 << 20])
+@pytest.mark.parametrize("background", [None, 40])
+def test_what_is_kept_gives_what_a_fresh_call_gives(monkeypatch, background, kept):
+    """Nothing, some trees or all of them are kept, as tables or otherwise; few rows and many."""
+    x, y = numbers(0, missing=False, rows=200, columns=8)
+    forest = forest_of(RandomForestRegressor(6, max_depth=6, random_state=0).fit(x, y))
+    compared = None if background is None else x[:background]
+    monkeypatch.setattr(credit, "KEPT_BYTES", kept)
+    shares = credit.TreeShares(forest, compared, interactions=True)
+    for rows in (x[:1], x[1:2], x[:40], x[:150], x[2:3]):
+        fresh, served = tree_credit(forest, rows, compared, interactions=True), shares.credit(rows)
+        assert_allclose(served.credit, fresh.credit, atol=1e-12)
+        assert_allclose(served.pairs, fresh.pairs, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation
 from accredit.rows.effects import Effect
 from accredit.rows.result import TableExplanation
+from accredit.series.result import SeriesExplanation
 from accredit.views.figures import (
     column_figures,
     dependence_figures,
@@ -19,6 +20,7 @@ from accredit.views.figures import (
     interaction_figures,
     row_figures,
     rows_figures,
+    series_figures,
 )
 
 if TYPE_CHECKING:
@@ -128,7 +130,32 @@ class EffectPlots:
         return dependence_figures.effect(self.found, ax)
 
 
-def plots_of(result: Explanation | TableExplanation | Effect) -> ExplanationPlots | TablePlots | EffectPlots:
+@dataclass(frozen=True)
+class SeriesPlots:
+    """Figures of explained series, by the first method; the target's credit is drawn."""
+
+    explanation: SeriesExplanation
+
+    def series(self, row: int = 0, ax: Axes | None = None, *, bar: bool = True) -> Axes:
+        """One series as a line over stretches coloured by their credit."""
+        return series_figures.series(self.explanation, row, ax, bar=bar)
+
+    def bar(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
+        """Mean size of each player's credit, largest first, with its interval over series."""
+        return column_figures.bar(self.explanation.table, ax, top=top)
+
+    def waterfall(self, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
+        """One series from the base value step by step to the prediction."""
+        return row_figures.waterfall(self.explanation.table, row, ax, top=top)
+
+    def heatmap(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
+        """Series across, those of like credit together, players down."""
+        return rows_figures.heatmap(self.explanation.table, ax, top=top)
+
+
+def plots_of(
+    result: Explanation | TableExplanation | SeriesExplanation | Effect,
+) -> ExplanationPlots | TablePlots | SeriesPlots | EffectPlots:
     """The figures of a result.
 
     >>> row = TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], [3.0], [[4.0]], [[41], [1200]], "m")
@@ -139,6 +166,8 @@ def plots_of(result: Explanation | TableExplanation | Effect) -> ExplanationPlot
         return TablePlots(result)
     if isinstance(result, Effect):
         return EffectPlots(result)
+    if isinstance(result, SeriesExplanation):
+        return SeriesPlots(result)
     if isinstance(result, Explanation):
         return ExplanationPlots(result)
     raise InvalidInput(f"result is {shown(result)}; give what explain returns", argument="result", code="type")

@@ -18,7 +18,8 @@ from tools.proof.zoo.oracles import brute_force, contributions, own_output
 from tools.proof.zoo.recipes import Recipe
 
 ROWS, BACKGROUND = 3, 8
-RAW = ("log", "logit")  # raw scales, asked for where what is natural has no closed form
+RAW = ("log", "logit", "log-joint", "pairs", "path length")  # raw scales, asked for where what is natural has no closed form
+INSTEAD = ("one game per row", "through the trees")  # what a result says that it did without a closed form
 SINGLE = {"xgboost"}  # libraries whose outputs are in single precision
 CLOSE = 1e-6  # how far two computations in double precision may differ, relative to the largest credit
 CLOSE_SINGLE = 2e-4  # the same in single precision, after sums of thousands of leaves
@@ -98,7 +99,7 @@ def _with_background(found: Finding, model: Any) -> None:
             found.closed = e.payoff
             return
         if payoff is None:
-            found.reason = next((str(note) for note in e.notes if "one game per row" in str(note)), "")
+            found.reason = next((str(note) for note in e.notes if any(way in str(note) for way in INSTEAD)), "")
             if not found.reason:
                 found.faults.append("no closed form, and not a word why")
 
