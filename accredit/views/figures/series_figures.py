@@ -35,14 +35,13 @@ def series(explanation: SeriesExplanation, row: int = 0, ax: Axes | None = None,
     length, width = values.shape
     reach = float(np.abs(cells).max()) or 1.0
     colours = look(ax)
+    palette = signed_colours(colours)
     scale = Normalize(-reach, reach)
     low, high = _ends(values)
     edges = np.arange(length + 1) - 0.5
     for c in range(width):
         ends = (low, high) if width == 1 else (width - 1 - c, width - c)
-        drawn = ax.pcolormesh(
-            edges, ends, cells[None, :, c], cmap=signed_colours(colours), norm=scale, alpha=PALE, linewidth=0, zorder=0
-        )
+        drawn = ax.pcolormesh(edges, ends, cells[None, :, c], cmap=palette, norm=scale, alpha=PALE, linewidth=0, zorder=0)
         line = values[:, c] if width == 1 else width - 1 - c + 0.1 + 0.8 * _share(values[:, c])
         ax.plot(np.arange(length), line, color=colours.ink, linewidth=1.2)
     if width > 1:
