@@ -62,4 +62,4 @@ def test_accumulated_effects_see_no_interaction_that_correlation_hides():
     lines = grid * x[:, None]  # f = x₁ x₂, in rows where x₂ = x₁: the mean of the lines is flat
     assert_allclose(lines.mean(axis=0), 0, atol=1e-12)
     found = accumulate_effects(lines, x, grid)
-    assert_allclose(found - found[10], grid**2 / 2, atol=1e-3)  # the integral of x₂ = x₁
+    assert_allclose(found - found[10], grid**2 / 2, atol=6e-3)  # the integral of x₂ = x₁; rows are 0.01 apart
