@@ -62,6 +62,12 @@ BACKGROUND_ROWS_COMPARED = 1000  # on which the payoff as a function of the tree
 ONE_BUDGET = "one budget of model rows was shared by all rows"
 ONE_GAME, THROUGH_TREES = "one game per row was solved", "it was computed through the trees, as a function of what they add up"
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
+UNMEASURED = {  # what no interval shows, by dependence
+    "gaussian": DRAWS,
+    "causal": DRAWS,
+    "empirical": "absent columns were taken from background rows that resemble the row, and how far these are from the true "
+    "conditional distribution is not measured",
+}
 SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 UNIT = {"margin": "logit", "log of the value": "log"}  # what a closed form shares -> our word for it, where it is another
 
@@ -371,19 +377,19 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
         answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
-        yield _draw(answer) if asked.dependence in ("gaussian", "causal") else answer
+        yield _doubt(answer, UNMEASURED[asked.dependence]) if asked.dependence in UNMEASURED else answer
 
 
-def _draw(answer: RowAnswer) -> RowAnswer:
-    """An answer whose payoffs rest on draws: nothing in it is exact, however many coalitions were asked."""
-    pairs = answer.pairs and replace(answer.pairs, precision=_after_draws(answer.pairs.precision))
-    return replace(answer, precision=_after_draws(answer.precision), pairs=pairs)
+def _doubt(answer: RowAnswer, unmeasured: str) -> RowAnswer:
+    """An answer whose payoffs are estimates themselves: nothing in it is exact, however many coalitions were asked."""
+    pairs = answer.pairs and replace(answer.pairs, precision=_doubt_precision(answer.pairs.precision, unmeasured))
+    return replace(answer, precision=_doubt_precision(answer.precision, unmeasured), pairs=pairs)
 
 
-def _after_draws(precision: Precision) -> Precision:
+def _doubt_precision(precision: Precision, unmeasured: str) -> Precision:
     if precision.known is Known.EXACT:
-        return Precision.unknown(f"all coalitions were asked, but {DRAWS}")
-    return replace(precision, because=f"{precision.because}; {DRAWS}")
+        return Precision.unknown(f"all coalitions were asked, but {unmeasured}")
+    return replace(precision, because=f"{precision.because}; {unmeasured}")
 
 
 def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:

@@ -353,25 +353,6 @@ class Fit:
     def __init__(self, model: object) -> None:
         self._seen = _attributes(model)
 
-    def _check_shared(self) -> None:
-        """Refuse a budget that rows share where only games of their own can answer."""
-        if self._model_rows is None:
-            return
-        others = {
-            "methods": self._method.name != "shapley" and f"methods is {self._method.name!r}",
-            "dependence": self._dependence not in (None, "interventional") and f"dependence is {self._dependence!r}",
-            "interactions": self._interactions and "interactions are asked for",
-            "budget": self._budget is not None and f"budget is {self._budget:,} payoffs of every row",
-        }
-        for name, seen in others.items():
-            if seen:
-                raise InvalidInput(
-                    f"{seen}, and model_rows is a budget that rows share, for interventional Shapley values; leave out one of "
-                    "them",
-                    argument=name,
-                    code="conflict",
-                )
-
     def is_of(self, model: object) -> bool:
         """Is the model still the same one, with the same fit?"""
         now = _attributes(model)

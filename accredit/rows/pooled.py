@@ -10,7 +10,7 @@ $$\phi_r(f) = \phi_r(g) + \phi_r(f - g), \qquad \hat\phi_r(f - g) = \arg\min_c \
 
 with y_r(T) half the difference between f − g at T and at its complement, and z_i(T) = 1[i ∈ T] − |T|/n. A surrogate is only
 ever subtracted from answers that it has not seen (cross-fitting), so the correction needs no faith in it: a bad one makes the
-intervals wide, not wrong. Corrections are shrunk by what they are worth over all rows (empirical Bayes), the half-widths are not.
+intervals wide, not wrong. Corrections are shrunk by what they are worth over all rows (empirical Bayes); half-widths are not.
 """
 
 from __future__ import annotations
@@ -125,8 +125,7 @@ class Pool:
     def cells(self, asked: Questions, coalition: BoolArray) -> FloatArray:
         """Questions as the surrogate reads them, with these coalitions: (m, columns)."""
         table = mixtures(self.matrix, self.start + asked.row, asked.background, self.partition.kept(coalition))
-        assert isinstance(table, np.ndarray)
-        return table
+        return np.asarray(table, dtype=np.float64)
 
 
 class TableSurrogate:
@@ -370,6 +369,6 @@ def _column_as_numbers(column: object) -> FloatArray:
 
     series = pandas.Series(column)
     if pandas.api.types.is_numeric_dtype(series):
-        return series.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(series.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
     codes = pandas.factorize(series.astype("string"), sort=True)[0].astype(np.float64)
     return np.where(codes < 0, np.nan, codes)

@@ -126,9 +126,9 @@ class TableRun:
         if seconds < LONG_RUN:
             return ""
         return (
-            f"{rows:,} rows × {payoffs:,} coalitions × {asked.start:,} background rows: the model is asked about {count:,} rows, "
-            f"about {seconds / 3600:,.1f} hours. For less, share one budget between all rows (model_rows), or train an explainer "
-            "for rows like these (accredit learn)."
+            f"{rows:,} rows × {payoffs:,} coalitions × {asked.start:,} background rows: the model is asked about {count:,} "
+            f"rows, about {seconds / 3600:,.1f} hours. For less, share one budget between all rows (model_rows), or train an "
+            "explainer for rows like these (accredit learn)."
         )
 
     def answers(

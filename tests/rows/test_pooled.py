@@ -181,9 +181,9 @@ def test_too_small_a_budget_and_settings_that_do_not_go_with_one_are_refused():
 
 
 def test_a_long_run_is_foretold_before_it_begins(monkeypatch):
+    from accredit.rows.explain import question
     from accredit.rows.ground import Ground
     from accredit.rows.run import TableRun
-    from accredit.rows.explain import question
 
     monkeypatch.setattr(Ground, "seconds_per_row", lambda self, unit: 0.05)
     rows, background = np.ones((400, 70)), np.zeros((100, 70))
