@@ -103,6 +103,13 @@ def _report() -> Any:
 
 
 @cache
+def _cited() -> Any:
+    from accredit import cite
+
+    return cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
+
+
+@cache
 def _explanation() -> Any:
     from accredit.explanation import explain
 
@@ -430,6 +437,15 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "answers.asked_game.prompt": lambda f: "One fact. Two facts.",
     "answers.asked_game.answer": lambda f: "Yes.",
     "answers.asked_game.players": lambda f: "sentences",
+    "explanation.calibrate.model": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
+    "explanation.calibrate.prompts": lambda f: 15,
+    "answers.AnswerGame.place.words": lambda f: "Paris",
+    "views.citations_markdown.found": lambda f: _cited(),
+    "explanation.cite.*": lambda f: NOTHING,
+    "explanation.cite.model": lambda f: answering()[0],
+    "explanation.cite.tokenizer": lambda f: answering()[1],
+    "explanation.cite.prompt": lambda f: "Anna lives in Paris. Where does Anna live?",
+    "explanation.cite.answer": lambda f: "Paris",
     "answers.answer_game.model": lambda f: answering()[0],
     "answers.answer_game.tokenizer": lambda f: answering()[1],
     "answers.answer_game.prompt": lambda f: "Anna lives in Paris. Where does Anna live?",

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.explanation.citations import Citations
 from accredit.explanation.refits import RefitExplanation
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
+from accredit.views.pages.citations_page import citations_body, citations_page
 from accredit.views.pages.document import frame, page
 from accredit.views.pages.engine import render
 from accredit.views.pages.explanation_page import explanation_body, headline
@@ -28,7 +30,7 @@ from accredit.views.pages.table_page import table_body
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Explained = Explanation | TableExplanation | SeriesExplanation | RefitExplanation
+Explained = Explanation | TableExplanation | SeriesExplanation | RefitExplanation | Citations
 Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explained
 
 
@@ -41,6 +43,8 @@ def fragment(result: Drawable) -> str:
     >>> "alice" in piece, "<bob>" in piece
     (True, False)
     """
+    if isinstance(result, Citations):
+        return frame(citations_body(result))
     if isinstance(result, Explanation):
         return frame(explanation_body(result), headline(result))
     if isinstance(result, TableExplanation):
@@ -105,6 +109,8 @@ def to_page(result: Explained) -> str:
     >>> to_page(explain("A gripping film.", methods=["leave-one-out"])).startswith("<!doctype html>")
     True
     """
+    if isinstance(result, Citations):
+        return citations_page(result)
     if isinstance(result, SeriesExplanation):
         return page(PARTS, series_body(result), script_of="sorting")
     if isinstance(result, RefitExplanation):
