@@ -130,6 +130,10 @@ def _answer_rows_by(rows: object, model: object, request: RowRequest, questions:
     from accredit.rows.run import explain_parts
 
     run = _run_of(rows, model, request, questions)
+    if request.model_rows is not None:
+        return explain_parts(run, target=request.target)  # which says by itself how far it is
+    if request.announce is not None and (cost := run.forecast()):
+        request.announce(cost)
     with progress("explain", len(run.whole.rows)) as bar:
         where = request.executor or "serial"
         return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
@@ -189,6 +193,7 @@ def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
             interactions=request.interactions,
             order=request.order,
             confounding=request.confounding,
+            model_rows=request.model_rows,
         )
         for method in methods
     )

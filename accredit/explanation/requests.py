@@ -221,7 +221,8 @@ class RowRequest(Request):
     says which columns come before which: groups in order ([["age", "sex"], "income"]), pairs ([("age", "income")]) or a
     text ("age, sex < income"). The method is then "asymmetric", unless `dependence` is "causal": absent columns are drawn
     as if the present ones had been set, cause before effect; `confounding` says whether columns of one stage go together
-    because of something unseen, for all stages or for each.
+    because of something unseen, for all stages or for each. For a slow model, `model_rows` is one budget for all rows
+    together, counted in rows that the model is asked about: their answers train a surrogate, and correct it row by row.
     `interactions` adds those of every two columns. Many rows are spread over workers by `executor` ("processes:2",
     "dask"), and written to `out` line by line, where a run that was stopped goes on; a name that ends in .csv, .tsv or
     .parquet gives such a table.
@@ -251,6 +252,9 @@ class RowRequest(Request):
         None, "How they are chosen: draw (default) or medoids, counted by what they stand for."
     )
     names: Sequence[str] | None = None
+    model_rows: int | None = setting(
+        None, "One budget for all rows of a slow model together: rows that it may be asked about.", least=1, example=100_000
+    )
     interactions: bool = setting(False, "Also the interaction of every two columns of a row.")
     trusted: Sequence[str] = setting((), "Types in a skops file that may be loaded, with commas between them.", flag="--trust")
     executor: str | None = setting(None, "Where rows are explained: serial (default), processes:2, dask.")
@@ -271,6 +275,14 @@ class RowRequest(Request):
                 argument="background_by",
                 code="conflict",
             )
+        for name in ("out", "executor"):
+            if self.model_rows is not None and getattr(self, name) is not None:
+                raise InvalidInput(
+                    f"model_rows is a budget that all rows share, and {name} takes them in parts; call without {name}, and "
+                    "write the result: result.to_pandas().to_csv(…)",
+                    argument=name,
+                    code="conflict",
+                )
         for name in () if self.names is None else self.names:
             check_text(name, "names")
 
