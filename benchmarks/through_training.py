@@ -2,9 +2,9 @@
 
     python -m benchmarks.through_training [--subsets 60]
 
-Every recipe trains a small network on 500 handwritten digits. The derivative is judged by the linear datamodeling score: training
-again on random halves, with the same batches and the rows that left at weight 0. The certificate trains on other weights.
-Ends with one JSON line: the rank correlation of certificate and score, and both for every recipe.
+Every recipe trains a small network on 500 handwritten digits. The derivative is judged by the linear datamodeling score:
+training again on random halves, with the same batches and the rows that left at weight 0. The certificate trains on
+other weights. Ends with one JSON line: the rank correlation of certificate and score, and both for every recipe.
 """
 
 from __future__ import annotations

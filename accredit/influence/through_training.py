@@ -147,10 +147,8 @@ def derivative(run: TrainingRun, queries: Batch, output: str) -> FloatArray:
     back = _slope_at_the_end(run, kept[count], queries, output)
     found = torch.zeros(len(back[0]), run.rows).to(ones)
     for first in range((count - 1) // stride * stride, -1, -stride):
-        between = list(run.states(ones, kept.pop(first), first, min(first + stride, count)))
-        for number in reversed(range(first, first + len(between) - 1)):
-            back, rows = _back_one_step(run, between[number - first], number, ones, back)
-            found += rows
+        back, rows = _back_through(run, kept.pop(first), range(first, min(first + stride, count)), ones, back)
+        found += rows
     return np.asarray(found.double().cpu().T.numpy())
 
 
@@ -178,6 +176,20 @@ def _back_one_step(
     ]
     *before, rows = (torch.cat(part) for part in zip(*parts, strict=True))
     return tuple(before), rows
+
+
+def _back_through(
+    run: TrainingRun, start: State, numbers: range, weights: torch.Tensor, back: State
+) -> tuple[State, torch.Tensor]:
+    """The same through several steps, whose states are formed again from the first."""
+    import torch
+
+    states = list(run.states(weights, start, numbers.start, numbers.stop))
+    found = torch.zeros(len(back[0]), run.rows).to(weights)
+    for number in reversed(numbers):
+        back, rows = _back_one_step(run, states[number - numbers.start], number, weights, back)
+        found += rows
+    return back, found
 
 
 def measure_smoothness(
