@@ -373,6 +373,7 @@ def traced(texts: tuple[str, ...]) -> Trace:
     facts = {
         "scale": "plain",
         "texts cut": 0,
+        "texts known in part": 0,
         "longest": 8,
         "saturated": False,
         "first token not judged": False,
