@@ -8,7 +8,7 @@ $$I_{it} = -\frac{\partial \ell_t}{\partial w_i}\Big|_{w=1}
 is found backwards through the steps, for all targets at once (Maclaurin et al., 2015; Ilyas and Engstrom, 2025). No minimum
 and no curvature is assumed. States are kept at √S of S steps and formed again in between, so memory grows with √S.
 
-Where training is smooth this is the best estimate there is; where it is not, it is worthless. Which of the two is measured:
+Where training is smooth this predicts retraining closely; where it is not, it is worthless. Which of the two is measured:
 weights are moved by ±h along random signs, the model is trained again, and the true differences are compared with what the
 derivative predicts. At h = 1 half of the rows leave and the others count twice.
 """
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from accredit.influence.retraining import State
 
 OUTPUTS = {"loss": -1.0, "margin": 1.0}  # what is asked about, and the sign that makes a helpful row positive
-SMOOTH_AGREEMENT = 0.7  # from which the derivative ranks retrainings better than curvature at the end of training does
+SMOOTH_AGREEMENT = 0.7  # from which the derivative is called right; benchmarks/through_training.py says what lies on each side
 STEPS_OF_REACH = (0.01, 0.1, 1.0)  # of the reach: how far weights are moved
 STANDARD_ERRORS = 2.0  # around an agreement, within which it cannot be told from the limit
 TARGETS_PER_PASS = 64  # targets that go back through one step together
