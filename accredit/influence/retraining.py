@@ -14,6 +14,7 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,8 +171,11 @@ class TrainingRun:
             return answers_of(call, part)
 
     def _named(self, theta: torch.Tensor) -> dict[str, torch.Tensor]:
-        parts = theta.split([math.prod(shape) for shape in self.shapes.values()])
-        return {name: part.reshape(shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
+        ends = accumulate(map(math.prod, self.shapes.values()))
+        return {
+            name: theta[end - math.prod(shape) : end].reshape(shape)
+            for (name, shape), end in zip(self.shapes.items(), ends, strict=True)
+        }
 
 
 def optimiser_step(recipe: Recipe, state: State, slope: torch.Tensor, count: int) -> State:
