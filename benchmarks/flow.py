@@ -1,4 +1,4 @@
-"""Unique and pairwise attention flow against general solvers: `python -m benchmarks.flow [--quick]`.
+"""Unique and pairwise attention flow, and flows of graphs, against general solvers: `python -m benchmarks.flow [--quick]`.
 
 Prints tables of CPU seconds, one thread, and ends with one JSON line of ratios. Attention is synthetic (softmax of Gaussian
 logits of spread 2, residual 0.5, seed 0). Every solve runs in a process of its own; peers that are not installed are left out.
@@ -157,6 +157,29 @@ def pairwise(tokens: int, layers: int) -> dict[str, float]:
     return ratios
 
 
+def ordinary(sizes: tuple[int, ...], beside: int) -> dict[str, float]:
+    """Maximum flows of ordinary graphs, proof and verdict on uniqueness included; and by Clarabel up to a size."""
+    print("\nOrdinary graphs, one maximum flow by rule, epsilon = 1e-6; CPU s / iterations")
+    print(
+        f"{'graph':8} {'rule':8} {'edges':>8}   {'accredit':>14}   {'CVXPY + Clarabel':>18}   {'ratio':>7}   values differ by"
+    )
+    figures: dict[str, float] = {}
+    for kind in ("random", "grid"):
+        for rule in ("barrier", "l2"):
+            for size in sizes:
+                ours = run(f"graph-{kind}-{rule}", size, 0)
+                figures[f"graph_{kind}_{rule}_{size}_seconds"] = round(ours["seconds"], 3)
+                line = f"{kind:8} {rule:8} {ours['edges']:8,}   {ours['seconds']:8.3f} / {ours['iterations']:3}"
+                if size <= beside and installed("cvxpy", "clarabel"):
+                    theirs = run(f"clarabel-graph-{kind}-{rule}", size, 0)
+                    ratio = theirs["seconds"] / ours["seconds"]
+                    figures[f"graph_{kind}_{rule}_{size}_vs_clarabel"] = round(ratio, 1)
+                    line += f"   {theirs['seconds']:12.3f} / {theirs['iterations']:3}   {ratio:6.1f}x"
+                    line += f"   {abs(ours['value'] - theirs['value']):.1e} ({theirs['status']})"
+                print(line, flush=True)
+    return figures
+
+
 def main() -> None:
     """Run everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -166,6 +189,7 @@ def main() -> None:
     figures = pairwise(8 if quick else 64, layers)
     figures |= growth((8, 16) if quick else (64, 128, 256, 512), layers)
     figures |= unique_flows((6,) if quick else (8, 32, 64, 128), layers)
+    figures |= ordinary((200,) if quick else (10_000, 100_000), 200 if quick else 10_000)
     figures |= prompts((16, 32) if quick else (512, 1000, 2000))
     record(figures)
 

@@ -1,7 +1,8 @@
 """One flow problem by one solver, in a process of its own: prints a JSON line.
 
 `python -m benchmarks.flow_runs accredit-barrier 64` solves here, `barrier 64` with CVXPY and Clarabel, `pairs 64` with
-networkx, `prompt-causal 1000 4` here from the last token of a long prompt, and `baseline 1000 4` what stands beside that. CVXPY
+networkx, `prompt-causal 1000 4` here from the last token of a long prompt, and `baseline 1000 4` what stands beside that;
+`graph-random-l2 10000` the maximum flow of a graph of so many edges here, and `clarabel-graph-random-l2 10000` there. CVXPY
 loads HiGHS, which clashes with OR-tools inside one process; and a peak of memory can only be read from the process that had
 it. Times are CPU seconds.
 """
@@ -18,6 +19,7 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.flow import LayeredNetwork, continued_credit, unique_flow
+from accredit.flow.graph import Graph, graph_flow
 
 LAYERS, SPREAD, SEED = 12, 2.0, 0
 QUADRATIC, EPSILON = 1e-2, 1e-6
@@ -86,6 +88,83 @@ def clarabel(network: LayeredNetwork, rule: str, epsilon: float) -> dict[str, An
     }
 
 
+def drawn_graph(kind: str, edges: int) -> Graph:
+    """A graph of about so many edges: "random" pairs of a tenth as many nodes, or a square "grid" of streets, each one way."""
+    rng = np.random.default_rng(SEED)
+    if kind == "random":
+        tail, head = rng.integers(edges // 10, size=(2, edges))
+    else:
+        side = int(np.sqrt(edges / 2)) + 1
+        nodes = np.arange(side * side).reshape(side, side)
+        tail = np.concatenate([nodes[:, :-1].ravel(), nodes[:-1].ravel()])
+        head = np.concatenate([nodes[:, 1:].ravel(), nodes[1:].ravel()])
+        turned = rng.random(len(tail)) < 0.3
+        tail, head = np.where(turned, head, tail), np.where(turned, tail, head)
+    rows = zip(tail.tolist(), head.tolist(), rng.random(len(tail)).tolist(), strict=True)
+    return Graph.of([(a, b, u) for a, b, u in rows if a != b])
+
+
+def ends_of(graph: Graph) -> tuple[str, str]:
+    """Where a flow begins and ends: the first node, and the last that it reaches."""
+    return "0", str(max(int(name) for name in graph.nodes))
+
+
+def graph_here(graph: Graph, rule: str, epsilon: float) -> dict[str, Any]:
+    """The unique flow of a graph by this library, with the exact optimum, its proof and the verdict on uniqueness."""
+    graph_flow(Graph.of([("s", "a", 1), ("s", "t", 1), ("a", "t", 2)]), "s", "t", rule=rule)  # imports are not the solve
+    began = time.process_time()
+    flow = graph_flow(graph, *ends_of(graph), rule=rule, epsilon=epsilon)
+    free = int(flow.free.sum())
+    seconds = time.process_time() - began
+    return {
+        "seconds": seconds,
+        "edges": len(flow.edges),
+        "value": flow.value,
+        "free": free,
+        "iterations": flow.chosen.iterations,
+        "squares": float(flow.edges @ flow.edges),
+        **flow.certificate,
+    }
+
+
+def graph_by_clarabel(graph: Graph, rule: str, epsilon: float) -> dict[str, Any]:
+    """The same flow by CVXPY and Clarabel. For l2 it is given the value of the maximum flow, which it would have to find."""
+    import cvxpy
+
+    source, sink = (graph.node(name) for name in ends_of(graph))
+    inner = np.ones(len(graph.nodes), dtype=bool)
+    inner[[source, sink]] = False
+    balance = graph.incidence.T.tocsr()
+    flow = cvxpy.Variable(len(graph.tail))
+    value = -balance[[source]] @ flow
+    held = [balance[np.flatnonzero(inner)] @ flow == 0]
+    if rule == "barrier":
+        live = graph_flow(graph, *ends_of(graph), rule="barrier", epsilon=epsilon)
+        keep = np.flatnonzero(~live.held)  # edges on no path have no logarithm; which they are is given, too
+        mu = epsilon * min(1.0, live.value) / (2 * len(keep))
+        room = graph.capacity[keep]
+        goal = cvxpy.sum(value) + mu * (cvxpy.sum(cvxpy.log(flow[keep])) + cvxpy.sum(cvxpy.log(room - flow[keep])))
+        problem = cvxpy.Problem(cvxpy.Maximize(goal), [*held, flow[np.flatnonzero(live.held)] == 0])
+    else:
+        most = graph_flow(graph, *ends_of(graph)).value
+        held += [flow >= 0, flow <= graph.capacity, value == most]
+        problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(flow)), held)
+    data, chain, inverse = problem.get_problem_data("CLARABEL", solver_opts={})
+    began = time.process_time()
+    answer = chain.solve_via_data(problem, data, solver_opts={})
+    seconds = time.process_time() - began
+    problem.unpack_results(answer, chain, inverse)
+    found = np.asarray(flow.value)
+    return {
+        "seconds": seconds,
+        "edges": len(found),
+        "value": float(value.value[0]),
+        "iterations": problem.solver_stats.num_iters,
+        "squares": float(found @ found),
+        "status": problem.status,
+    }
+
+
 def warm_up(rule: str) -> None:
     """Imports and first calls are not the solve. OR-tools is loaded into this process, where its time and memory count."""
     from ortools.graph.python import max_flow  # noqa: F401
@@ -136,6 +215,11 @@ def main() -> None:
     epsilon = float(sys.argv[4]) if len(sys.argv) > 4 else EPSILON
     if problem == "baseline":
         print(json.dumps(baseline(tokens, layers)))
+        return
+    if "graph-" in problem:
+        *_, kind, rule = problem.split("-")
+        solve = graph_by_clarabel if problem.startswith("clarabel-") else graph_here
+        print(json.dumps(solve(drawn_graph(kind, tokens), rule, epsilon)))
         return
     kind = problem.removeprefix("prompt-") if problem.startswith("prompt-") else ""
     network = prompt(tokens, layers, kind) if kind else LayeredNetwork.from_attention(attention(tokens, layers))

@@ -39,6 +39,8 @@ def counted(figures: dict[str, Any]) -> str:
             tried = f"{figures['games']:,} games for each of {len(figures['estimators'])} estimators"
         case "flows":
             tried = f"{figures['games']:,} networks"
+        case "graphs":
+            tried = f"{figures['games']:,} graphs, each by four rules"
         case _:
             forged = sum(sum(ways.values()) for ways in figures["forged"].values())
             tried = f"{figures['games']:,} hostile games for each of {len(figures['ended'])} methods, {forged:,} attributions"

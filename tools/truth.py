@@ -7,8 +7,8 @@
 Game number k is the same in every run, so a run may be cut into parts with --from and --games. Prints a table and one JSON line
 per part; exits 1 where anything is wrong.
 
-False alarms: axioms, flows and attacks compare with rounding in mind and have none by design. A kind of game raises an alarm
-when the coverage of its 95 % intervals lies below 90 % by more than chance explains once in a million.
+False alarms: axioms, flows, graphs and attacks compare with rounding in mind and have none by design. A kind of game raises an
+alarm when the coverage of its 95 % intervals lies below 90 % by more than chance explains once in a million.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.record import keep
-from tools.proof import attacks, axioms, coverage, graphs
+from tools.proof import attacks, axioms, coverage, graphs, ordinary_graphs
 from tools.proof.tables import markdown
 
 WAYS, CAUGHT = ("kept", "refused", "fault"), ("caught", "missed")
-SIZES = {"axioms": 50_000, "coverage": 5_040, "flows": 2_000, "attacks": 300}
+SIZES = {"axioms": 50_000, "coverage": 5_040, "flows": 2_000, "graphs": 500, "attacks": 300}
 
 
 def run_axioms(first: int, games: int, only: str | None = None) -> dict[str, Any]:
@@ -96,15 +96,27 @@ def _cover(tally: dict[str, Any] | None) -> str:
 
 def run_flows(first: int, games: int, only: str | None = None) -> dict[str, Any]:
     """Max flows, cuts and certificates against whole-number augmenting paths, shape by shape."""
+    return _judge(graphs.faults_of, graphs.SHAPES, "network", first, games)
+
+
+def run_graphs(first: int, games: int, only: str | None = None) -> dict[str, Any]:
+    """Optimal flows of ordinary graphs, their ranges and every rule's choice, against dense programs, kind by kind."""
+    return _judge(ordinary_graphs.faults_of, ordinary_graphs.KINDS, "graph", first, games)
+
+
+def _judge(
+    faults_of: Callable[[int], tuple[str, str, list[str]]], kinds: Sequence[str], what: str, first: int, games: int
+) -> dict[str, Any]:
+    """How problems ended, kind by kind, and what was wrong."""
     ended: Counter[tuple[str, str]] = Counter()
     faults: list[str] = []
     for k in range(first, first + games):
         try:
-            shape, how, wrong = graphs.faults_of(k)
+            kind, how, wrong = faults_of(k)
         except Exception as error:
-            shape, how, wrong = graphs.SHAPES[k % len(graphs.SHAPES)], "raw", [f"{type(error).__name__}: {error}"]
-        ended[shape, "fault" if wrong else how.split(":")[0]] += 1
-        faults += [f"network {k} ({shape}): {text}" for text in wrong]
+            kind, how, wrong = kinds[k % len(kinds)], "raw", [f"{type(error).__name__}: {error}"]
+        ended[kind, "fault" if wrong else how.split(":")[0]] += 1
+        faults += [f"{what} {k} ({kind}): {text}" for text in wrong]
     return {"ended": _nested(ended), "faults": faults}
 
 
@@ -153,10 +165,16 @@ def _ends(what: str, ended: dict[str, dict[str, int]], ways: Sequence[str], head
     return markdown((what, *(heads or ways)), rows)
 
 
-RUNS = {"axioms": run_axioms, "coverage": run_coverage, "flows": run_flows, "attacks": run_attacks}
+RUNS = {"axioms": run_axioms, "coverage": run_coverage, "flows": run_flows, "graphs": run_graphs, "attacks": run_attacks}
 
 
-TABLES = {"axioms": axioms_table, "coverage": coverage_table, "flows": flows_table, "attacks": attacks_table}
+TABLES = {
+    "axioms": axioms_table,
+    "coverage": coverage_table,
+    "flows": flows_table,
+    "graphs": flows_table,
+    "attacks": attacks_table,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""`accredit flow`: flows in a table of edges, each with its proof."""
+"""`accredit flow`: flows in a table of edges, each with its proof, and whether it is the only one."""
 
 from __future__ import annotations
 
@@ -8,80 +8,226 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accredit.checks.json_data import round_off
+from accredit.checks.tables import number
 from accredit.cli.command import Command
-from accredit.cli.options import NamedPath
+from accredit.cli.options import Amount, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from accredit.flow.graph import Graph
+    from accredit.flow.graph import Graph, GraphFlow
+
+SECONDS = 5.0  # for exact ranges
 
 
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
+@table_options
 @click.option("--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities.")
 @click.option("--to", "sinks", multiple=True, help="Where flow ends.")
+@click.option("--together", is_flag=True, help="One flow from all --from to all --to, instead of one commodity per pair.")
+@click.option("--supply", "supplies", multiple=True, help="NODE=AMOUNT that enters there, negative where it leaves; repeat it.")
+@click.option(
+    "--rule",
+    type=click.Choice(["none", "barrier", "l2", "l1"]),
+    default="none",
+    show_default=True,
+    help="Which of all optimal flows: the analytic centre, least squares, least sum, or any.",
+)
+@click.option("--epsilon", type=Amount(min=0, min_open=True), default=1e-6, show_default=True, help="What barrier may lose.")
+@click.option("--cheapest", is_flag=True, help="Of all maximum flows, those of least cost.")
+@click.option(
+    "--share",
+    type=click.Choice(["edges", "nodes", "sources", "sinks"]),
+    help="Share the maximum flow among these by Shapley value, instead of listing edges.",
+)
+@click.option("--seconds", type=Amount(min=0), default=SECONDS, show_default=True, help="Time for exact ranges of free edges.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
-def flow(file: str, sources: tuple[str, ...], sinks: tuple[str, ...], as_json: bool, html_file: str | None) -> None:
-    """The maximum flow through the edges of FILE, or their circulation of least cost.
+def flow(
+    file: str,
+    sources: tuple[str, ...],
+    sinks: tuple[str, ...],
+    together: bool,
+    supplies: tuple[str, ...],
+    share: str | None,
+    as_json: bool,
+    html_file: str | None,
+    seconds: float,
+    **settings: Any,
+) -> None:
+    """The maximum flow through the edges of FILE, or their flow of least cost, and whether it is the only one.
 
     FILE is a table with the columns from,to,capacity, and where wanted lower,cost. With --from and --to: the maximum flow and
-    the minimum cut that proves it; with several of each, one commodity per pair. Without: the circulation of least cost.
+    the minimum cut that proves it; with several of each, one commodity per pair, or with --together one flow. Without: the
+    flow of least cost, which carries what --supply says.
     """
-    from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
-    from accredit.views.pages.flow_page import edges_page
+    from accredit.flow.graph import Graph, graph_flow, least_cost
 
-    if len(sources) != len(sinks):
-        raise InvalidInput(
-            f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from", code="shape"
-        )
-    for source, sink in zip(sources, sinks, strict=True):
-        if source == sink:
-            raise InvalidInput(f"--from and --to are both {source!r}; name two nodes", code="duplicate")
+    _check_ends(sources, sinks, together, bool(supplies))
     graph = Graph.read(file)
-    found: dict[str, Any]
-    if not sources:
-        cheapest = least_cost(graph)
-        prices = dict(zip(graph.nodes, cheapest.prices.tolist(), strict=True))
-        found = {"cost": cheapest.cost, "edges": cheapest.edges, "prices": prices, "certificate": cheapest.certificate}
-        said = f"least cost {round_off(cheapest.cost)}; proved by prices, gap {round_off(cheapest.certificate['gap'], 1)}"
-    elif len(sources) == 1:
-        one = graph_flow(graph, sources[0], sinks[0])
-        found = {
-            "value": one.value,
-            "edges": one.edges,
-            "source_side": list(one.source_side),
-            "cut": one.cut,
-            "gap": one.gap,
-        }
-        side = ", ".join(one.source_side)
-        said = f"maximum flow {round_off(one.value)}; the cut around {side} lets through {round_off(one.cut)}"
+    for option, names in (("--from", sources), ("--to", sinks), ("--supply", [_supply(text)[0] for text in supplies])):
+        for name in names:
+            graph.node(name, option)
+    if share:
+        _share(file, graph, sources, sinks, share, as_json, html_file)
+        return
+    if len(sources) > 1 and not together:
+        _commodities(file, graph, sources, sinks, as_json, html_file, settings["rule"])
+        return
+    if sources:
+        found = graph_flow(graph, *_ends(sources, sinks), **settings)
+    elif settings.pop("cheapest"):
+        raise InvalidInput("--cheapest needs --from and --to; without them the flow is of least cost anyway", code="conflict")
     else:
-        many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
-        found = {"value": many.value, "values": many.values.tolist(), "edges": many.edges.sum(axis=0), "gap": many.gap}
-        each = ", ".join(f"{a} → {b} {round_off(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
-        said = f"maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}"
-    ends = [(graph.nodes[a], graph.nodes[b]) for a, b in zip(graph.tail, graph.head, strict=True)]
+        found = least_cost(graph, supplies=dict(map(_supply, supplies)), **settings)
+    _show(file, graph, found, settings, seconds, as_json, html_file)
+
+
+def _check_ends(sources: tuple[str, ...], sinks: tuple[str, ...], together: bool, supplied: bool) -> None:
+    if supplied and sources:
+        raise InvalidInput("--supply and --from ask for different things; give one of them", code="conflict")
+    if len(sources) != len(sinks) and not (together and sources and sinks):
+        raise InvalidInput(
+            f"--from is given {len(sources)} times and --to {len(sinks)}; give one --to for each --from, or --together for one "
+            "flow between all of them",
+            code="shape",
+        )
+    for source in sources:
+        if source in sinks and (together or sinks[sources.index(source)] == source):
+            raise InvalidInput(f"--from and --to are both {source!r}; name two nodes", code="duplicate")
+
+
+def _ends(sources: tuple[str, ...], sinks: tuple[str, ...]) -> tuple[Any, Any]:
+    """One node, or the list of several."""
+    source, sink = (each[0] if len(each) == 1 else list(each) for each in (sources, sinks))
+    return source, sink
+
+
+def _supply(text: str) -> tuple[str, float]:
+    name, mark, amount = text.rpartition("=")
+    if not mark or not name:
+        raise InvalidInput(f"--supply is {text!r:.60}; write NODE=AMOUNT, as in --supply mine=4", code="format")
+    return name, number(amount, f"--supply {name}")
+
+
+def _show(
+    file: str, graph: Graph, found: GraphFlow, settings: dict[str, Any], seconds: float, as_json: bool, html_file: str | None
+) -> None:
+    from accredit.views.language.flow_words import edge_name, headline, range_words, verdict
+    from accredit.views.pages.flow_page import edges_page
+    from accredit.views.terminal.edges_text import edges_text
+
+    said = headline(found)
+    notes = verdict(found, graph, settings["epsilon"], settings.get("cheapest", False))
+    ranges = None if found.unique else found.ranges(seconds)
+    if ranges is not None:
+        notes.append(f"Least and most are over all of them: {ranges}.")
     if html_file:
-        named = [f"{a} → {b}" for a, b in ends]
-        drawn = list(zip(named, found["edges"].tolist(), graph.capacity.tolist(), strict=True))
-        write_whole(html_file, edges_page(click.format_filename(file, shorten=True), said, drawn))
-    _show(graph, ends, found, said, as_json)
+        drawn = [
+            (edge_name(graph, e), f, u)
+            for e, (f, u) in enumerate(zip(found.edges.tolist(), graph.capacity.tolist(), strict=True))
+        ]
+        spread = None if ranges is None else [(*range_words(ranges, e), *ranges.bounds[e].tolist()) for e in range(len(drawn))]
+        write_whole(html_file, edges_page(click.format_filename(file, shorten=True), said, drawn, notes, spread))
+    if as_json:
+        click.echo(json.dumps(_plain(graph, found, ranges, notes), ensure_ascii=False))
+    else:
+        click.echo(edges_text(graph, [said, *notes], found.edges.tolist(), ranges))
     if html_file:
         write(html_file)
 
 
-def _show(graph: Graph, ends: list[tuple[str, str]], found: dict[str, Any], said: str, as_json: bool) -> None:
-    from accredit.views.language.printable import printable
-    from accredit.views.terminal.columns import table
-
-    if as_json:
-        listed = [{"from": a, "to": b, "flow": float(f)} for (a, b), f in zip(ends, found["edges"], strict=True)]
-        click.echo(json.dumps(found | {"edges": listed}, ensure_ascii=False))
-        return
-    rows = [
-        [f"{printable(a)} → {printable(b)}", round_off(f), round_off(u)]
-        for (a, b), f, u in zip(ends, found["edges"].tolist(), graph.capacity.tolist(), strict=True)
+def _plain(graph: Graph, found: GraphFlow, ranges: Any, notes: list[str]) -> dict[str, Any]:
+    """One JSON object."""
+    edges = [
+        {"from": graph.nodes[a], "to": graph.nodes[b], "flow": float(f), "free": bool(free)}
+        for a, b, f, free in zip(graph.tail, graph.head, found.edges, found.free, strict=True)
     ]
-    click.echo("\n".join([said, *table(["edge", "flow", "capacity"], rows)]))
+    if ranges is not None:
+        for e, edge in enumerate(edges):
+            low, high = ranges.bounds[e].tolist()
+            edge |= {"least": low, "most": None if high == float("inf") else high, "exact": bool(ranges.exact[e])}
+    goal: dict[str, Any] = {"cost": found.cost}
+    if found.cut is not None:
+        goal |= {"value": found.value, "cut": found.cut, "source_side": list(found.source_side)}
+        goal |= {"sources": found.sources, "sinks": found.sinks}
+    return goal | {
+        "gap": found.gap,
+        "rule": found.rule,
+        "unique": found.unique,
+        "singled_out": found.singled_out,
+        "certificate": found.certificate,
+        "prices": dict(zip(graph.nodes, found.prices.tolist(), strict=True)),
+        "edges": edges,
+        "another": None if found.another is None else found.another.tolist(),
+        "says": notes,
+    }
+
+
+def _share(
+    file: str,
+    graph: Graph,
+    sources: tuple[str, ...],
+    sinks: tuple[str, ...],
+    share: str,
+    as_json: bool,
+    html_file: str | None,
+) -> None:
+    """The Shapley value of the flow."""
+    from markupsafe import Markup
+
+    from accredit import views
+    from accredit.flow.graph_game import GraphFlowGame
+    from accredit.values import shapley
+
+    if not sources:
+        raise InvalidInput("--share needs --from and --to: it shares a maximum flow", code="missing")
+    credit = shapley(GraphFlowGame(graph, *_ends(sources, sinks), players=share))
+    if html_file:
+        name = click.format_filename(file, shorten=True)
+        write_whole(html_file, views.page(f"Who carries the flow through {name}?", Markup(views.fragment(credit))))
+    click.echo(json.dumps(credit.as_dict(), ensure_ascii=False) if as_json else views.text(credit))
+    if html_file:
+        write(html_file)
+
+
+def _commodities(
+    file: str,
+    graph: Graph,
+    sources: tuple[str, ...],
+    sinks: tuple[str, ...],
+    as_json: bool,
+    html_file: str | None,
+    rule: str,
+) -> None:
+    """One flow per pair, all through the same edges."""
+    from accredit.flow.commodities import multi_commodity
+    from accredit.views.language.flow_words import edge_name
+    from accredit.views.pages.flow_page import edges_page
+    from accredit.views.terminal.edges_text import edges_text
+
+    if rule != "none":
+        raise InvalidInput(
+            f"--rule {rule} picks one flow, not several commodities; add --together for one flow between all ends",
+            code="unsupported",
+        )
+    many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
+    each = ", ".join(f"{a} → {b} {round_off(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
+    said = f"maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}"
+    edges = many.edges.sum(axis=0).tolist()
+    if html_file:
+        named = [edge_name(graph, e) for e in range(len(edges))]
+        drawn = list(zip(named, edges, graph.capacity.tolist(), strict=True))
+        write_whole(html_file, edges_page(click.format_filename(file, shorten=True), said, drawn))
+    if as_json:
+        listed = [
+            {"from": graph.nodes[a], "to": graph.nodes[b], "flow": f}
+            for a, b, f in zip(graph.tail, graph.head, edges, strict=True)
+        ]
+        click.echo(json.dumps({"value": many.value, "values": many.values.tolist(), "edges": listed, "gap": many.gap}))
+    else:
+        click.echo(edges_text(graph, [said], edges))
+    if html_file:
+        write(html_file)

@@ -1,43 +1,34 @@
-r"""Flows in ordinary graphs, as linear programs that prove their answers: maximum flow, circulation of least cost, several
-commodities.
+r"""Flows in ordinary graphs that prove their answers: greatest flow, least cost, one chosen out of many by a rule.
 
-An edge from tail to head carries f with l ≤ f ≤ u, at a cost of c per unit. With B (edges × nodes, −1 at the tail, +1 at the
-head) a circulation has Bᵀf = 0 and its problem and dual are
-
-$$ \min\, c^\top f : B^\top f = 0,\ l \le f \le u, \qquad
-   \max\, l^\top s_l - u^\top s_u : B y + s_l - s_u = c,\ s_l, s_u \ge 0, $$
-
-from the Lagrangian $c^\top f - y^\top B^\top f + s_u^\top (f - u) - s_l^\top (f - l)$. A maximum flow from s to t is the
-circulation with a return edge t → s of cost −1. The value of a flow is what *leaves* its source, less what returns to it.
+Every question is a `FlowProgram`. The greatest flow from s to t is the circulation in which what reaches t returns to s and
+earns 1: both are one node there, and edges into t cost −1. The value of a flow is what *leaves* its source, less what returns
+to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import check_text, real_numbers, shown
-from accredit.checks.tables import number, read_sheet
+from accredit.checks.numbers import check_text, real_number, real_numbers, shown
+from accredit.checks.tables import number, read_sheet, warn_notes
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.game import as_name
 from accredit.errors import InvalidInput, NotConverged
-from accredit.flow.circulation import KKT
+from accredit.flow.network import LayeredNetwork
+from accredit.flow.optima import RANGE_SECONDS, TIGHT, Optima, Ranges
+from accredit.flow.program import COST_ROUNDING, PROVEN, FlowProgram, incidence
+from accredit.flow.rules import Chosen, GraphRule, check_rule, choose
 
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
-TIGHT = 1e-9  # of the widest path: room below this is none
-PROVEN = 1e-8  # how far a proof may be from what it proves, relative
 EPSILON = float(np.finfo(float).eps)
-COST_ROUNDING = 1e-13  # of the largest product of a capacity and a cost
-STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
-UNBOUNDED = "the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity"
+MOST_EDGES = 2_000_000  # a solve then holds about 4 GB
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
 
 
@@ -59,7 +50,8 @@ class Graph:
     @classmethod
     def of(cls, edges: Iterable[Sequence[object]]) -> Graph:
         """A graph from rows (from, to, capacity), with lower bound and cost after them where wanted (default 0)."""
-        listed = list(edges) if isinstance(edges, Iterable) else [None]
+        listed = list(islice(edges, MOST_EDGES + 1)) if isinstance(edges, Iterable) else [None]
+        _check_size(len(listed))
         if not all(isinstance(row, list | tuple | np.void) for row in listed):
             raise InvalidInput(
                 f"edges is {shown(edges)}; give rows of from, to and capacity, as in [('s', 't', 1.0)]",
@@ -94,6 +86,7 @@ class Graph:
     def read(cls, path: str | Path) -> Graph:
         """A graph from a .csv, .tsv or .jsonl file with the columns from, to, capacity, and where wanted lower and cost."""
         sheet = read_sheet(path)
+        sheet = warn_notes(sheet.with_plain_numbers(words=[n for n in sheet.names if n.strip().lower() in COLUMNS[:2]]))
         header = [name.strip().lower() for name in sheet.names]
         if not set(COLUMNS[:3]) <= set(header) <= set(COLUMNS):
             raise InvalidInput(
@@ -128,83 +121,344 @@ class Graph:
     @property
     def incidence(self) -> sparse.csr_array:
         """B: −1 at the tail, +1 at the head, (m, n); a loop has nothing."""
-        edges = np.arange(len(self.tail))
-        both = np.concatenate([self.tail, self.head])
-        signs = np.repeat([-1.0, 1.0], len(edges))
-        return sparse.csr_array((signs, (np.tile(edges, 2), both)), shape=(len(edges), len(self.nodes)))
+        return incidence(self.tail, self.head, len(self.nodes))
 
-    def node(self, name: str | int) -> int:
-        """The place of a node by name."""
+    def node(self, name: str | int, argument: str = "name") -> int:
+        """The place of a node by name; `argument` is who asks, for the message."""
         if as_name(name) not in self.nodes:
-            raise InvalidInput(f"unknown node {shown(name)}; the nodes are {', '.join(self.nodes[:8])}", code="unknown")
+            raise InvalidInput(
+                f"unknown node {shown(name)} in {argument}; the nodes are {', '.join(self.nodes[:8])}",
+                argument=argument,
+                code="unknown",
+            )
         return self.nodes.index(as_name(name))
+
+
+def layers_as_graph(network: LayeredNetwork) -> tuple[Graph, dict[str, float], dict[str, float]]:
+    """A layered network as an ordinary graph, its sources and its sinks: `unique_flow` is faster on it, `graph_flow` says more.
+
+    Node `2 0` is token 0 of layer 2. The edges are those of the network in the order of its capacities.
+
+    >>> layered = LayeredNetwork.from_attention(np.full((1, 2, 2), 0.5))
+    >>> graph_flow(*layers_as_graph(layered), rule="l2").sinks
+    {'0 0': 1.0, '0 1': 1.0}
+    """
+    places = list(np.ndindex(network.capacity.shape))
+    rows = [(f"{layer + 1} {i}", f"{layer} {j}", network.capacity[layer, i, j]) for layer, i, j in places]
+    feeds = {f"{network.layers} {i}": float(most) for i, most in enumerate(network.supply) if most > 0}
+    drains = {f"0 {j}": float(most) for j, most in enumerate(network.demand) if most > 0}
+    return Graph.of(rows), feeds, drains
+
+
+Ends = str | int | Mapping[str | int, float] | Iterable[str | int]
+
+
+def _check_size(edges: int) -> None:
+    if edges > MOST_EDGES:
+        raise InvalidInput(
+            f"edges has more than {MOST_EDGES:,} rows, which a solve cannot hold; leave out edges of little capacity, or merge "
+            "parallel ones",
+            argument="edges",
+            code="too-many",
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class GraphFlow:
-    """A maximum flow and a minimum cut, which proves it."""
+    """A flow of greatest value or of least cost: the one that a rule picks out of all optimal flows, with what proves it.
 
-    value: float  # leaves the source, less what returns
+    >>> pipes = Graph.of([("s", "a", 2), ("s", "b", 2), ("a", "t", 2), ("b", "t", 2), ("t", "u", 3)])
+    >>> flow = graph_flow(pipes, "s", "u", rule="l2")
+    >>> flow.value, flow.edges.round(9).tolist(), flow.unique
+    (3.0, [1.5, 1.5, 1.5, 1.5, 3.0], False)
+    >>> flow.ranges().bounds.tolist()[0]  # over all maximum flows
+    [1.0, 2.0]
+    """
+
+    value: float  # leaves the sources, less what returns; 0 for a circulation
+    cost: float  # Σ c·f
     edges: FloatArray  # (m,)
-    source_side: tuple[str, ...]  # nodes that stay with the source
-    cut: float  # capacity that leaves them, less what must return: no flow exceeds it
-    conservation: float  # largest |in − out| of a node other than source and sink
+    rule: str
+    prices: FloatArray  # (n,), of the nodes: with them no optimum is better
+    source_side: tuple[str, ...]  # nodes that stay with the sources in a minimum cut; none for least cost
+    cut: float | None  # capacity that leaves them, less what must return: no flow exceeds it
+    certificate: dict[str, float]  # residuals of optimality, all about zero but for the gap, which `barrier` may leave up to ε
+    sources: dict[str, float]  # what each source feeds
+    sinks: dict[str, float]  # what each sink drains
+    optima: Optima = field(repr=False)  # all flows as good as this one, or for `barrier` as good as the best
+    chosen: Chosen = field(repr=False)
 
     @property
     def gap(self) -> float:
-        """Cut minus flow: zero proves both."""
-        return self.cut - self.value
+        """How far this may be from the best: a cut minus the flow, or its cost minus what the prices prove."""
+        return self.certificate["gap"] if self.cut is None else self.cut - self.value
 
+    @property
+    def conservation(self) -> float:
+        """The largest |in − out| of a node that is neither source nor sink."""
+        return self.certificate["conservation"]
 
-@dataclass(frozen=True, eq=False)
-class LeastCost:
-    """A circulation of least cost, and the prices that prove it."""
+    @property
+    def unique(self) -> bool:
+        """Whether there is only one optimal flow, whatever the rule."""
+        return self.optima.unique
 
-    cost: float
-    edges: FloatArray  # (m,)
-    prices: FloatArray  # (n,), of the nodes: y of the dual
-    certificate: dict[str, float]  # residuals of the optimality conditions, and the gap; all about zero
+    @property
+    def singled_out(self) -> bool:
+        """Whether the rule leaves only this flow: always for `barrier` and `l2`, not always for `l1` and `none`."""
+        return self.chosen.unique
 
+    @property
+    def free(self) -> BoolArray:
+        """Edges that carry different amounts in different optimal flows, (m,)."""
+        return self.optima.free[: len(self.edges)]
 
-@dataclass(frozen=True, eq=False)
-class ManyFlows:
-    """Flows of several commodities through the same edges."""
+    @property
+    def held(self) -> BoolArray:
+        """Edges that no flow at all can move, such as those on no path; `barrier` leaves them out, (m,)."""
+        return self.chosen.held[: len(self.edges)]
 
-    value: float  # of all together
-    values: FloatArray  # (commodities,)
-    edges: FloatArray  # (commodities, m)
-    gap: float  # least bound that was found, minus the value: zero proves both
+    @property
+    def another(self) -> FloatArray | None:
+        """Another optimal flow: proof that there are many. (m,)"""
+        witness = self.optima.witness
+        return None if witness is None else witness[1][: len(self.edges)]
+
+    @property
+    def cycle(self) -> tuple[int, ...]:
+        """The edges by which two optimal flows differ."""
+        witness = self.optima.witness
+        return () if witness is None else tuple(int(e) for e in witness[0] if e < len(self.edges))
+
+    def ranges(self, seconds: float = RANGE_SECONDS) -> Ranges:
+        """The least and the most that optimal flows send through each edge: two max flows for each free edge."""
+        return self.optima.ranges(real_number(seconds, "seconds", 0), len(self.edges))
 
 
 @check_arguments
-def graph_flow(graph: Graph, source: str | int, sink: str | int) -> GraphFlow:
-    """A maximum flow of an ordinary graph, with its minimum cut. Lower bounds are respected, costs are not read.
+def graph_flow(
+    graph: Graph,
+    source: Ends,
+    sink: Ends,
+    *,
+    rule: GraphRule | str = "none",
+    epsilon: float = 1e-6,
+    cheapest: bool = False,
+) -> GraphFlow:
+    """A maximum flow of an ordinary graph, with its minimum cut and the word on whether it is the only one.
+
+    Lower bounds are respected. Costs are not read, unless the `cheapest` of all maximum flows are asked for. Several sources or
+    sinks are a list of names, each joined to a super-source or super-sink by an edge as wide as its own, or a mapping to what
+    they feed or drain at most. `rule` picks one flow: `barrier`, whose value may be `epsilon` below the maximum (that share of
+    it, if it is below 1), `l2`, `l1`, or `none`.
 
     >>> pipes = Graph.of([("s", "a", 3), ("s", "b", 2), ("a", "b", 1), ("a", "t", 2), ("b", "t", 3)])
     >>> flow = graph_flow(pipes, "s", "t")
-    >>> flow.value, flow.source_side, abs(flow.gap) < 1e-9
-    (5.0, ('s',), True)
+    >>> flow.value, flow.source_side, abs(flow.gap) < 1e-9, flow.unique
+    (5.0, ('s',), True, True)
     """
-    s, t = graph.node(source), graph.node(sink)
-    if s == t:
-        raise InvalidInput(f"source and sink are both {source!r}; name two nodes", argument="source", code="duplicate")
-    m, asked = len(graph.tail), float(np.abs(graph.lower).sum())
-    narrow, unit = _in_units(graph, s, t)
-    least = -np.inf if asked else 0.0  # lower bounds may ask for more to return than can leave
-    found = _circulate(_close(narrow, (t, s), least), "a flow that respects the lower bounds")
-    edges, value = np.asarray(found.x[:m]) * unit + 0.0, float(found.x[m]) * unit + 0.0  # and never −0
-    side = _reachable(narrow, found.x[:m], s)
+    epsilon = check_rule(rule, epsilon)
+    _check_size(len(graph.tail))
+    joined, s, t = join_ends(graph, source, sink)
+    narrow, unit = _in_units(joined, s, t)
+    name = _merged_name(joined, s, t)
+    found, prices = _contract(narrow, s, t).optimum("a flow that respects the lower bounds", name)
+    edges = found * unit + 0.0  # and never −0
+    side, cut = _cut(joined, narrow, found, edges, s, t)
+    program = _contract(joined, s, t)
+    optima = Optima(program, edges, prices)
+    if cheapest:
+        program = program.on_face(edges, optima.tight, joined.cost)
+        optima = Optima(program, *program.optimum("a cheapest flow", name))
+    best = cut or 1.0
+    chosen = choose(optima, rule, epsilon * min(1.0, abs(best)) if not cheapest else epsilon, name)
+    value = _net(joined, chosen.edges, s)
+    prices = optima.prices.copy()
+    prices[t] = prices[s] if cheapest else prices[s] + 1.0
+    names = tuple(name for name, here in zip(graph.nodes, side, strict=False) if here)
+    m = len(graph.tail)
+    return GraphFlow(
+        value=value,
+        cost=float(graph.cost @ chosen.edges[:m]),
+        edges=chosen.edges[:m] + 0.0,
+        rule=rule,
+        prices=prices[: len(graph.nodes)],
+        source_side=names,
+        cut=cut,
+        certificate=_certify(optima, chosen, epsilon if rule == "barrier" else 0.0),
+        sources=_amounts(joined, chosen.edges, s, len(graph.nodes), m, value, 1.0),
+        sinks=_amounts(joined, chosen.edges, t, len(graph.nodes), m, value, -1.0),
+        optima=optima,
+        chosen=chosen,
+    )
+
+
+@check_arguments
+def least_cost(
+    graph: Graph,
+    *,
+    supplies: Mapping[str | int, float] | None = None,
+    rule: GraphRule | str = "none",
+    epsilon: float = 1e-6,
+) -> GraphFlow:
+    """A flow of least cost within lower bounds and capacities, proved by prices: a circulation, or what carries `supplies`.
+
+    `supplies` says what enters at a node, negative where it leaves; they add up to 0.
+
+    >>> trade = Graph.of([("a", "b", 4, 0, -3), ("b", "a", 9, 2, 1)])
+    >>> found = least_cost(trade)
+    >>> found.cost, found.edges.tolist(), max(found.certificate.values()) < 1e-9
+    (-8.0, [4.0, 4.0], True)
+    >>> roads = Graph.of([("mine", "x", 4, 0, 1), ("mine", "y", 4, 0, 1), ("x", "mill", 4), ("y", "mill", 4)])
+    >>> both = least_cost(roads, supplies={"mine": 4, "mill": -4}, rule="barrier")
+    >>> round(both.cost, 6), both.edges.round(6).tolist(), both.unique
+    (4.0, [2.0, 2.0, 2.0, 2.0], False)
+    """
+    epsilon = check_rule(rule, epsilon)
+    _check_size(len(graph.tail))
+    enters = _supplies(graph, supplies or {})
+    program = FlowProgram(graph.tail, graph.head, graph.lower, graph.capacity, graph.cost, -enters)
+    optima = Optima(
+        program, *program.optimum("a flow that carries the supplies" if supplies else "a circulation", graph.nodes.__getitem__)
+    )
+    least = abs(float(graph.cost @ optima.edges))
+    chosen = choose(optima, rule, epsilon * min(1.0, least or 1.0), graph.nodes.__getitem__)
+    return GraphFlow(
+        value=float(np.maximum(enters, 0.0).sum()),
+        cost=float(graph.cost @ chosen.edges),
+        edges=chosen.edges + 0.0,
+        rule=rule,
+        prices=optima.prices,
+        source_side=(),
+        cut=None,
+        certificate=_certify(optima, chosen, epsilon if rule == "barrier" else 0.0),
+        sources={graph.nodes[v]: float(enters[v]) for v in np.flatnonzero(enters > 0)},
+        sinks={graph.nodes[v]: float(-enters[v]) for v in np.flatnonzero(enters < 0)},
+        optima=optima,
+        chosen=chosen,
+    )
+
+
+def _supplies(graph: Graph, supplies: Mapping[str | int, float]) -> FloatArray:
+    enters = np.zeros(len(graph.nodes))
+    for name, amount in supplies.items():
+        enters[graph.node(name, "supplies")] += real_number(amount, f"supplies[{name!r}]", example=1.0)
+    if abs(enters.sum()) > PROVEN * np.abs(enters).sum():
+        raise InvalidInput(
+            f"supplies add up to {enters.sum():g}; what enters must leave, so give amounts that add up to 0",
+            argument="supplies",
+            code="conflict",
+        )
+    return enters
+
+
+def _certify(optima: Optima, chosen: Chosen, epsilon: float) -> dict[str, float]:
+    """The residuals of the chosen flow, from its edges and the prices of the optimum; refused where they are too large."""
+    program = optima.program
+    kkt = program.residuals(chosen.edges, optima.prices)
+    size = max(optima.scale, float(np.abs(chosen.edges).max(initial=0.0)))
+    lost = max(kkt.conservation, kkt.over_capacity) > PROVEN * size + COST_ROUNDING * program.width()
+    spent = float(np.abs(program.cost) @ np.abs(chosen.edges))
+    if lost or kkt.gap > epsilon * (1 + PROVEN) + PROVEN * spent + COST_ROUNDING * program.width() * program.price():
+        raise NotConverged(
+            f"the flow of the rule is {kkt.gap:.1e} from the optimum and {kkt.conservation:.1e} from conservation: capacities "
+            "or costs are too far apart"
+        )
+    return asdict(kkt) | {"rule_residual": chosen.residual}
+
+
+def join_ends(graph: Graph, source: Ends, sink: Ends) -> tuple[Graph, int, int]:
+    """The graph with one source and one sink: the only one there is, or a super node behind several."""
+    begin, end = _ends(graph, source, "source"), _ends(graph, sink, "sink")
+    both = set(begin) & set(end)
+    if both:
+        twice = graph.nodes[min(both)]
+        raise InvalidInput(f"source and sink are both {twice!r}; name two nodes", argument="source", code="duplicate")
+    for name, members, leaving in (("super-source", begin, graph.tail), ("super-sink", end, graph.head)):
+        if list(members.values()) == [None]:
+            continue
+        nodes = np.array(list(members), dtype=np.int64)
+        own = np.bincount(leaving, weights=graph.capacity[: len(leaving)], minlength=len(graph.nodes))
+        wide = [float(own[v]) if limit is None else limit for v, limit in members.items()]
+        new, nothing = np.full(len(nodes), len(graph.nodes)), np.zeros(len(nodes))
+        tail, head = (new, nodes) if name == "super-source" else (nodes, new)
+        graph = Graph(
+            (*graph.nodes, name),
+            np.append(graph.tail, tail),
+            np.append(graph.head, head),
+            np.append(graph.capacity, wide),
+            np.append(graph.lower, nothing),
+            np.append(graph.cost, nothing),
+        )
+        members.clear()
+        members[len(graph.nodes) - 1] = None
+    return graph, next(iter(begin)), next(iter(end))
+
+
+def _ends(graph: Graph, given: Ends, argument: str) -> dict[int, float | None]:
+    """Nodes, and what they feed or drain at most; None: as much as their edges can."""
+    if isinstance(given, str | int | np.integer):
+        return {graph.node(as_name(given), argument): None}
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise InvalidInput(f"{argument} is {shown(given)}; name a node, or several in a list", argument=argument, code="type")
+    if not isinstance(given, Mapping):
+        given = list(given)
+        if not all(isinstance(name, str | int | np.integer) for name in given):
+            raise InvalidInput(
+                f"{argument} is {shown(given)}; name each node by a string or a whole number", argument=argument, code="type"
+            )
+    named: Mapping[str | int, float | None] = given if isinstance(given, Mapping) else dict.fromkeys(given)
+    ends = {
+        graph.node(name, argument): None if most is None else real_number(most, f"{argument}[{name!r}]", 0, np.inf)
+        for name, most in named.items()
+    }
+    if not ends:
+        raise InvalidInput(f"{argument} is empty; name at least one node", argument=argument, code="empty")
+    if len(ends) != len(named):
+        raise InvalidInput(f"{argument} names a node twice: {shown(given)}", argument=argument, code="duplicate")
+    return ends
+
+
+def _contract(graph: Graph, s: int, t: int) -> FlowProgram:
+    """The circulation of a greatest flow: source and sink are one node, and what enters the sink earns 1."""
+    tail, head = (np.where(ends == t, s, ends) for ends in (graph.tail, graph.head))
+    earns = (graph.head == t) * 1.0 - (graph.tail == t)
+    return FlowProgram(tail, head, graph.lower, graph.capacity, -earns, np.zeros(len(graph.nodes)))
+
+
+def _merged_name(graph: Graph, s: int, t: int) -> Callable[[int], str]:
+    return lambda v: f"{graph.nodes[s]} and {graph.nodes[t]}" if v == s else graph.nodes[v]
+
+
+def _net(graph: Graph, edges: FloatArray, node: int) -> float:
+    """What leaves a node, less what enters it."""
+    return float(edges[graph.tail == node].sum() - edges[graph.head == node].sum()) + 0.0
+
+
+def _amounts(graph: Graph, edges: FloatArray, node: int, nodes: int, own: int, value: float, sign: float) -> dict[str, float]:
+    """What passes each source or sink: all of it where there is one, else what its super edge carries."""
+    if node < nodes:
+        return {graph.nodes[node]: value}
+    inner, outer = (graph.head, graph.tail) if sign > 0 else (graph.tail, graph.head)
+    here = own + np.flatnonzero(outer[own:] == node)
+    return {graph.nodes[inner[e]]: float(edges[e]) for e in here}
+
+
+def _cut(graph: Graph, narrow: Graph, found: FloatArray, edges: FloatArray, s: int, t: int) -> tuple[BoolArray, float]:
+    """Nodes on the source's side of a minimum cut, and its capacity; refused where it does not prove the flow."""
+    side = _reachable(narrow, found, s)
     leaves, enters = side[graph.tail] & ~side[graph.head], ~side[graph.tail] & side[graph.head]
     out, back = float(graph.capacity[leaves].sum()), float(graph.lower[enters].sum())
-    net = graph.incidence.T @ edges
+    value, asked = _net(graph, edges, s), float(np.abs(graph.lower).sum())
+    n = len(graph.nodes)
+    net = np.bincount(graph.head, weights=edges, minlength=n) - np.bincount(graph.tail, weights=edges, minlength=n)
     net[[s, t]] = 0.0
     off = abs(out - back - value) + float(np.abs(net).sum())  # what is lost on the way counts too
-    if side[t] or off > PROVEN * (out + abs(back)) + m * EPSILON * asked:
+    if side[t] or off > PROVEN * (out + abs(back)) + len(edges) * EPSILON * asked:
         raise NotConverged(
             f"a flow of {value:g} was found and no cut that proves it, but {out - back:g}: capacities are too far apart"
         )
-    names = tuple(name for name, here in zip(graph.nodes, side, strict=True) if here)
-    return GraphFlow(value, edges, names, out - back, float(np.abs(net).max()))
+    return side, out - back
 
 
 def _in_units(graph: Graph, source: int, sink: int) -> tuple[Graph, float]:
@@ -212,190 +466,46 @@ def _in_units(graph: Graph, source: int, sink: int) -> tuple[Graph, float]:
     path times the edges, and twice what lower bounds ask for: so edges wider than twice that are narrowed to it, and every
     scale looks the same. An edge that is full only because it was narrowed lies on a cycle that can be emptied, and so is in
     no cut: hence the second *twice*."""
-    widest, asked = float(_widest(graph, source)[sink]), float(np.abs(graph.lower).sum())
+    widest, asked = widest_path(graph, source, sink), float(np.abs(graph.lower).sum())
     unit = max(widest, asked)
     if unit == np.inf:
         return graph, 1.0
     if unit == 0:  # no path and nothing that must flow: all that matters is which edges are open
-        return Graph(graph.nodes, graph.tail, graph.head, np.sign(graph.capacity), graph.lower, graph.cost), 0.0
+        return replace(graph, capacity=np.sign(graph.capacity)), 0.0
     most = np.minimum(graph.capacity, 2 * (len(graph.tail) * widest + 2 * asked))
-    return Graph(graph.nodes, graph.tail, graph.head, most / unit, graph.lower / unit, graph.cost), unit
+    return replace(graph, capacity=most / unit, lower=graph.lower / unit), unit
 
 
-def _widest(graph: Graph, source: int) -> FloatArray:
-    """How much one path from the source can carry to each node: (n,)."""
-    carries = np.zeros(len(graph.nodes))
-    carries[source] = np.inf
-    while True:
-        wider = carries.copy()
-        np.maximum.at(wider, graph.head, np.minimum(carries[graph.tail], graph.capacity))
-        if (wider == carries).all():
-            return carries
-        carries = wider
+def widest_path(graph: Graph, source: int, sink: int) -> float:
+    """How much one path from the source can carry to the sink.
 
-
-@check_arguments
-def least_cost(graph: Graph) -> LeastCost:
-    """The circulation of least cost within lower bounds and capacities, with dual prices and the residuals of optimality.
-
-    >>> trade = Graph.of([("a", "b", 4, 0, -3), ("b", "a", 9, 2, 1)])
-    >>> found = least_cost(trade)
-    >>> found.cost, found.edges.tolist(), max(found.certificate.values()) < 1e-9
-    (-8.0, [4.0, 4.0], True)
+    >>> widest_path(Graph.of([("s", "a", 3), ("a", "t", 2), ("s", "t", 1)]), 0, 2)
+    2.0
     """
-    bounds = np.abs(np.concatenate([graph.capacity, graph.lower]))
-    width = float(bounds[np.isfinite(bounds)].max(initial=0.0)) or 1.0
-    price = float(np.abs(graph.cost).max()) or 1.0
-    even = Graph(graph.nodes, graph.tail, graph.head, graph.capacity / width, graph.lower / width, graph.cost / price)
-    found = _circulate(even, "a circulation")
-    edges, prices = np.asarray(found.x) * width, np.asarray(found.eqlin.marginals) * price
-    certificate = _optimality(graph, edges, prices)
-    dear = certificate["gap"] > PROVEN * float(np.abs(graph.cost) @ np.abs(edges)) + COST_ROUNDING * width * price
-    lost = max(certificate["conservation"], certificate["over_capacity"])
-    if dear or lost > PROVEN * float(np.abs(edges).max()) + COST_ROUNDING * width:
-        raise NotConverged("a circulation was found and no prices that prove it: capacities or costs are too far apart")
-    return LeastCost(float(graph.cost @ edges), edges, prices, certificate)
+    widths = np.unique(graph.capacity[graph.capacity > 0])
+    low, high = 0, len(widths)  # of the widths from low on, none or some have a path; from high on, none
+    while low < high:
+        middle = (low + high) // 2
+        if _reached(graph, graph.capacity >= widths[middle], source)[sink]:
+            low = middle + 1
+        else:
+            high = middle
+    return float(widths[low - 1]) if low else 0.0
 
 
-@check_arguments
-def multi_commodity(graph: Graph, pairs: Sequence[tuple[str | int, str | int]]) -> ManyFlows:
-    """The largest sum of flows of several commodities, each from its own source to its own sink, through shared capacities.
-
-    It is at most the flow between a super-source and a super-sink, which may send what one source feeds to another's sink:
-
-    >>> crossed = Graph.of([("s1", "t2", 1), ("s2", "t1", 1)])
-    >>> multi_commodity(crossed, [("s1", "t1"), ("s2", "t2")]).value
-    0.0
-    """
-    from scipy.optimize import linprog
-
-    if not pairs:
-        raise InvalidInput("pairs is empty; name at least one source and sink", argument="pairs", code="empty")
-    if (graph.lower != 0).any():
-        raise InvalidInput(
-            "multi_commodity takes no lower bounds: they would belong to no commodity; leave them at 0", code="unsupported"
-        )
-    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
-        raise InvalidInput(
-            f"pairs is {shown(pairs)}; give a source and a sink each, as in [('s', 't')]", argument="pairs", code="type"
-        )
-    ends = [(graph.node(a), graph.node(b)) for a, b in pairs]
-    for (a, _), (s, t) in zip(pairs, ends, strict=True):
-        if s == t:
-            raise InvalidInput(f"pairs has {shown(a)} for source and sink; name two nodes", argument="pairs", code="duplicate")
-    m, k = len(graph.tail), len(pairs)
-    unit = max(float(_widest(graph, s)[t]) for s, t in ends)
-    if unit == np.inf:
-        raise InvalidInput(UNBOUNDED, code="undefined")
-    if unit == 0:
-        return ManyFlows(0.0, np.zeros(k), np.zeros((k, m)), 0.0)
-    most = np.minimum(graph.capacity / unit, 2.0 * k * m)  # all flows together are at most k·m widest paths
-    closed = [_close(graph, (t, s)) for s, t in ends]
-    conserved = sparse.block_diag([one.incidence.T for one in closed], format="csr")
-    found = linprog(
-        np.tile(np.append(np.zeros(m), -1.0), k),
-        A_ub=sparse.hstack([sparse.eye_array(m, m + 1, format="csr")] * k, format="csr"),
-        b_ub=most,
-        A_eq=conserved,
-        b_eq=np.zeros(conserved.shape[0]),
-        bounds=(0, None),
-        method="highs",
-        options=STRICT,
-    )
-    _check_solved(found, "a bounded flow")
-    flows = np.asarray(found.x).reshape(k, m + 1) + 0.0
-    value, bound = float(flows[:, -1].sum()), _bound(graph, ends, most, -found.ineqlin.marginals)
-    lost = float(np.abs(conserved @ found.x).sum()) + float(np.maximum(flows[:, :-1].sum(axis=0) - most, 0).sum())
-    if not abs(bound - value) + lost <= PROVEN * value:
-        raise NotConverged(
-            f"a flow of {value * unit:g} was found and no proof below {bound * unit:g}: capacities are too far apart"
-        )
-    return ManyFlows(unit * value, unit * flows[:, -1], unit * flows[:, :-1], unit * (bound - value))
-
-
-def _bound(graph: Graph, ends: Sequence[tuple[int, int]], capacity: FloatArray, lengths: FloatArray) -> float:
-    """What no flow of several commodities exceeds, if edges have any lengths: capacity times length, over the shortest way."""
-    lengths = np.maximum(lengths, 0.0)
-    shortest = min(float(_nearest(graph, lengths, s)[t]) for s, t in ends)
-    return float(capacity @ lengths) / shortest if shortest > 0 else np.inf
-
-
-def _nearest(graph: Graph, lengths: FloatArray, source: int) -> FloatArray:
-    """How far each node is from the source: (n,)."""
-    away = np.full(len(graph.nodes), np.inf)
-    away[source] = 0.0
-    while True:
-        nearer = away.copy()
-        np.minimum.at(nearer, graph.head, away[graph.tail] + lengths)
-        if (nearer == away).all():
-            return away
-        away = nearer
-
-
-def _close(graph: Graph, back: tuple[int, int], least: float = 0.0) -> Graph:
-    """The graph with a return edge of no limit that pays 1 per unit, the only cost; at least so much returns."""
-    return Graph(
-        graph.nodes,
-        np.append(graph.tail, back[0]),
-        np.append(graph.head, back[1]),
-        np.append(graph.capacity, np.inf),
-        np.append(graph.lower, least),
-        np.append(np.zeros(len(graph.tail)), -1.0),
-    )
-
-
-def _circulate(graph: Graph, what: str) -> OptimizeResult:
-    from scipy.optimize import linprog
-
-    found = linprog(
-        graph.cost,
-        A_eq=graph.incidence.T,
-        b_eq=np.zeros(len(graph.nodes)),
-        bounds=np.stack([graph.lower, graph.capacity], axis=1),
-        method="highs",
-        options=STRICT,
-    )
-    _check_solved(found, what)
-    return found
-
-
-def _check_solved(found: OptimizeResult, what: str) -> None:
-    if found.status == 2:
-        raise InvalidInput(f"there is not {what}: lower bounds and capacities contradict each other", code="conflict")
-    if found.status == 3:
-        raise InvalidInput(UNBOUNDED, code="undefined")
-    if found.status != 0:
-        raise NotConverged(f"HiGHS ended with {found.message!r:.80}; rescale the capacities")
+def _reached(graph: Graph, forward: BoolArray, source: int, back: BoolArray | None = None) -> BoolArray:
+    """Nodes at the end of a path over edges, forward and where asked backward."""
+    tail, head = graph.tail[forward], graph.head[forward]
+    if back is not None:
+        tail, head = np.append(tail, graph.head[back]), np.append(head, graph.tail[back])
+    n = len(graph.nodes)
+    open_edges = sparse.coo_array((np.ones(len(tail)), (tail, head)), shape=(n, n)).tocsr()
+    reached = np.zeros(n, dtype=bool)
+    reached[csgraph.breadth_first_order(open_edges, source, return_predecessors=False)] = True
+    return reached
 
 
 def _reachable(graph: Graph, edges: FloatArray, source: int) -> BoolArray:
     """Nodes that the source can still send to, forward where there is room and backward where flow can be taken back."""
     room = TIGHT * max(1.0, float(graph.capacity[np.isfinite(graph.capacity)].max(initial=0.0)))
-    forward, back = graph.capacity - edges > room, edges - graph.lower > room
-    side = np.zeros(len(graph.nodes), dtype=bool)
-    side[source] = True
-    while True:
-        wider = side.copy()
-        wider[graph.head[forward & side[graph.tail]]] = True
-        wider[graph.tail[back & side[graph.head]]] = True
-        if (wider == side).all():
-            return side
-        side = wider
-
-
-def _optimality(graph: Graph, f: FloatArray, y: FloatArray) -> dict[str, float]:
-    """Residuals of the optimality conditions of a circulation (m,) and its prices (n,), each the largest of its kind."""
-    reduced = graph.cost - graph.incidence @ y
-    low, high = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
-    bounded = np.isfinite(graph.capacity)
-    high_paid = np.where(bounded, high, 0.0)
-    room = np.where(bounded, graph.capacity, 0.0) - np.where(bounded, f, 0.0)
-    kkt = KKT(
-        stationarity=float(np.where(bounded, 0.0, high).max(initial=0.0)),
-        complementarity=float(max(np.abs(high_paid * room).max(initial=0.0), np.abs(low * (f - graph.lower)).max(initial=0.0))),
-        conservation=float(np.abs(graph.incidence.T @ f).max()),
-        over_capacity=float(max(0.0, (f - graph.capacity).max(), (graph.lower - f).max())),
-        negative_multiplier=0.0,
-        gap=abs(float(graph.cost @ f - graph.lower @ low + np.where(bounded, graph.capacity, 0.0) @ high_paid)),
-    )
-    return asdict(kkt)
+    return _reached(graph, graph.capacity - edges > room, source, edges - graph.lower > room)

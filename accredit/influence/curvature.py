@@ -1,10 +1,10 @@
 r"""Solving with a Hessian: directly, by conjugate gradients, or by the Neumann series behind LiSSA.
 
-For A ≻ 0 scaled so that its eigenvalues lie in (0, 2), A⁻¹ = Σ_i (I − A)^i. After the terms 0 … r the error is exactly
+For A ≻ 0 scaled so that its eigenvalues lie in (0, 2), A⁻¹ = Σ_i (I − A)^i. After r terms, i = 0 … r − 1, the error is exactly
 
-$$\lVert A^{-1} - S_r \rVert = \max_\lambda \frac{|1 - \lambda|^{r+1}}{\lambda},$$
+$$\lVert A^{-1} - S_r \rVert = \max_\lambda \frac{|1 - \lambda|^r}{\lambda},$$
 
-for eigenvalues in (0, 1] that is (1 − λ_min)^{r+1}/λ_min: the *smallest* eigenvalue decides. (A bound in terms of λ_max, as
+for eigenvalues in (0, 1] that is (1 − λ_min)^r/λ_min: the *smallest* eigenvalue decides. (A bound in terms of λ_max, as
 is sometimes printed, is wrong: the slow direction is the flat one.)
 """
 
@@ -28,8 +28,10 @@ Products = Callable[[FloatArray], FloatArray]  # (P, k) -> (P, k)
 
 @check_arguments
 def neumann_error(low: float, high: float, terms: int) -> float:
-    """‖A⁻¹ − S_r‖ for r = `terms` when the eigenvalues of A fill [low, high] ⊂ (0, 2).
+    """‖A⁻¹ − S_r‖ of the first r = `terms` terms when the eigenvalues of A fill [low, high] ⊂ (0, 2).
 
+    >>> neumann_error(0.5, 0.5, 1)  # A⁻¹ = 2, and one term is 1
+    1.0
     >>> neumann_error(0.01, 0.58, 50) > 59  # of ‖A⁻¹‖ = 100: fifty terms have barely begun
     True
     """
@@ -39,7 +41,7 @@ def neumann_error(low: float, high: float, terms: int) -> float:
             argument="low",
             code="range",
         )
-    error = float(max(abs(1 - e) ** (terms + 1) / e for e in (low, high)))
+    error = float(max(abs(1 - e) ** terms / e for e in (low, high)))
     if not np.isfinite(error):
         raise InvalidInput(
             f"low is {low!r}, so small that the error is beyond numbers; give a larger low", argument="low", code="range"
@@ -52,13 +54,13 @@ def neumann_terms(low: float, high: float, relative: float) -> int:
     """The fewest terms r for which the error is at most `relative`·‖A⁻¹‖: about ln(1/relative) / −ln(1 − λ_min).
 
     >>> neumann_terms(0.01, 0.58, 0.01)
-    458
+    459
     """
     if not 0 < relative < 1:
         raise InvalidInput(f"relative must lie between 0 and 1, got {relative!r}", argument="relative", code="range")
     neumann_error(low, high, 0)  # checks the range
     rate = max(abs(1 - low), abs(1 - high))
-    terms = 0 if rate == 0 else int(np.ceil(np.log(relative) / np.log(rate))) - 1
+    terms = 1 if rate == 0 else int(np.ceil(np.log(relative) / np.log(rate))) - 1
     while neumann_error(low, high, terms) > relative / low:
         terms += 1
     return max(terms, 0)

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput, NotConverged
-from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+from accredit.flow.commodities import multi_commodity
+from accredit.flow.graph import Graph, graph_flow, least_cost
 from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, flow_matrix
 

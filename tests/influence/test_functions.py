@@ -198,15 +198,15 @@ def test_the_truncation_error_is_governed_by_the_smallest_eigenvalue() -> None:
     eigenvalues = np.linspace(0.01, 0.58, 30)
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0]
     matrix = rotation * eigenvalues @ rotation.T
-    for terms in (0, 5, 50, 400):
-        series = sum(np.linalg.matrix_power(np.eye(30) - matrix, i) for i in range(terms + 1))
+    for terms in (1, 5, 50, 400):
+        series = sum(np.linalg.matrix_power(np.eye(30) - matrix, i) for i in range(terms))
         error = np.linalg.norm(np.linalg.inv(matrix) - series, 2)
         assert error == pytest.approx(neumann_error(0.01, 0.58, terms), rel=1e-6)
-    printed = (1 - 0.58) ** 51 / 0.58  # the bound with λ_max, as printed in a textbook
+    printed = (1 - 0.58) ** 50 / 0.58  # the bound with λ_max, as printed in a textbook
     assert neumann_error(0.01, 0.58, 50) > 1e18 * printed
     terms = neumann_terms(0.01, 0.58, 0.01)
     assert neumann_error(0.01, 0.58, terms) <= 0.01 * 100 < neumann_error(0.01, 0.58, terms - 1)
-    assert neumann_terms(1.0, 1.0, 0.5) == 0
+    assert neumann_terms(1.0, 1.0, 0.5) == 1  # the first term is all of it
     with pytest.raises(InvalidInput, match="does not converge"):
         neumann_error(0.01, 2.5, 10)
 

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 from accredit.attention import rollout
 from accredit.core.coalitions import from_index
 from accredit.evaluate import axioms_kept
-from accredit.flow.graph import Graph, graph_flow, least_cost, multi_commodity
+from accredit.flow.commodities import multi_commodity
+from accredit.flow.graph import Graph, graph_flow, least_cost
 from accredit.flow.network import LayeredNetwork
 from accredit.games import FunctionGame, TableGame
 from accredit.values import (
@@ -174,6 +175,69 @@ def test_two_optimal_flows_give_others_only_with_weights_that_are_not_negative()
     assert ((one + nothing) / 2)[:2].sum() == 1  # of 2: feasible flows mix to feasible ones, not to optimal ones
 
 
+def test_equation_8_has_no_strictly_feasible_point_with_an_edge_on_no_path():
+    """A dead end carries 0 in every circulation, so log(f − l) is never finite there: such edges are held, and reported."""
+    dead_end = Graph.of([("s", "a", 1), ("a", "t", 1), ("a", "x", 1), ("t", "s", 1, 0, -1)])
+    flows = [graph_flow(dead_end, "s", "t", rule=rule).edges[2] for rule in ("none", "l2", "l1")]
+    assert flows == [0, 0, 0]
+    cycles = np.linalg.svd(dead_end.incidence.T.toarray())[2][3:]  # all circulations, whatever the bounds
+    assert_allclose(cycles[:, 2], 0, atol=1e-12)
+    assert least_cost(dead_end, rule="barrier").held.tolist() == [False, False, True, False]
+
+
+def test_super_sink_edges_as_printed_carry_nothing():
+    """3.1.2 and both algorithms: an edge from the super-sink *to* each sink. Nothing ever reaches the super-sink."""
+    inner = [("super-source", "s1", 1), ("super-source", "s2", 1), ("s1", "t1", 1), ("s2", "t2", 1)]
+    printed = Graph.of([*inner, ("super-sink", "t1", 1), ("super-sink", "t2", 1)])
+    turned = Graph.of([*inner, ("t1", "super-sink", 1), ("t2", "super-sink", 1)])
+    assert graph_flow(printed, "super-source", "super-sink").value == 0
+    assert graph_flow(turned, "super-source", "super-sink").value == pytest.approx(2)
+
+
+def test_the_minimum_of_a_comparison_is_a_truth_value():
+    """min(A > 0) is 0 or 1, not the smallest positive weight: its logarithm is −∞ with a zero anywhere, and 0 otherwise."""
+    attention = np.array([[0.25, 0.75], [0.5, 0.5]])
+    assert np.min(attention > 0) == 1 and attention[attention > 0].min() == 0.25
+    assert (10.0 ** np.floor(np.log10(float(np.min(attention > 0)))) * attention).astype(int).max() == 0  # all is cut off
+    with np.errstate(divide="ignore"):
+        assert np.log10(float(np.min(np.tril(attention) > 0))) == -np.inf
+
+
+def test_neither_algorithm_computes_a_flow():
+    """4.1 credits two maximum flows to Algorithms 1 and 2: they return capacities, which are not conserved."""
+    pytest.importorskip("ortools")
+    from accredit.flow.network import flow_matrix
+
+    network = LayeredNetwork.from_attention(np.random.default_rng(5).dirichlet(np.ones(3), size=(2, 3)))
+    matrix = flow_matrix(network)[0]
+    inner = slice(1, -1)
+    assert np.abs(matrix.sum(axis=0) - matrix.sum(axis=1))[inner].max() > 0.1
+
+
+def test_a_strictly_convex_objective_has_one_optimal_point_not_one_feasible_point():
+    """5.1: *therefore have a unique feasible solution*. Two flows are feasible here, one is optimal for the barrier."""
+    square = Graph.of([("s", "a", 1), ("s", "b", 1), ("a", "t", 1), ("b", "t", 1), ("t", "u", 1)])
+    centre = graph_flow(square, "s", "u", rule="barrier")
+    assert centre.singled_out and not centre.unique and centre.another is not None
+    both = np.array([[1, 0, 1, 0, 1], [0, 1, 0, 1, 1.0]])
+    assert_allclose(square.incidence[:, [1, 2, 3]].T @ both.T, 0)  # a, b and t conserve either
+    assert_allclose(centre.edges, [0.5, 0.5, 0.5, 0.5, 1], atol=1e-5)
+
+
+def test_the_proof_by_unanimity_games_needs_an_empty_coalition_that_earns_nothing():
+    """10.2.5 writes U as a sum over T including ∅; what the empty coalition earns belongs to no player."""
+    game = TableGame("ab", [3.0, 4.0, 5.0, 7.0])
+    assert shapley(game).credit.sum() == pytest.approx(7 - 3)  # not U(N): the term of T = ∅ is shared with nobody
+
+
+def test_a_mask_that_sees_the_label_is_itself_a_code():
+    """S4: the best mask is chosen with y at hand. Which of two equal, empty features it keeps can then spell the label."""
+    rng = np.random.default_rng(6)
+    x, y = np.zeros((200, 2)), rng.integers(2, size=200)
+    mask = np.eye(2)[y]  # says nothing of x, and everything of y
+    assert not (x * mask).any() and (mask.argmax(axis=1) == y).all()
+
+
 def test_a_concept_that_raises_a_logit_may_lower_the_probability():
     """Two classes whose logits rise by 1 and by 2 along the concept: the first class's S(x) is positive, its chances fall."""
     slopes = np.array([1.0, 2.0])
@@ -203,7 +267,7 @@ def test_digits_are_not_placed_randomly():
 def test_every_line_names_what_shows_it():
     """The last column of the page holds a test that exists, a page, or a command."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "---" not in line][1:]
-    assert len(rows) == 26
+    assert len(rows) == 33
     for row in rows:
         shown = row.rsplit("|", 2)[1]
         files = re.findall(r"`(tests/[\w/]+\.py)", shown)

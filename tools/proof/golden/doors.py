@@ -28,7 +28,9 @@ HOMES = {
     "accredit.values.report": "report",
     "accredit.flow": "FlowGame LayeredNetwork MixedFlowGame credit_intervals encoder_decoder maximum_flow "
     "pair_bounds uniform_attention unique_flow",
-    "accredit.flow.graph": "Graph graph_flow least_cost multi_commodity",
+    "accredit.flow.graph": "Graph graph_flow least_cost",
+    "accredit.flow.graph_game": "GraphFlowGame",
+    "accredit.flow.commodities": "multi_commodity",
     "accredit.attention": "flow_report frozen_flow joint_flow layerwise_flow pairwise_flow raw_attention rollout "
     "solve_joint spent_tokens",
     "accredit.gradients": "attn_lrp deep_lift discretised_integrated_gradients gradient_shap input_x_gradient "

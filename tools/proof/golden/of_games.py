@@ -145,5 +145,7 @@ FLOWS: Entries = {
     "uniform attention": lambda: d.uniform_attention(s.causal()),
     "graph flow": lambda: d.graph_flow(d.Graph.of(s.EDGES), "s", "t"),
     "least cost": lambda: d.least_cost(d.Graph.of(s.EDGES)),
+    "graph flow, its centre": lambda: d.graph_flow(d.Graph.of(s.EDGES), "s", "t", rule="barrier", epsilon=1e-4),
+    "graph flow game": lambda: d.shapley(d.GraphFlowGame(d.Graph.of([edge[:3] for edge in s.EDGES]), "s", "t")),
     "several commodities": lambda: d.multi_commodity(d.Graph.of([edge[:3] for edge in s.EDGES]), [("s", "t"), ("a", "b")]),
 }
