@@ -19,8 +19,8 @@ from accredit.core import BoolArray
 from accredit.core.statistics import rank_correlation
 from accredit.evaluate.data import linear_datamodeling_score
 from accredit.influence.losses import Batch
-from accredit.influence.retraining import TrainingRun, training_run
 from accredit.influence.through_training import derivative, measure_smoothness
+from accredit.influence.training_runs import TrainingRun, training_run
 from accredit.valuation import Recipe, random_subsets
 from benchmarks.networks import DECAY, batch, digits
 from benchmarks.record import record

@@ -29,12 +29,12 @@ from accredit.errors import InvalidInput
 from accredit.influence.functions import DIVIDES_NOTHING, Influences
 from accredit.influence.losses import Batch, Classification, check_rows
 from accredit.influence.network import MEMORY_BYTES
-from accredit.influence.retraining import TrainingRun
+from accredit.influence.training_runs import TrainingRun
 
 if TYPE_CHECKING:
     import torch
 
-    from accredit.influence.retraining import State
+    from accredit.influence.training_runs import State
 
 OUTPUTS = {"loss": -1.0, "margin": 1.0}  # what is asked about, and the sign that makes a helpful row positive
 SMOOTH_AGREEMENT = 0.7  # from which the derivative is called right; benchmarks/through_training.py says what lies on each side

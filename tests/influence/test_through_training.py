@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from accredit.core import Holds
 from accredit.evaluate.data import linear_datamodeling_score
 from accredit.influence import training_influence, training_run
-from accredit.influence.retraining import draw_batches
 from accredit.influence.through_training import Smoothness, Verdict, derivative
+from accredit.influence.training_runs import draw_batches
 from accredit.valuation import Recipe, random_subsets
 from benchmarks.networks import batch, digits
 from tests.wording import refused
