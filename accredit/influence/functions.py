@@ -31,6 +31,13 @@ from accredit.influence.curvature import Curvature, ExactHessian
 from accredit.influence.objectives import Objective
 
 STATIONARY_SHARE = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
+DIVIDES_NOTHING = "a slope where all rows play: it divides nothing"
+AT_A_MINIMUM = (  # what slopes at the end of training keep
+    Claim("efficiency", Holds.NO, DIVIDES_NOTHING),
+    Claim("symmetry", Holds.EXACTLY, "equal rows have equal gradients"),
+    Claim("null player", Holds.UNKNOWN, "a row without gradient gets zero, others that never matter may not"),
+    Claim("linearity", Holds.NO, "the minimum θ* depends on the objective, not on a payoff that could be added"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +57,7 @@ class Influences:
     matrix: FloatArray  # (N, M)
     method: Procedure  # a text names one
     certificate: dict[str, object] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = AT_A_MINIMUM
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", check_procedure(self.method))
@@ -63,22 +71,12 @@ class Influences:
                 code="unknown",
             )
         column = self.matrix.mean(axis=1) if target is None else self.matrix[:, self.targets.index(target)]
-        slope = "a slope where all rows play: it divides nothing"
         return Attribution(
             self.players,
             column,
             total=None,
             method=self.method if target is None else self.method.with_settings(target=target),
-            claims=(
-                Claim("efficiency", Holds.NO, slope),
-                Claim("symmetry", Holds.EXACTLY, "equal rows have equal gradients"),
-                Claim("null player", Holds.UNKNOWN, "a row without gradient gets zero, others that never matter may not"),
-                Claim(
-                    "linearity",
-                    Holds.NO,
-                    "the minimum θ* depends on the objective, not on a payoff that could be added",
-                ),
-            ),
+            claims=self.claims,
             precision=Precision.unknown("the error is that of the first order, not of sampling"),
             certificate=self.certificate,
         )

@@ -373,6 +373,7 @@ def traced(texts: tuple[str, ...]) -> Trace:
     facts = {
         "scale": "plain",
         "texts cut": 0,
+        "texts known in part": 0,
         "longest": 8,
         "saturated": False,
         "first token not judged": False,
@@ -424,8 +425,8 @@ def test_texts_that_made_an_answer_less_likely_are_not_among_those_that_made_it_
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"kind": "valuation"}, "expected a trace of format 1"),
-        ({"format": 2}, "expected a trace of format 1"),
+        ({"kind": "valuation"}, "expected a trace of format 2"),
+        ({"format": 1}, "expected a trace of format 2"),
         ({"texts": []}, "not numbered from 1"),
         ({"tokens": ["one"]}, "the trace is damaged"),
         ({"facts": {}}, "the trace is damaged"),
