@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from accredit import defaults
 from accredit.checks import needs
@@ -16,9 +17,10 @@ from accredit.training_data.report import Valuation
 from accredit.training_data.rules import KNN_NEIGHBOURS, WEIGHT_DECAY, nearest_rows
 from accredit.training_data.suspects import harmful
 from accredit.training_data.tables import Table
-from accredit.valuation.forecast import Forecast, forecast, settle_budget
+from accredit.valuation.forecast import PILOT_TRAININGS, Forecast, forecast, settle_budget
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
+from accredit.valuation.parts_of_tests import Remembered, cover_tests, parts_for
 from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
@@ -70,18 +72,28 @@ def value_table(
     with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
         if started:
             started()
-        game = _players(kept, table)
-        budget, words = _plan(chosen, table, game, players, budget, half_width, seed)
+        plan = _settle(chosen, players, budget, curves)
+        paying = Remembered(kept, rows, parts_for(plan.exact)) if chosen.method.kind == "game" else kept
+        game = _players(paying, table)
+        given = plan.values if budget is not None or half_width is None else None
+        trainings, words = _forecast(chosen, table, game, plan, given, half_width, seed)
         if told:
-            told(words, budget)
-        values = _credit(chosen, table, game, budget, seed)
-        lines = _curves(game, values) if curves else ()
-        pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
+            told(words, plan.budget if half_width is None else trainings + PILOT_TRAININGS)
+        values = _credit(chosen, table, game, trainings, seed)
+        if isinstance(paying, Remembered):
+            values = cover_tests(
+                values,
+                paying,
+                lambda games: _credit(chosen, table, games, trainings, seed),
+                lambda parts: _players(parts, table),
+            )
+        lines = _curves(game, values) if plan.curves else ()
+        pairs = _synergy(game, trainings) if table.groups is not None and chosen.name in ("shapley", "knn-shapley") else ()
         payoff = _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
-        warnings = resolution(values) if chosen.method.kind == "game" else ()
+        warnings = plan.warnings + (resolution(values) if chosen.method.kind == "game" else ())
         return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows)
 
 
@@ -96,18 +108,43 @@ def _share(data: Split) -> str:
     return f"share of right labels among the {KNN_NEIGHBOURS} nearest neighbours"
 
 
-def _plan(
-    chosen: Chosen, table: Table, game: Game, players: int, budget: int | None, half_width: float | None, seed: int
+@dataclass(frozen=True)
+class Spending:
+    """What a budget of trainings goes to."""
+
+    budget: int  # trainings in all, unless a half-width asks for more
+    values: int  # those that find values, with a pilot among them
+    exact: bool  # every coalition that a value is made of is trained
+    curves: bool  # removal curves are trained, too
+    warnings: tuple[str, ...] = ()
+
+
+def _settle(chosen: Chosen, players: int, budget: int | None, curves: bool) -> Spending:
+    """Keep what curves take out of the budget, or leave curves out where they would take more than a quarter of it."""
+    whole = budget or defaults.BUDGET
+    if chosen.method.kind == "game" and defaults.affordable(players, whole):
+        return Spending(whole, whole, True, curves)  # curves remove whole players, and every coalition of them is trained
+    leaves_out = chosen.name == "leave-one-out"
+    taken = (2 + CURVE_ORDERS) * (min(CURVE_STEPS, players) - 1)
+    affordable = whole - (players + 2) >= taken if leaves_out else taken <= whole // 4
+    if curves and affordable:
+        return Spending(whole, whole - taken, leaves_out, True)
+    said = (f"removal curves would take {taken} more trainings than the budget of {whole:,} has room for; they are left out",)
+    return Spending(whole, whole, leaves_out, False, said if curves else ())
+
+
+def _forecast(
+    chosen: Chosen, table: Table, game: Game, plan: Spending, given: int | None, half_width: float | None, seed: int
 ) -> tuple[int, str]:
-    """The trainings to spend, and what they will tell where that is little; nothing is predicted of exact values."""
-    sampled = chosen.method.kind == "game" and chosen.name != "leave-one-out" and players > defaults.AUTO_EXACT
-    if not sampled:
-        return budget or defaults.BUDGET, ""
+    """The trainings that values take, and what they will tell where that is little; nothing is predicted of exact values."""
+    players = len(game.players)
+    if plan.exact or chosen.method.kind != "game":
+        return plan.values, ""
 
-    def plan() -> Forecast:
-        return forecast(game, lambda pilot: _credit(chosen, table, game, pilot, seed))
+    def pilot() -> Forecast:
+        return forecast(game, lambda trainings: _credit(chosen, table, game, trainings, seed))
 
-    return settle_budget(plan, players, budget, half_width, defaults.BUDGET)
+    return settle_budget(pilot, players, given, half_width, plan.budget)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:

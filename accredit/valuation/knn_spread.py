@@ -25,7 +25,7 @@ class Judge(Protocol):
     @property
     def data(self) -> Split: ...
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
-        """Credit (N,) and what there was to share, both summed over the test rows given."""
+        """Credit and its squares (2, N), and what there was to share, all summed over the test rows given."""
         ...
 
 
@@ -41,25 +41,28 @@ class BlockGame:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        return self.judge.data.names
+        names = self.judge.data.names
+        return (*names, *(f"square of {name}" for name in names))
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self.retrain(coalitions)[0]
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         found = [self.judge.judge(np.flatnonzero(tests)) for tests in coalitions]
-        return np.array([total for _, total in found]), np.array([credit for credit, _ in found])
+        return np.array([total for _, total in found]), np.array([credit.ravel() for credit, _ in found])
 
 
 def spread_over_tests(
     judge: Judge, executor: str | Executor | None, watch: Callable[[int], None] | None = None
-) -> tuple[FloatArray, float]:
-    """Credit (N,) and what there was to share, averaged over all test rows."""
+) -> tuple[FloatArray, FloatArray, float]:
+    """Credit (N,), its standard error over test rows (N,), and what there was to share, averaged over all test rows."""
     tests = len(judge.data.test_x)
     blocks = np.zeros((min(BLOCKS, tests), tests), dtype=bool)
     for block, rows in zip(blocks, np.array_split(np.arange(tests), len(blocks)), strict=True):
         block[rows] = True
     told = None if watch is None else lambda done: watch(done * tests // len(blocks))
     with durable(BlockGame(judge), executor=executor, name={"game": "blocks of test rows"}, watch=told) as game:
-        totals, credit = game.retrain(blocks)
-    return credit.sum(axis=0) / tests, float(totals.sum()) / tests
+        totals, found = game.retrain(blocks)
+    credit, squares = (found.sum(axis=0) / tests).reshape(2, -1)
+    stderr = np.sqrt(np.maximum(squares - credit**2, 0.0) / max(tests - 1, 1))
+    return credit, stderr, float(totals.sum()) / tests

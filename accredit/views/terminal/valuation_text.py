@@ -11,10 +11,11 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution
 from accredit.evaluate.data import Curve
 from accredit.training_data.report import DataReport, Valuation
-from accredit.training_data.suspects import ROWS_LISTED
+from accredit.training_data.suspects import ROWS_LISTED, Harmful, RowFacts, Sureness, judges_rows
+from accredit.valuation.certainty import FALSE_HARMFUL, covers_test_rows
 from accredit.valuation.harmonics import READING
 from accredit.views.language.numbers import BRIEF, between
-from accredit.views.language.phrases import PAIRS
+from accredit.views.language.phrases import PAIRS, leaders
 from accredit.views.language.printable import excerpt, printable
 from accredit.views.terminal.columns import table
 from accredit.views.terminal.labels_text import labels_text
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 
 QUESTION = "What is each row worth?"
 WORTH = "worth"  # what the number of a row is called
-HARMFUL = (
-    "The model does better without these rows: their worth is below zero and far below that of the others. The worst are "
-    f"listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
-)
+HARMFUL = {
+    Sureness.SURE: "The model does better without these rows: their worth is below zero beyond what other test rows would change. "
+    f"On average, at most {FALSE_HARMFUL:.0%} of the rows named are named wrongly.",
+    Sureness.CANNOT_TELL: "These rows have the lowest worth: below zero, and far below that of the others. Whether other test rows "
+    "would say so is not known.",
+}
+BEST_SO_FAR = "has the highest worth, though not surely"
+LISTED = f"The worst are listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
 SHOWN = 20  # players in the terminal
 TEXT = 48  # characters of a row's text
 DOTS = "▁▂▃▄▅▆▇█"
@@ -49,8 +54,9 @@ def report_text(report: DataReport, rows: int = SHOWN) -> str:
 def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     """What the rows are worth, for a terminal."""
     lines = [f"payoff: {report.payoff}", *(f"warning: {w}" for w in report.warnings), *_rank(report, rows)]
+    if said := harm_words(report.values, report.harmful, report.rows):
+        lines += ["", said]
     if report.harmful:
-        lines += ["", HARMFUL]
         cells = [[s.player, printable(s.label), round_off(s.credit), str(s.surely)] for s in report.harmful]
         head, *listed = table(["row", "label", WORTH, "certainty"], cells)
         texts = [excerpt(s.text, TEXT) for s in report.harmful]
@@ -70,6 +76,35 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
         found = f", {report.recalled:,} found in the journal" if report.recalled else ""
         lines.append(f"{report.trained:,} trainings paid for{found}")
     return "\n".join(lines)
+
+
+def harm_words(values: Attribution, harmful: Sequence[Harmful], rows: RowFacts) -> str:
+    """What is said of rows that do harm, or of there being none that surely do; empty where it was not asked.
+
+    >>> harm_words(Attribution(("a", "b"), [1.0, -1.0], None, "by hand"), (), RowFacts({}, {}))
+    ''
+    """
+    if harmful:
+        return f"{HARMFUL[harmful[0].surely]} {LISTED}"
+    if not judges_rows(rows) or not covers_test_rows(values):
+        return ""
+    below = int((values.credit < -values.rounding).sum())
+    if not below:
+        return "No row is worth less than nothing."
+    return (
+        f"No row is surely harmful: {below:,} of {len(values):,} are below zero, none beyond what other test rows might say. More "
+        "test rows would tell."
+    )
+
+
+def leaders_words(values: Attribution, harmful: Sequence[Harmful]) -> str:
+    """Who is worth most and who least, in a sentence; that somebody is the best, or does harm, only where that is sure."""
+    surely = any(row.surely is Sureness.SURE for row in harmful)
+    alone = values.interval is None
+    if values.interval is not None:
+        first = int(np.argmax(values.credit))
+        alone = bool((np.delete(values.interval[:, 1], first) < values.interval[first, 0]).all())
+    return leaders(values, "is worth most" if alone else BEST_SO_FAR, "does most harm" if surely else "is worth least")
 
 
 def linear_words(values: Attribution) -> str:

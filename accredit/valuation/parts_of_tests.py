@@ -1,0 +1,106 @@
+"""One training, judged by parts of the test rows: what each part alone would say a player is worth, without training again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from accredit.core import Attribution, Attributions, BoolArray, FloatArray, Game, Games
+from accredit.core.coalitions import keys
+from accredit.core.rounding import blur_of
+from accredit.errors import InvalidInput, NotConverged
+from accredit.valuation.certainty import FEWEST_TESTS, over_test_rows, uncovered
+from accredit.valuation.utility import Utility
+
+PARTS, PARTS_OF_EXACT = 20, 200  # at most so many parts of the test rows; exact values of each are quickly had
+
+
+class Retrained(Protocol):
+    """A game that also tells what each coalition's model answers at the test rows."""
+
+    @property
+    def players(self) -> tuple[str, ...]: ...
+    def payoff(self, coalitions: BoolArray) -> FloatArray: ...
+    def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]: ...
+
+
+class Remembered:
+    """The game of a utility, which remembers what each part of the test rows paid for every coalition.
+
+    >>> from accredit.valuation import KNNUtility, split
+    >>> data = split([[0.0], [1.0]], [0, 1], [[0.1], [0.9]], [0, 1])
+    >>> game = Remembered(KNNUtility(data, k=1), KNNUtility(data, k=1), parts=2)
+    >>> everybody = np.array([[True, True]])
+    >>> game.payoff(everybody), game.by_part.payoff(everybody)
+    (array([1.]), array([[1., 1.]]))
+    """
+
+    def __init__(self, game: Retrained, utility: Utility, parts: int) -> None:
+        self._game, self._utility, self.tests = game, utility, len(utility.targets)
+        self._starts = np.linspace(0, self.tests, min(parts, self.tests) + 1).astype(np.int64)[:-1]
+        self.is_mean = True  # whether a payoff is a mean over test rows
+        self.by_part = PaidByPart(game.players, len(self._starts))
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._game.players
+
+    @property
+    def blur(self) -> float:
+        return blur_of(self._game)
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        payoffs, outputs = self._game.retrain(coalitions)
+        scores = self._utility.score_tests(payoffs, outputs)
+        if scores is None:
+            self.is_mean = False
+        else:
+            sizes = np.diff(np.append(self._starts, self.tests))
+            self.by_part.known |= zip(keys(coalitions), np.add.reduceat(scores, self._starts, axis=1) / sizes, strict=True)
+        return payoffs
+
+
+class PaidByPart:
+    """Several games: what each part of the test rows paid, for coalitions that were trained."""
+
+    def __init__(self, players: tuple[str, ...], parts: int) -> None:
+        self.players, self.outputs = players, tuple(f"part {i + 1} of the test rows" for i in range(parts))
+        self.known: dict[bytes, FloatArray] = {}  # packed coalition -> (parts,)
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        try:
+            return np.stack([self.known[key] for key in keys(coalitions)])
+        except KeyError:
+            raise InvalidInput("a part of the test rows asks for a coalition that was not trained", code="missing") from None
+
+
+def parts_for(values_are_exact: bool) -> int:
+    """How many parts of the test rows to judge by."""
+    return PARTS_OF_EXACT if values_are_exact else PARTS
+
+
+def cover_tests(
+    values: Attribution, asked: Remembered, solve: Callable[[Games], Attributions], players: Callable[[Game], Game]
+) -> Attribution:
+    """`values`, with an interval that covers the choice of the test rows: `solve` is asked again for each part of them.
+
+    What is sampled is sampled in each part as well, so the error is rather too large than too small. `players` makes the game of
+    those who are valued from the game of rows.
+    """
+    if asked.tests < FEWEST_TESTS:
+        return over_test_rows(values, np.zeros(len(values)), asked.tests, 1)
+    if not asked.is_mean:
+        return uncovered(values, "the payoff is not a mean over test rows, so what others would say is not known")
+    if values.interval is None and not values.exact:
+        return values
+    games = players(asked.by_part)
+    assert isinstance(games, Games)
+    try:
+        found = solve(games)
+    except (InvalidInput, NotConverged) as error:
+        return uncovered(values, f"parts of the test rows could not be valued: {error}")
+    by_part = np.stack([found[name].credit for name in found.outputs])  # (parts, n)
+    stderr = by_part.std(axis=0, ddof=1) / np.sqrt(len(by_part))
+    return over_test_rows(values, stderr, asked.tests, len(by_part))
