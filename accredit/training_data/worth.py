@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from accredit import defaults
 from accredit.checks import needs
-from accredit.core import Attribution, Game
+from accredit.core import Attribution, Attributions, Game
 from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
@@ -20,7 +21,7 @@ from accredit.training_data.tables import Table
 from accredit.valuation.forecast import PILOT_TRAININGS, Forecast, forecast, settle_budget
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
-from accredit.valuation.parts_of_tests import Remembered, cover_tests, parts_for
+from accredit.valuation.parts_of_tests import PaidByPart, Remembered, cover_tests, parts_for
 from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
@@ -73,19 +74,18 @@ def value_table(
         if started:
             started()
         plan = _settle(chosen, players, budget, curves)
-        paying = Remembered(kept, rows, parts_for(plan.exact)) if chosen.method.kind == "game" else kept
+        paying = Remembered(kept, rows, parts_for(plan.exact)) if _plays(chosen) else kept
         game = _players(paying, table)
         given = plan.values if budget is not None or half_width is None else None
         trainings, words = _forecast(chosen, table, game, plan, given, half_width, seed)
         if told:
             told(words, plan.budget if half_width is None else trainings + PILOT_TRAININGS)
-        values = _credit(chosen, table, game, trainings, seed)
+        values: Attribution = _credit(chosen, table, game, trainings, seed)
+        warnings = plan.warnings
         if isinstance(paying, Remembered):
+            warnings += resolution(values)  # of what more trainings would narrow
             values = cover_tests(
-                values,
-                paying,
-                lambda games: _credit(chosen, table, games, trainings, seed),
-                lambda parts: _players(parts, table),
+                values, paying, _row_of(table), lambda by_part: _of_parts(chosen, table, by_part, trainings, seed)
             )
         lines = _curves(game, values) if plan.curves else ()
         pairs = _synergy(game, trainings) if table.groups is not None and chosen.name in ("shapley", "knn-shapley") else ()
@@ -93,7 +93,6 @@ def value_table(
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
-        warnings = plan.warnings + (resolution(values) if chosen.method.kind == "game" else ())
         return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows)
 
 
@@ -122,7 +121,7 @@ class Spending:
 def _settle(chosen: Chosen, players: int, budget: int | None, curves: bool) -> Spending:
     """Keep what curves take out of the budget, or leave curves out where they would take more than a quarter of it."""
     whole = budget or defaults.BUDGET
-    if chosen.method.kind == "game" and defaults.affordable(players, whole):
+    if _plays(chosen) and defaults.affordable(players, whole):
         return Spending(whole, whole, True, curves)  # curves remove whole players, and every coalition of them is trained
     leaves_out = chosen.name == "leave-one-out"
     taken = (2 + CURVE_ORDERS) * (min(CURVE_STEPS, players) - 1)
@@ -138,7 +137,7 @@ def _forecast(
 ) -> tuple[int, str]:
     """The trainings that values take, and what they will tell where that is little; nothing is predicted of exact values."""
     players = len(game.players)
-    if plan.exact or chosen.method.kind != "game":
+    if plan.exact or not _plays(chosen):
         return plan.values, ""
 
     def pilot() -> Forecast:
@@ -147,14 +146,30 @@ def _forecast(
     return settle_budget(pilot, players, given, half_width, plan.budget)
 
 
-def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
-    """What a method says about the rows or groups: a value of the game, or a rule that knows the rows."""
-    credit: Attribution
+def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Any:
+    """What a method says about the rows or groups: a value of the game, or of several games, or a rule that knows the rows."""
     if chosen.method.kind == "game":
-        credit = chosen.solver(budget, seed, table.nested).solve(game)
-    else:
-        credit = chosen.load()(table, game, budget, seed)
-    return credit
+        return chosen.solver(budget, seed, table.nested).solve(game)
+    return chosen.load()(table, game, budget, seed)
+
+
+def _of_parts(chosen: Chosen, table: Table, by_part: PaidByPart, budget: int, seed: int) -> Attributions:
+    """The same values by each part of the test rows."""
+    games = by_part if table.groups is None else grouped(by_part, table.groups)
+    found = _credit(chosen, table, games, budget, seed)
+    assert isinstance(found, Attributions)
+    return found
+
+
+def _plays(chosen: Chosen) -> bool:
+    """Whether values are those of the game of retraining. Those of nearest neighbours are, where groups play."""
+    return chosen.method.kind == "game" or chosen.name == "knn-shapley"
+
+
+def _row_of(table: Table) -> list[int]:
+    """The number of one row of each player."""
+    place = {name: i for i, name in enumerate(table.data.names)}
+    return [*place.values()] if table.groups is None else [place[members[0]] for members in table.groups.values()]
 
 
 def _score(method: str, table: Table) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions, BoolArray, FloatArray, Game, Games
-from accredit.core.coalitions import keys
+from accredit.core import Attribution, Attributions, BoolArray, FloatArray
+from accredit.core.coalitions import keys, unpack
 from accredit.core.rounding import blur_of
-from accredit.errors import InvalidInput, NotConverged
+from accredit.errors import InvalidInput
 from accredit.valuation.certainty import FEWEST_TESTS, over_test_rows, uncovered
 from accredit.valuation.utility import Utility
 
 PARTS, PARTS_OF_EXACT = 20, 200  # at most so many parts of the test rows; exact values of each are quickly had
+TRAININGS_PER_PLAYER = 2  # at least, for a linear fit of who plays
 
 
 class Retrained(Protocol):
@@ -82,25 +83,33 @@ def parts_for(values_are_exact: bool) -> int:
 
 
 def cover_tests(
-    values: Attribution, asked: Remembered, solve: Callable[[Games], Attributions], players: Callable[[Game], Game]
+    values: Attribution, asked: Remembered, row_of: Sequence[int], solve: Callable[[PaidByPart], Attributions]
 ) -> Attribution:
-    """`values`, with an interval that covers the choice of the test rows: `solve` is asked again for each part of them.
+    """`values`, with an interval that covers the choice of the test rows.
 
-    What is sampled is sampled in each part as well, so the error is rather too large than too small. `players` makes the game of
-    those who are valued from the game of rows.
+    Exact values of each part of them are found by `solve`. Of sampled ones, a linear model of who plays is fitted to what each part
+    paid: what it takes for an effect of the test rows is in part an effect of sampling, so that the error is rather too large.
+    `row_of` holds the number of one row of each player (n,).
     """
     if asked.tests < FEWEST_TESTS:
         return over_test_rows(values, np.zeros(len(values)), asked.tests, 1)
     if not asked.is_mean:
         return uncovered(values, "the payoff is not a mean over test rows, so what others would say is not known")
-    if values.interval is None and not values.exact:
-        return values
-    games = players(asked.by_part)
-    assert isinstance(games, Games)
-    try:
-        found = solve(games)
-    except (InvalidInput, NotConverged) as error:
-        return uncovered(values, f"parts of the test rows could not be valued: {error}")
-    by_part = np.stack([found[name].credit for name in found.outputs])  # (parts, n)
-    stderr = by_part.std(axis=0, ddof=1) / np.sqrt(len(by_part))
-    return over_test_rows(values, stderr, asked.tests, len(by_part))
+    if values.exact:
+        found = solve(asked.by_part)
+        by_part = np.stack([found[name].credit for name in found.outputs])
+    elif len(asked.by_part.known) < TRAININGS_PER_PLAYER * len(values):
+        few = f"{len(asked.by_part.known):,} trainings are too few to tell what others would say"
+        return uncovered(values, f"{few}, {TRAININGS_PER_PLAYER * len(values):,} are needed")
+    else:
+        by_part = _linear_effects(asked.by_part, row_of)
+    return over_test_rows(values, by_part.std(axis=0, ddof=1) / np.sqrt(len(by_part)), asked.tests, len(by_part))
+
+
+def _linear_effects(paid: PaidByPart, row_of: Sequence[int]) -> FloatArray:
+    """What each player adds, in a linear fit to what each part of the test rows paid: (parts, n)."""
+    packed = np.frombuffer(b"".join(paid.known), dtype=np.uint8).reshape(len(paid.known), -1)
+    plays = unpack(packed, len(paid.players))[:, list(row_of)].astype(np.float64)
+    earned = np.stack(list(paid.known.values()))
+    effects = np.linalg.lstsq(plays - plays.mean(axis=0), earned - earned.mean(axis=0), rcond=None)[0]
+    return np.asarray(effects.T)
