@@ -44,7 +44,10 @@ SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part o
     help="Ask one question only: which labels are wrong, or what rows are worth.",
 )
 @click.option(
-    "--test", default="0.25", show_default=True, metavar="FILE|FRACTION", help="Test rows: a file, or a share of FILE."
+    "--test",
+    show_default="0.25, 2000 rows at most",
+    metavar="FILE|FRACTION",
+    help="Test rows: a file, or a share of FILE.",
 )
 @click.option(
     "--task",
@@ -126,7 +129,7 @@ def value(
     text: str | None,
     seen_as: tuple[str, ...],
     only: str | None,
-    test: str,
+    test: str | None,
     task: str | None,
     method: str,
     model: str,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CELLS_SHOWN = 5  # of a row without a text
+TEST_SHARE, MOST_TESTS = 0.25, 2000  # rows set aside for testing where nobody says how many: this share, at most so many
 TEXT_KEPT = 200  # characters of a row's text in a journal
 
 
@@ -91,7 +92,7 @@ def table(
     target: str,
     *,
     text: str | None = None,
-    test: str | float = 0.25,
+    test: str | float | None = None,
     task: str | None = None,
     players: str = "row",
     groups: str | None = None,
@@ -133,7 +134,8 @@ def table(
         if text is None
         else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file)))
     )
-    notes = () if regression else capitals({*y, *test_y})
+    notes = _fewer_tests(len(frame)) if test is None else ()
+    notes += () if regression else capitals({*y, *test_y})
     if by_columns:
         x, test_x, columns = _features(train, held, {target, *aside})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
@@ -160,6 +162,17 @@ def table(
     )
     taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
     return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, nested, notes)
+
+
+def _fewer_tests(rows: int) -> tuple[str, ...]:
+    """What is said where a long file has fewer test rows than its share: time grows with them, the error falls with them."""
+    share = round(TEST_SHARE * rows)
+    if share <= MOST_TESTS:
+        return ()
+    return (
+        f"{MOST_TESTS:,} of {rows:,} rows are for testing: {share:,}, a quarter, would take {share / MOST_TESTS:.0f} times as long. "
+        f"The error that this leaves is in the intervals; write test={TEST_SHARE:g} for a quarter",
+    )
 
 
 def _places(
@@ -208,11 +221,11 @@ def check_columns(frame: pandas.DataFrame, file: str | Path, columns: dict[str, 
 
 
 def parts(
-    frame: pandas.DataFrame, file: str | Path, test: str | float, needed: list[str], seed: int, codes: str | None = None
+    frame: pandas.DataFrame, file: str | Path, test: str | float | None, needed: list[str], seed: int, codes: str | None = None
 ) -> tuple[pandas.DataFrame, pandas.DataFrame, str | None]:
     """Training rows, test rows, and the file that the latter come from, if it is another one."""
     try:
-        share = float(test)
+        share = TEST_SHARE if test is None else float(test)
     except ValueError:
         held = read_frame(str(test), codes=codes)
         missing = [c for c in needed if c not in held.columns]
@@ -225,6 +238,8 @@ def parts(
         raise InvalidInput(f"test={test} must be a file, or a fraction between 0 and 1", argument="test", code="range")
     order = np.random.default_rng(seed).permutation(len(frame))
     count = max(1, round(share * len(frame)))
+    if test is None:
+        count = min(count, MOST_TESTS)
     if count >= len(frame):
         raise InvalidInput(
             f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows",
