@@ -20,6 +20,7 @@ from accredit.store.frames import read_frame
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import MANY_KINDS, table_notes
+from accredit.valuation.purchases import check_prices
 from accredit.valuation.split import LARGEST_NUMBER, Split, groups_of, is_number, split
 from accredit.valuation.targets import EMPTY, capitals, check_target, classes, name_rows, numbers, predicts_number, rows
 
@@ -56,6 +57,7 @@ class Table:
     texts: tuple[str, ...] | None  # of the training rows
     held_texts: tuple[str, ...] | None  # of the test rows
     whole: Whole
+    prices: dict[str, float] | None = None  # of the groups, where they are for sale
     nested: dict[str, list[str]] | None = None  # groups inside which rows divide, for Owen values
     notes: tuple[str, ...] = ()  # what was cut, or not known, on the way to the features
 
@@ -96,6 +98,7 @@ def table(
     task: str | None = None,
     players: str = "row",
     groups: str | None = None,
+    prices: str | Mapping[str, float] | None = None,
     seen_as: Sequence[str] = (),
     identity: str | None = None,
     annotator: str | None = None,
@@ -106,12 +109,20 @@ def table(
     Features are all columns but the target and those of players, groups, names (`identity`) and annotators: numbers as they
     are, words as categories, standardised by the training rows. With `text` they are the TF-IDF of that column. `seen_as` names
     others (see `training_data/features.py`); several stand side by side. `task` says whether the target is a `class` or a
-    `number`; left out, numbers are those with fractions or of more than 20 different values.
+    `number`; left out, numbers are those with fractions or of more than 20 different values. `prices` of the groups that
+    `players` names are a mapping, or a column that says the same in all rows of a group.
     """
     frame = read_frame(file, codes=target)
     by_column = None if players == "row" else players
     named = {"target": target, "text": text, "players": by_column, "groups": groups, "id": identity, "annotators": annotator}
-    check_columns(frame, file, named)
+    priced = prices if isinstance(prices, str) else None
+    check_columns(frame, file, named | {"prices": priced})
+    if prices is not None and by_column is None:
+        raise InvalidInput(
+            "prices are of groups of rows, and every row plays; name the groups with players=COLUMN",
+            argument="prices",
+            code="conflict",
+        )
     if groups is not None and by_column is not None:
         raise InvalidInput(
             f"groups={groups!r} holds rows, and players={by_column!r} makes groups the players; give one",
@@ -119,7 +130,7 @@ def table(
             code="conflict",
         )
     by_columns = text is None and not seen_as
-    aside = {by_column, groups, identity, annotator}
+    aside = {by_column, groups, identity, annotator, priced}
     needed = [c for c in frame.columns if c not in aside] if by_columns else [target]
     needed += [text] if text is not None else []
     train, held, held_name = parts(frame, file, test, needed, check_seed(seed), codes=target)
@@ -151,6 +162,7 @@ def table(
     data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
     notes += table_notes(train, columns if by_columns else (), data, training)
     gathered, nested = groups_by(train, by_column, "players", names), groups_by(train, groups, "groups", names)
+    price = None if gathered is None or prices is None else _prices(train, by_column, prices, tuple(gathered))
     labels = tuple(map(str, _in_place(training, testing, y, test_y)[: len(frame)]))
     whole = Whole(
         names,
@@ -161,7 +173,7 @@ def table(
         None if annotator is None else name_annotators(frame, annotator),
     )
     taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
-    return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, nested, notes)
+    return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, price, nested, notes)
 
 
 def _fewer_tests(rows: int) -> tuple[str, ...]:
@@ -309,6 +321,27 @@ def groups_by(
             code="undefined",
         )
     return groups
+
+
+def _prices(
+    train: pandas.DataFrame, by_column: str | None, prices: str | Mapping[str, float], groups: Sequence[str]
+) -> dict[str, float]:
+    """One price per group, from a mapping or from a column."""
+    if not isinstance(prices, str):
+        return check_prices(prices, groups)
+    found: dict[str, float] = {}
+    for name, cells in train.groupby(train[by_column].astype(str), sort=False)[prices]:
+        if cells.isna().all():
+            continue  # refused below, by name
+        if cells.isna().any() or cells.nunique() > 1:
+            seen = ", ".join(map(str, cells.unique()[:3]))
+            raise InvalidInput(
+                f"prices {prices!r} holds {seen} in rows of {name!r}; write one price in all of them",
+                argument="prices",
+                code="conflict",
+            )
+        found[str(name)] = cells.iloc[0].item() if hasattr(cells.iloc[0], "item") else cells.iloc[0]
+    return check_prices(found, groups)
 
 
 def texts_in(frame: pandas.DataFrame, column: str, file: str, argument: str = "text") -> list[str]:

@@ -6,22 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from accredit import defaults
 from accredit.checks import needs
 from accredit.core import Attribution, Attributions, Game
+from accredit.core.coalitions import all_coalitions
+from accredit.core.game import tabulate
 from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
 from accredit.methods import Chosen, find
-from accredit.store import Executor, Journal, durable
+from accredit.store import Durable, Executor, Journal, durable
 from accredit.training_data.report import Valuation
 from accredit.training_data.rules import KNN_NEIGHBOURS, WEIGHT_DECAY, nearest_rows
 from accredit.training_data.suspects import harmful
 from accredit.training_data.tables import Table
+from accredit.valuation.certainty import FEWEST_TESTS
 from accredit.valuation.forecast import PILOT_TRAININGS, Forecast, forecast, settle_budget
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
 from accredit.valuation.parts_of_tests import PaidByPart, Remembered, cover_tests, parts_for
+from accredit.valuation.purchases import MOST_SOURCES, Purchases, best_purchases, copied_rows
 from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
@@ -93,7 +99,10 @@ def value_table(
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
-        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows)
+        bought = _purchases(table, paying) if table.prices is not None else None
+        return Valuation(
+            values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows, bought
+        )
 
 
 def _neighbours(data: Split) -> KNNUtility | KNNRegression:
@@ -224,11 +233,32 @@ def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ..
     return tuple(shapley_interactions(game).strongest(SYNERGIES))
 
 
+def _purchases(table: Table, paying: Remembered | Durable) -> Purchases:
+    """What to buy for every amount of money, from payoffs that are all known."""
+    assert table.groups is not None and table.prices is not None and isinstance(paying, Remembered)  # checked beforehand
+    game, place = grouped(paying, table.groups), {name: i for i, name in enumerate(table.data.names)}
+    payoffs = tabulate(game)
+    by_part = None
+    if paying.is_mean and paying.tests >= FEWEST_TESTS:
+        everything = np.concatenate(list(all_coalitions(len(game.players))))
+        by_part = grouped(paying.by_part, table.groups).payoff(everything)
+    members = {name: [place[row] for row in rows] for name, rows in table.groups.items()}
+    copied = copied_rows(table.data.x, np.asarray(table.data.y, dtype=np.float64), members)
+    return best_purchases(game.players, payoffs, table.prices, by_part=by_part, copied=copied)
+
+
 def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: float | None, table: Table) -> None:
     """Refuse, before anything is trained, what cannot be answered."""
     method = chosen.name
     if half_width is not None:
         _check_half_width(chosen, table)
+    if table.prices is not None and not (_plays(chosen) and players <= MOST_SOURCES and 2**players <= budget):
+        raise TooManyPlayers(
+            f"the best purchase is looked up among all sets of {players} groups, and method={method!r} with a budget of {budget:,} "
+            f"does not try them; name at most {MOST_SOURCES} groups, and write method='shapley' with budget={2 ** min(players, 12)}",
+            argument="prices",
+            code="too-many",
+        )
     if model not in MODELS:
         raise InvalidInput(
             f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model",

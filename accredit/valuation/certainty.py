@@ -28,9 +28,16 @@ FREEDOM = "degrees of freedom over test rows"  # where a certificate says that t
 
 
 def over_test_rows(
-    values: Attribution, stderr: FloatArray, tests: int, blocks: int, level: float = defaults.LEVEL
+    values: Attribution,
+    stderr: FloatArray,
+    tests: int,
+    blocks: int,
+    *,
+    unseen: FloatArray | float = 0.0,
+    level: float = defaults.LEVEL,
 ) -> Attribution:
-    """The same values, whose interval also covers the choice of the test rows: `stderr` (n,) is over `blocks` parts of them.
+    """The same values, whose interval also covers the choice of the test rows: `stderr` (n,) is over `blocks` parts of them. `unseen` widens
+    it by what rare test rows that were not drawn may say.
 
     >>> values = Attribution(("a", "b"), [0.5, 0.1], 0.6, "by hand", precision=Precision.exact())
     >>> over_test_rows(values, np.array([0.1, 0.1]), tests=100, blocks=100).interval.round(2)
@@ -41,7 +48,7 @@ def over_test_rows(
         return uncovered(values, f"{tests} test rows are too few to say what others would, {FEWEST_TESTS} are needed")
     if values.interval is None and not values.exact:
         return values
-    half = stderr * float(student.ppf((1 + level) / 2, blocks - 1))
+    half = stderr * float(student.ppf((1 + level) / 2, blocks - 1)) + unseen
     below = above = half
     known = f"Student's t over {tests:,} test rows"
     if values.interval is not None:
@@ -79,7 +86,8 @@ def covers_test_rows(values: Attribution) -> bool:
 def below_zero(values: Attribution, rate: float = FALSE_HARMFUL) -> BoolArray | None:
     """Whose values are below zero beyond their error, (n,), for all players at once; None: nobody can tell.
 
-    At most `rate` of those named are named wrongly, on average over test rows (Benjamini and Hochberg, 1995).
+    Their intervals are below zero, and at most `rate` of those named are named wrongly, on average over test rows (Benjamini and
+    Hochberg, 1995).
 
     >>> values = Attribution(("a", "b"), [0.5, -0.1], 0.6, "by hand", precision=Precision.exact())
     >>> below_zero(values) is None
@@ -92,4 +100,6 @@ def below_zero(values: Attribution, rate: float = FALSE_HARMFUL) -> BoolArray | 
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         away = np.where(values.credit == 0, 0.0, values.credit / values.stderr)
-    return np.asarray(false_discoveries(student.cdf(away, int(facts[FREEDOM])), rate) & (values.credit < -values.rounding))
+    named = false_discoveries(student.cdf(away, int(facts[FREEDOM])), rate)
+    assert values.interval is not None  # where a certificate speaks of test rows, there is one
+    return np.asarray(named & (values.interval[:, 1] < -values.rounding))

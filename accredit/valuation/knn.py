@@ -242,11 +242,12 @@ def knn_shapley(
         return value_rows(data, k, executor, watch)
     k = _check_k(data, k)
     reach = _reach(within, k, len(data))
-    credit, stderr, everybody = spread_over_tests(Neighbours(data, k, reach), executor, watch)
+    found = spread_over_tests(Neighbours(data, k, reach), executor, watch)
+    credit = found.credit
     exact = Attribution(
         data.names,
         credit,
-        total=everybody,
+        total=found.total,
         method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=_exact_claims(),
         baseline=0.0,
@@ -254,7 +255,7 @@ def knn_shapley(
         precision=Precision.exact(),
         stopped="closed form",
     )
-    judged = over_test_rows(exact, stderr, len(data.test_y), len(data.test_y))
+    judged = over_test_rows(exact, found.stderr, found.tests, found.tests, unseen=found.unseen(1 / k))
     if reach is None:
         return judged
     bound = 1 / reach
@@ -267,7 +268,7 @@ def knn_shapley(
         precision=Precision.interval(
             f"a bound that always holds: rows beyond the {reach} nearest earn at most 1/{reach}{further}"
         ),
-        interval=ends + [-bound, bound],
+        interval=ends + np.array([-bound, bound]),
         stopped=f"the {reach} nearest rows of each test row",
     )
 
@@ -307,7 +308,7 @@ def _reach(within: float | None, k: int, rows: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """What the neighbours of test rows earn, summed over these: credit and its squares (2, N), and the share of right ones."""
+    """What the neighbours of test rows earn, summed over these: sums, squares and the largest (3, N), and the share of right ones."""
 
     data: Split
     k: int
@@ -320,7 +321,7 @@ class Neighbours:
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
         if self.reach is None:
             return self._all(tests)
-        weights, credit, everybody = _weights(self.k, self.reach), np.zeros((2, len(self.data))), 0.0
+        weights, credit, everybody = _weights(self.k, self.reach), np.zeros((3, len(self.data))), 0.0
         for first, order, doubtful in nearest_few(self._distances, tests, self.reach):
             here = tests[first : first + len(order)]
             clear = order[~doubtful]
@@ -328,10 +329,11 @@ class Neighbours:
             by_place = np.zeros_like(right)
             steps = (right[:, :-1] - right[:, 1:]) * weights[:-1]
             by_place[:, :-1] = np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
-            credit += _sum_by_row(clear, by_place, len(self.data))
+            _gather(credit, clear, by_place)
             everybody += right[:, : self.k].sum() / self.k
             again, shares = self._all(here[doubtful])
-            credit += again
+            credit[:2] += again[:2]
+            np.maximum(credit[2], again[2], out=credit[2])
             everybody += shares
         return credit, everybody
 
@@ -340,7 +342,7 @@ class Neighbours:
 
     def _all(self, tests: IntArray) -> tuple[FloatArray, float]:
         n = len(self.data)
-        weights, credit, everybody = _weights(self.k, n), np.zeros((2, n)), 0.0
+        weights, credit, everybody = _weights(self.k, n), np.zeros((3, n)), 0.0
         for first, order, ties in all_by_distance(self._distances, tests):
             right = self._right(tests[first : first + len(order)], order)  # (m, N)
             apart = {row: _within_tie(right[row], weights, *tie) for row, tie in ties.items()}
@@ -351,15 +353,17 @@ class Neighbours:
             by_place = np.cumsum(by_place[:, ::-1], axis=1)[:, ::-1]
             for row, differences in apart.items():
                 by_place[row] += differences
-            credit += _sum_by_row(order, by_place, n)
+            _gather(credit, order, by_place)
             everybody += right[:, : self.k].sum() / self.k
         return credit, everybody
 
 
-def _sum_by_row(order: IntArray, by_place: FloatArray, rows: int) -> FloatArray:
-    """What each training row earns at some test rows, and its square, summed: (m, places) twice -> (2, rows)."""
+def _gather(found: FloatArray, order: IntArray, by_place: FloatArray) -> None:
+    """Add what each training row earns at some test rows, and its square, and keep the largest: (m, places) twice into (3, N)."""
     who = order.ravel()
-    return np.stack([np.bincount(who, weights=(by_place**power).ravel(), minlength=rows) for power in (1, 2)])
+    for power in (1, 2):
+        found[power - 1] += np.bincount(who, weights=(by_place**power).ravel(), minlength=found.shape[1])
+    np.maximum.at(found[2], who, np.abs(by_place).ravel())
 
 
 def _weights(k: int, places: int) -> FloatArray:

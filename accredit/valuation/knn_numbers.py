@@ -96,12 +96,12 @@ def value_rows(data: Split, k: int, executor: str | Executor | None, watch: Call
     array([ 2.5,  3.5, -5. ])
     """
     k = check_k(data, k)
-    credit, stderr, total = spread_over_tests(NumberNeighbours(data, k), executor, watch)
+    found = spread_over_tests(NumberNeighbours(data, k), executor, watch)
     why = f"closed form, exact for every test point; {ORDER}"
     exact = Attribution(
         data.names,
-        credit,
-        total=total,
+        found.credit,
+        total=found.total,
         method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=tuple(Claim(a, Holds.EXACTLY, why) for a in ("efficiency", "symmetry", "null player", "linearity")),
         precision=Precision.exact(),
@@ -109,12 +109,12 @@ def value_rows(data: Split, k: int, executor: str | Executor | None, watch: Call
         payoffs=0,
         stopped="closed form",
     )
-    return over_test_rows(exact, stderr, len(data.test_y), len(data.test_y))
+    return over_test_rows(exact, found.stderr, found.tests, found.tests, unseen=found.unseen(float(found.largest.max())))
 
 
 @dataclass(frozen=True, eq=False)
 class NumberNeighbours:
-    """What the neighbours of test rows earn, summed over these: credit and its squares (2, N), and by how much the squared error falls."""
+    """What the neighbours of test rows earn, summed over these: sums, squares and the largest (3, N), and by how much the squared error falls."""
 
     data: Split
     k: int
@@ -122,13 +122,14 @@ class NumberNeighbours:
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
         data, mean = self.data, float(self.data.y.mean())
         chances = _chances(self.k, len(data))
-        credit, total = np.zeros((2, len(data))), 0.0
+        credit, total = np.zeros((3, len(data))), 0.0
         for test in tests.tolist():
             order = _order(data, test)
             at, miss = (data.y[order] - mean) / self.k, float(data.test_y[test]) - mean
             earned = miss**2 - (at[: self.k].sum() - miss) ** 2
             by_place = _by_place(at, miss, earned, *chances)
-            credit[:, order] += [by_place, by_place**2]
+            credit[:2, order] += [by_place, by_place**2]
+            credit[2, order] = np.maximum(credit[2, order], np.abs(by_place))
             total += earned
         return credit, total
 

@@ -25,8 +25,32 @@ class Judge(Protocol):
     @property
     def data(self) -> Split: ...
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
-        """Credit and its squares (2, N), and what there was to share, all summed over the test rows given."""
+        """(3, N): credit and its squares, summed over the test rows given, and the largest of them in size; and what there was to
+        share, summed."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What all test rows together say of the training rows."""
+
+    credit: FloatArray  # (N,): the mean over test rows
+    stderr: FloatArray  # (N,): of that mean
+    largest: FloatArray  # (N,): what a single test row says at most, in size
+    total: float  # what there was to share, on average
+    tests: int
+
+    def unseen(self, most: float) -> FloatArray:
+        """How far test rows that were not drawn may move a credit, (N,): one in M may be nearer to a row than all that were.
+
+        A row earns about 1/place, and places near it are as likely as each other, so that what it misses is, in the mean, what it
+        earned at its nearest test row, once more for every e-fold up to the `most` that a row can earn.
+        """
+        with np.errstate(divide="ignore"):
+            folds = np.log(np.maximum(most / self.largest, 1.0))
+        return np.asarray(
+            np.where(self.largest > 0, self.largest * (1 + np.where(self.largest > 0, folds, 0.0)), 0.0) / self.tests
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +66,7 @@ class BlockGame:
     @property
     def targets(self) -> tuple[str, ...]:
         names = self.judge.data.names
-        return (*names, *(f"square of {name}" for name in names))
+        return tuple(f"{what} of {name}" for what in ("sum", "squares", "largest") for name in names)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self.retrain(coalitions)[0]
@@ -52,10 +76,8 @@ class BlockGame:
         return np.array([total for _, total in found]), np.array([credit.ravel() for credit, _ in found])
 
 
-def spread_over_tests(
-    judge: Judge, executor: str | Executor | None, watch: Callable[[int], None] | None = None
-) -> tuple[FloatArray, FloatArray, float]:
-    """Credit (N,), its standard error over test rows (N,), and what there was to share, averaged over all test rows."""
+def spread_over_tests(judge: Judge, executor: str | Executor | None, watch: Callable[[int], None] | None = None) -> Judgement:
+    """What all test rows say."""
     tests = len(judge.data.test_x)
     blocks = np.zeros((min(BLOCKS, tests), tests), dtype=bool)
     for block, rows in zip(blocks, np.array_split(np.arange(tests), len(blocks)), strict=True):
@@ -63,6 +85,7 @@ def spread_over_tests(
     told = None if watch is None else lambda done: watch(done * tests // len(blocks))
     with durable(BlockGame(judge), executor=executor, name={"game": "blocks of test rows"}, watch=told) as game:
         totals, found = game.retrain(blocks)
-    credit, squares = (found.sum(axis=0) / tests).reshape(2, -1)
+    by_block = found.reshape(len(blocks), 3, -1)
+    credit, squares = by_block[:, :2].sum(axis=0) / tests
     stderr = np.sqrt(np.maximum(squares - credit**2, 0.0) / max(tests - 1, 1))
-    return credit, stderr, float(totals.sum()) / tests
+    return Judgement(credit, stderr, by_block[:, 2].max(axis=0), float(totals.sum()) / tests, tests)

@@ -17,7 +17,17 @@ from accredit.views.pages.engine import render
 from accredit.views.pages.labels_page import labels_body
 from accredit.views.pages.parts import Who, attribution_table, claims_table
 from accredit.views.terminal.labels_text import state
-from accredit.views.terminal.valuation_text import QUESTION, WORTH, extent_of, harm_words, leaders_words, linear_words
+from accredit.views.terminal.valuation_text import (
+    PURCHASES,
+    QUESTION,
+    WORTH,
+    extent_of,
+    harm_words,
+    leaders_words,
+    linear_words,
+    purchase_cells,
+    redundancy,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -96,6 +106,9 @@ def _worth(report: Valuation) -> Markup:
         silent=report.silent,
         linear=linear_words(report.values),
         pairs=pairs,
+        purchases=None
+        if report.purchases is None
+        else (PURCHASES, *purchase_cells(report.purchases), redundancy(report.purchases)),
         curves=curves_svg(report.curves) if report.curves else "",
         claims=claims_table(report.values),
     )

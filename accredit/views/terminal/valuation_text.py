@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.checks.json_data import round_off
-from accredit.core import Attribution
+from accredit.core import Attribution, Known
 from accredit.evaluate.data import Curve
 from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.suspects import ROWS_LISTED, Harmful, RowFacts, Sureness, judges_rows
 from accredit.valuation.certainty import FALSE_HARMFUL, covers_test_rows
 from accredit.valuation.harmonics import READING
+from accredit.valuation.purchases import Purchase, Purchases
 from accredit.views.language.numbers import BRIEF, between
 from accredit.views.language.phrases import PAIRS, leaders
 from accredit.views.language.printable import excerpt, printable
@@ -33,6 +34,7 @@ HARMFUL = {
     "would say so is not known.",
 }
 BEST_SO_FAR = "has the highest worth, though not surely"
+PURCHASES = "What to buy: the best of all sets of groups for the money"
 LISTED = f"The worst are listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
 SHOWN = 20  # players in the terminal
 TEXT = 48  # characters of a row's text
@@ -63,6 +65,9 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
         lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
     if report.silent:
         lines += ["", f"no row is called harmful: {report.silent}"]
+    if report.purchases is not None:
+        header, cells = purchase_cells(report.purchases)
+        lines += ["", PURCHASES, *table(header, cells, left=True), *redundancy(report.purchases)]
     if report.synergy:
         lines += ["", PAIRS]
         pairs = [[printable(" + ".join(pair)), round_off(index)] for pair, index in report.synergy]
@@ -76,6 +81,42 @@ def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
         found = f", {report.recalled:,} found in the journal" if report.recalled else ""
         lines.append(f"{report.trained:,} trainings paid for{found}")
     return "\n".join(lines)
+
+
+def purchase_cells(found: Purchases) -> tuple[list[str], list[list[str]]]:
+    """What to buy for every amount of money, as a table of words."""
+    cells = []
+    for one in found.best:
+        ends = "" if one.payoff.precision.known is not Known.INTERVAL else between(*one.payoff.ends, BRIEF)
+        cells.append([f"{one.price:g}", _sources(one.sources), round_off(one.payoff.value, BRIEF), ends, _surely(one)])
+    return ["money", "buy", "payoff", "95% interval", "the best for the money?"], cells
+
+
+def _sources(names: Sequence[str]) -> str:
+    return printable(" + ".join(names)) or "nothing"
+
+
+def _surely(one: Purchase) -> str:
+    if one.surely is None:
+        return "cannot tell"
+    if one.surely:
+        return "surely"
+    if one.instead is None:
+        return "not surely"
+    return f"not surely: {_sources(one.instead)} for {one.instead_price:g} may do as well"
+
+
+def redundancy(found: Purchases) -> list[str]:
+    """A sentence for every source that adds little beside another."""
+    said = []
+    for one in found.redundant:
+        source, beside = printable(one.source), printable(one.beside)
+        rows = f", and {one.copied:.0%} of its rows are rows of {beside}, too" if one.copied else ""
+        said.append(
+            f"{source} is redundant beside {beside}: there it adds {one.adds_beside:.3f} on average, without {beside} "
+            f"{one.adds_without:.3f}{rows}."
+        )
+    return said
 
 
 def harm_words(values: Attribution, harmful: Sequence[Harmful], rows: RowFacts) -> str:
