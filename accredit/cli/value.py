@@ -285,7 +285,7 @@ def _read_prices(given: tuple[str, ...]) -> str | dict[str, float] | None:
             sign = ""
         if not sign or not name:
             raise InvalidInput(
-                f"--prices {words!r} is not NAME=PRICE; write for example --prices acme=120 --prices other=80, or name one column",
+                f"--prices {words!r} is not NAME=PRICE; write for example --prices acme=120 --prices bits=80, or one column",
                 argument="prices",
                 code="type",
             )

@@ -225,7 +225,7 @@ class GradientStore:
         held = self._tensors(self._moments_file)
         gradient = sum(float((v**2).sum()) for name, v in held.items() if name.startswith(MEAN))
         typical = sum(float(v.trace()) for name, v in held.items() if not name.startswith(MEAN))
-        return stationarity(gradient**0.5, typical**0.5)
+        return stationarity(gradient**0.5, typical**0.5, len(self))
 
     def _moments(self) -> dict[str, torch.Tensor]:
         return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith(MEAN)}

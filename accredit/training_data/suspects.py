@@ -85,11 +85,12 @@ def suspects(found: WrongLabels) -> tuple[Suspect, ...]:
 
 
 def harmful(values: Attribution | None, facts: RowFacts) -> tuple[Harmful, ...]:
-    """Rows that the model does better without, worst first. Only single rows of a class are named, and nobody where the features
-    say nothing about the labels.
+    """Rows that the model does better without, worst first. Only single rows of a class are named, and nobody where the
+    features say nothing about the labels.
 
-    Where the interval covers the choice of the test rows, these are the rows below zero beyond it (`below_zero`). Where nothing is
-    known of that, they are the rows below zero that are far below the middle, if there are ten rows to tell what is usual.
+    Where the interval covers the choice of the test rows, these are the rows below zero beyond it (`below_zero`). Where
+    nothing is known of that, they are the rows below zero that are far below the middle, if there are ten rows to tell what is
+    usual.
 
     >>> values = Attribution(tuple("abcdefghij"), [1, 2, 1, 2, 1, -9, 2, 1, 2, 1], None, "by hand")
     >>> harmful(values, RowFacts({"f": "spam"}, {}))

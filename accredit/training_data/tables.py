@@ -182,8 +182,8 @@ def _fewer_tests(rows: int) -> tuple[str, ...]:
     if share <= MOST_TESTS:
         return ()
     return (
-        f"{MOST_TESTS:,} of {rows:,} rows are for testing: {share:,}, a quarter, would take {share / MOST_TESTS:.0f} times as long. "
-        f"The error that this leaves is in the intervals; write test={TEST_SHARE:g} for a quarter",
+        f"{MOST_TESTS:,} of {rows:,} rows are for testing: {share:,}, a quarter, would take {share / MOST_TESTS:.0f} times as "
+        f"long. The error that this leaves is in the intervals; write test={TEST_SHARE:g} for a quarter",
     )
 
 

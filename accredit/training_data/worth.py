@@ -254,8 +254,9 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
         _check_half_width(chosen, table)
     if table.prices is not None and not (_plays(chosen) and players <= MOST_SOURCES and 2**players <= budget):
         raise TooManyPlayers(
-            f"the best purchase is looked up among all sets of {players} groups, and method={method!r} with a budget of {budget:,} "
-            f"does not try them; name at most {MOST_SOURCES} groups, and write method='shapley' with budget={2 ** min(players, 12)}",
+            f"the best purchase is looked up among all sets of {players} groups, and method={method!r} with a budget of "
+            f"{budget:,} does not try them; name at most {MOST_SOURCES} groups, and write method='shapley' with "
+            f"budget={2 ** min(players, MOST_SOURCES)}",
             argument="prices",
             code="too-many",
         )

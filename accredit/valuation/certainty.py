@@ -1,7 +1,7 @@
 r"""How far other test rows would move a value. A payoff is a mean over test rows, and these are a sample.
 
-A value is linear in the payoff, so it is the mean over test rows z of the value $\phi_i(z)$ that each of them alone would give. Its
-standard error over the choice of M test rows is that of a mean,
+A value is linear in the payoff, so it is the mean over test rows z of the value $\phi_i(z)$ that each of them alone would give.
+Its standard error over the choice of M test rows is that of a mean,
 
 $$s_i = \sqrt{\tfrac{1}{M(M-1)} \textstyle\sum_z (\phi_i(z) - \phi_i)^2},$$
 
@@ -36,8 +36,10 @@ def over_test_rows(
     unseen: FloatArray | float = 0.0,
     level: float = defaults.LEVEL,
 ) -> Attribution:
-    """The same values, whose interval also covers the choice of the test rows: `stderr` (n,) is over `blocks` parts of them. `unseen` widens
-    it by what rare test rows that were not drawn may say.
+    """The same values, whose interval also covers the choice of the test rows.
+
+    `stderr` (n,) is over `blocks` parts of them. `unseen` widens the interval by what rare test rows may say that were not
+    drawn.
 
     >>> values = Attribution(("a", "b"), [0.5, 0.1], 0.6, "by hand", precision=Precision.exact())
     >>> over_test_rows(values, np.array([0.1, 0.1]), tests=100, blocks=100).interval.round(2)
@@ -86,8 +88,8 @@ def covers_test_rows(values: Attribution) -> bool:
 def below_zero(values: Attribution, rate: float = FALSE_HARMFUL) -> BoolArray | None:
     """Whose values are below zero beyond their error, (n,), for all players at once; None: nobody can tell.
 
-    Their intervals are below zero, and at most `rate` of those named are named wrongly, on average over test rows (Benjamini and
-    Hochberg, 1995).
+    Their intervals are below zero, and at most `rate` of those named are named wrongly, on average over test rows (Benjamini
+    and Hochberg, 1995).
 
     >>> values = Attribution(("a", "b"), [0.5, -0.1], 0.6, "by hand", precision=Precision.exact())
     >>> below_zero(values) is None

@@ -102,8 +102,8 @@ def settle_budget(
 ) -> tuple[int, str]:
     """The trainings to spend on values and what they will tell, in words. A pilot is part of the budget.
 
-    Refused where they cannot reach the half-width that is wanted. Without one, pilots that are more than a tenth of the budget are
-    left out, and so is the forecast of one that a solver cannot do.
+    Refused where they cannot reach the half-width that is wanted. Without one, pilots that are more than a tenth of the budget
+    are left out, and so is the forecast of one that a solver cannot do.
     """
     if half_width is None:
         spent = budget or usual

@@ -158,8 +158,10 @@ class KNNUtility(Utility):
         return outputs.mean(axis=1), outputs
 
     def _neighbours(self) -> Iterable[tuple[int, IntArray, BoolArray, Ties]]:
-        """For some test rows at a time: the first, training rows by distance (m, N), who of them is right (m, N), and ties. They
-        are sorted once, where their order can be held."""
+        """For some test rows at a time: the first, training rows by distance (m, N), who of them is right (m, N), and ties.
+
+        They are sorted once, where their order can be held.
+        """
         if self._sorted is not None:
             return self._sorted
         found = self._sort()
@@ -215,12 +217,12 @@ def knn_shapley(
 ) -> Attribution:
     """Exact Data Shapley values of every training row for K nearest neighbours, of classes or of numbers.
 
-    Costs M·N·(d + log N) for M test points: no retraining, and exact for these test points. The interval says how far others would
-    move a value; it takes 30 of them. For classes the credits add up to the share of
-    right labels among K neighbours when all rows play; for numbers, to how much the squared error falls, from predicting the
-    mean of all training targets to asking the K nearest of all rows. `within`, for classes, asks for less: every credit is at
-    most that far from the exact one, and only max(K, 1/within) neighbours of each test point are sorted. `executor` spreads the
-    test points over threads, worker processes or a cluster; `watch` is called with the number of test points done so far.
+    Costs M·N·(d + log N) for M test points: no retraining, and exact for these test points. The interval says how far others
+    would move a value; it takes 30 of them. For classes the credits add up to the share of right labels among K neighbours when
+    all rows play; for numbers, to how much the squared error falls, from predicting the mean of all training targets to asking
+    the K nearest of all rows. `within`, for classes, asks for less: every credit is at most that far from the exact one, and
+    only max(K, 1/within) neighbours of each test point are sorted. `executor` spreads the test points over threads, worker
+    processes or a cluster; `watch` is called with the number of test points done so far.
 
     >>> from accredit.valuation import split
     >>> data = split([[0.0], [1.0], [2.0]], [0, 1, 1], [[0.4]], [1])
@@ -308,7 +310,7 @@ def _reach(within: float | None, k: int, rows: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """What the neighbours of test rows earn, summed over these: sums, squares and the largest (3, N), and the share of right ones."""
+    """What the neighbours of test rows earn, summed over these: sums, squares, largest (3, N), and the share of right ones."""
 
     data: Split
     k: int
@@ -359,7 +361,7 @@ class Neighbours:
 
 
 def _gather(found: FloatArray, order: IntArray, by_place: FloatArray) -> None:
-    """Add what each training row earns at some test rows, and its square, and keep the largest: (m, places) twice into (3, N)."""
+    """Add what training rows earn at some test rows, and its square, and keep the largest: (m, places) into (3, N)."""
     who = order.ravel()
     for power in (1, 2):
         found[power - 1] += np.bincount(who, weights=(by_place**power).ravel(), minlength=found.shape[1])

@@ -114,7 +114,7 @@ def value_rows(data: Split, k: int, executor: str | Executor | None, watch: Call
 
 @dataclass(frozen=True, eq=False)
 class NumberNeighbours:
-    """What the neighbours of test rows earn, summed over these: sums, squares and the largest (3, N), and by how much the squared error falls."""
+    """What the neighbours of test rows earn, as `Judge` says; there was to share how much the squared error falls."""
 
     data: Split
     k: int

@@ -25,8 +25,8 @@ class Judge(Protocol):
     @property
     def data(self) -> Split: ...
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
-        """(3, N): credit and its squares, summed over the test rows given, and the largest of them in size; and what there was to
-        share, summed."""
+        """(3, N): credit and its squares, summed over the test rows given, and the largest of them in size; and what there was
+        to share, summed."""
         ...
 
 
@@ -43,8 +43,8 @@ class Judgement:
     def unseen(self, most: float) -> FloatArray:
         """How far test rows that were not drawn may move a credit, (N,): one in M may be nearer to a row than all that were.
 
-        A row earns about 1/place, and places near it are as likely as each other, so that what it misses is, in the mean, what it
-        earned at its nearest test row, once more for every e-fold up to the `most` that a row can earn.
+        A row earns about 1/place, and places near it are as likely as each other, so that what it misses is, in the mean, what
+        it earned at its nearest test row, once more for every e-fold up to the `most` that a row can earn.
         """
         with np.errstate(divide="ignore"):
             folds = np.log(np.maximum(most / self.largest, 1.0))

@@ -87,9 +87,9 @@ def cover_tests(
 ) -> Attribution:
     """`values`, with an interval that covers the choice of the test rows.
 
-    Exact values of each part of them are found by `solve`. Of sampled ones, a linear model of who plays is fitted to what each part
-    paid: what it takes for an effect of the test rows is in part an effect of sampling, so that the error is rather too large.
-    `row_of` holds the number of one row of each player (n,).
+    Exact values of each part of them are found by `solve`. Of sampled ones, a linear model of who plays is fitted to what each
+    part paid: what it takes for an effect of the test rows is in part an effect of sampling, so that the error is rather too
+    large. `row_of` holds the number of one row of each player (n,).
     """
     if asked.tests < FEWEST_TESTS:
         return over_test_rows(values, np.zeros(len(values)), asked.tests, 1)

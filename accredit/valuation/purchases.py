@@ -1,12 +1,13 @@
 r"""What to buy: the best set of sources for every amount of money, and sources that add nothing beside another.
 
-With n sources all 2ⁿ payoffs are known, so the best purchase is looked up, not estimated from values of single sources: averages hide
-that a copy is worth nothing beside what it copies. For money b,
+With n sources all 2ⁿ payoffs are known, so the best purchase is looked up, not estimated from values of single sources:
+averages hide that a copy is worth nothing beside what it copies. For money b,
 
 $$S^*(b) = \arg\max_{S:\ \sum_{i \in S} p_i \le b} v(S).$$
 
-Payoffs are means over test rows. The best of many sets looks better than it is, so "surely" compares it with every other set that
-the money buys, test row by test row, all comparisons at once (Bonferroni): a wrong one is called the best in at most 5 % of draws.
+Payoffs are means over test rows. The best of many sets looks better than it is, so "surely" compares it with every other set
+that the money buys, test row by test row, all comparisons at once (Bonferroni): a wrong one is called the best in at most 5 %
+of draws.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ def best_purchases(
 ) -> Purchases:
     """The best purchase for every amount of money, from all 2ⁿ payoffs (bit i of the index: source i is bought).
 
-    `by_part` holds the payoffs as parts of the test rows see them, (2ⁿ, parts); without it nothing is sure. `copied` says which share
-    of one source's rows another has, too.
+    `by_part` holds the payoffs as parts of the test rows see them, (2ⁿ, parts); without it nothing is sure. `copied` says which
+    share of one source's rows another has, too.
 
     >>> plan = best_purchases(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100], {"A": 5, "B": 3, "C": 2})
     >>> [(one.price, one.sources, one.payoff.value) for one in plan.best]
@@ -121,7 +122,7 @@ def best_purchases(
     names, worth = tuple(sources), np.asarray(payoffs, dtype=np.float64)
     if len(names) > MOST_SOURCES or worth.shape != (1 << len(names),):
         raise InvalidInput(
-            f"payoffs has shape {worth.shape} for {len(names)} sources; give all 2ⁿ of them, for at most {MOST_SOURCES} sources",
+            f"payoffs has shape {worth.shape} for {len(names)} sources; give all 2ⁿ of them, for at most {MOST_SOURCES}",
             argument="payoffs",
             code="shape",
         )

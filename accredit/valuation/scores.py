@@ -83,8 +83,8 @@ def margins(answers: FloatArray, data: Split) -> FloatArray:
 def score_tests(metric: object, payoffs: FloatArray, outputs: FloatArray, data: Split) -> FloatArray | None:
     """What each test point pays (batch, M), from margins or minus squared errors; None: the metric is not a mean over them.
 
-    The true class has the highest answer where its margin is positive. What is left to the payoff, from ties and from coalitions
-    whose payoff is stated, is spread evenly. R² is a mean, too, if the spread of the test targets is taken as given.
+    The true class has the highest answer where its margin is positive. What is left to the payoff, from ties and from
+    coalitions whose payoff is stated, is spread evenly. R² is a mean, too, if the spread of the test targets is taken as given.
 
     >>> from accredit.valuation import split
     >>> data = split([[0.0], [1.0]], [0, 1], [[0.1], [0.9]], [0, 1])

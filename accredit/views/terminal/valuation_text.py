@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 QUESTION = "What is each row worth?"
 WORTH = "worth"  # what the number of a row is called
 HARMFUL = {
-    Sureness.SURE: "The model does better without these rows: their worth is below zero beyond what other test rows would change. "
-    f"On average, at most {FALSE_HARMFUL:.0%} of the rows named are named wrongly.",
-    Sureness.CANNOT_TELL: "These rows have the lowest worth: below zero, and far below that of the others. Whether other test rows "
-    "would say so is not known.",
+    Sureness.SURE: "The model does better without these rows: their worth is below zero beyond what other test rows would "
+    f"change. On average, at most {FALSE_HARMFUL:.0%} of the rows named are named wrongly.",
+    Sureness.CANNOT_TELL: "These rows have the lowest worth: below zero, and far below that of the others. Whether other test "
+    "rows would say so is not known.",
 }
 BEST_SO_FAR = "has the highest worth, though not surely"
+MOST_ROWS = 0.9  # of a group: a copy has so many rows of another
 PURCHASES = "What to buy: the best of all sets of groups for the money"
 LISTED = f"The worst are listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
 SHOWN = 20  # players in the terminal
@@ -89,7 +90,7 @@ def purchase_cells(found: Purchases) -> tuple[list[str], list[list[str]]]:
     for one in found.best:
         ends = "" if one.payoff.precision.known is not Known.INTERVAL else between(*one.payoff.ends, BRIEF)
         cells.append([f"{one.price:g}", _sources(one.sources), round_off(one.payoff.value, BRIEF), ends, _surely(one)])
-    return ["money", "buy", "payoff", "95% interval", "the best for the money?"], cells
+    return ["money", "buy", "payoff", "95% interval", "the best?"], cells
 
 
 def _sources(names: Sequence[str]) -> str:
@@ -103,7 +104,7 @@ def _surely(one: Purchase) -> str:
         return "surely"
     if one.instead is None:
         return "not surely"
-    return f"not surely: {_sources(one.instead)} for {one.instead_price:g} may do as well"
+    return f"not surely: {_sources(one.instead)} for {one.instead_price:g} may do"
 
 
 def redundancy(found: Purchases) -> list[str]:
@@ -111,10 +112,11 @@ def redundancy(found: Purchases) -> list[str]:
     said = []
     for one in found.redundant:
         source, beside = printable(one.source), printable(one.beside)
-        rows = f", and {one.copied:.0%} of its rows are rows of {beside}, too" if one.copied else ""
+        copies = one.copied >= MOST_ROWS
+        rows = f"; {one.copied:.0%} of its rows are rows of {beside}, too" if one.copied else ""
         said.append(
-            f"{source} is redundant beside {beside}: there it adds {one.adds_beside:.3f} on average, without {beside} "
-            f"{one.adds_without:.3f}{rows}."
+            f"{source} {'is a copy of' if copies else 'adds little beside'} {beside}: there it adds "
+            f"{one.adds_beside:.3f} on average, without {beside} {one.adds_without:.3f}{rows}."
         )
     return said
 
@@ -133,8 +135,8 @@ def harm_words(values: Attribution, harmful: Sequence[Harmful], rows: RowFacts) 
     if not below:
         return "No row is worth less than nothing."
     return (
-        f"No row is surely harmful: {below:,} of {len(values):,} are below zero, none beyond what other test rows might say. More "
-        "test rows would tell."
+        f"No row is surely harmful: {below:,} of {len(values):,} are below zero, none beyond what other test rows might say. "
+        "More test rows would tell."
     )
 
 
