@@ -30,7 +30,6 @@ from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.curvature import Curvature, ExactHessian
 from accredit.influence.objectives import LinearObjective, Objective
 
-CHANCE_SHARE = 0.5  # ‖∇J‖ beside what the mean over rows that were never trained on leaves by chance; above, θ is no minimum
 NUMBERS_PER_CHUNK = 1 << 22  # numbers held by one chunk of rows
 STATIONARY_SHARE = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
 
@@ -99,11 +98,14 @@ def influence(
 
     `damping` is added to the diagonal of the Hessian and recorded; a Hessian that is not positive is refused, since its
     inverse would reverse signs. `averaged` says that the losses were averaged, not summed, beside the penalty. Costs one solve
-    with min(N, M) right-hand sides. `leverage` takes the row's own curvature out of the Hessian as well, which is one Newton step
-    towards the model without it: of linear models with few rows, first-order influences are too small. It costs a solve with P
-    right-hand sides, and is for `Softmax` and `RidgeObjective`. All of it assumes that θ is a minimum: the certificate holds ‖∇J‖ beside the norm of a
-    typical row's gradient, and `stationary` is false where the first is more than a tenth of the second, or more than half of what
-    N such rows leave by chance.
+    with min(N, M) right-hand sides.
+
+    `leverage` takes the row's own curvature out of the Hessian as well, which is one Newton step towards the model without it:
+    of linear models with few rows, influences of first order are too small. It costs a solve with P right-hand sides, and is
+    for `Softmax` and `RidgeObjective`.
+
+    All of it assumes that θ is a minimum: the certificate holds ‖∇J‖ beside the norm of a typical row's gradient, and
+    `stationary` is false where the first is more than a tenth of the second, or more than N unrelated rows leave by chance.
 
     >>> from accredit.influence import Softmax
     >>> from accredit.valuation import split
@@ -130,7 +132,13 @@ def influence(
     solved, certificate = curvature.solve(objective, np.ascontiguousarray(fewer.T), damping)
     products = more @ solved  # (more, fewer)
     matrix = (products if len(test) <= len(train) else products.T) / len(train)
-    facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged, "leverage": leverage, **settled} | certificate
+    facts = {
+        "damping": damping,
+        "weight decay": objective.weight_decay,
+        "averaged": averaged,
+        "leverage": leverage,
+        **settled,
+    } | certificate
     data = objective.data
     return Influences(data.names, data.targets, matrix, Procedure.by("influence", curvature), facts)
 
@@ -155,15 +163,16 @@ def leverage_terms(objective: LinearObjective, inverse: FloatArray, train: Float
 
 
 Stationarity = TypedDict(
-    "Stationarity", {"gradient norm": float, "gradient norm of a row": float, "gradient norm by chance": float, "stationary": bool}
+    "Stationarity",
+    {"gradient norm": float, "gradient norm of a row": float, "gradient norm by chance": float, "stationary": bool},
 )
 
 
 def stationarity(gradient: float, typical: float, rows: int) -> Stationarity:
     """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero.
 
-    Gradients of rows that a model has never seen do not cancel: N of them leave a mean of 1/√N of one, or more. A model that was
-    trained on the rows is well below that, so that half of it tells apart a network that was not trained at all.
+    The mean of N unrelated gradients has 1/√N of the size of one, so that a tenth says nothing where N is large. Where rows
+    have something in common that a network has yet to learn, its gradient is larger than that; training brings it below.
 
     >>> stationarity(2.0, 1.0, rows=4)["stationary"], stationarity(0.0, 1.0, rows=4)["stationary"]
     (False, True)
@@ -177,7 +186,7 @@ def stationarity(gradient: float, typical: float, rows: int) -> Stationarity:
         "gradient norm": gradient,
         "gradient norm of a row": typical,
         "gradient norm by chance": chance,
-        "stationary": gradient <= min(STATIONARY_SHARE * typical, CHANCE_SHARE * chance),
+        "stationary": gradient <= min(STATIONARY_SHARE * typical, chance),
     }
 
 
@@ -186,11 +195,11 @@ def moving(certificate: Mapping[str, object]) -> str:
     if certificate.get("stationary", True):
         return ""
     norm, typical, chance = (
-        real_number(certificate[name], name)
-        for name in ("gradient norm", "gradient norm of a row", "gradient norm by chance")
+        real_number(certificate[name], name) for name in ("gradient norm", "gradient norm of a row", "gradient norm by chance")
     )
-    small = min(STATIONARY_SHARE, CHANCE_SHARE * chance / (typical or 1.0))
+    small = min(STATIONARY_SHARE, chance / (typical or 1.0))
     return (
-        f"the model is not at a minimum: ‖∇J‖ is {norm / (typical or 1.0):.2g} of a typical row's gradient, where {small:.2g} would "
-        "be small; the scores are about a model that was still moving. Train on, or follow its checkpoints (tracin)"
+        f"the model is not at a minimum: ‖∇J‖ is {norm / (typical or 1.0):.2g} of a typical row's gradient, where "
+        f"{small:.2g} would be small; the scores are about a model that was still moving. Train on, or follow its checkpoints "
+        "(tracin)"
     )

@@ -82,8 +82,7 @@ def value_table(
         plan = _settle(chosen, players, budget, curves)
         paying = Remembered(kept, rows, parts_for(plan.exact)) if _plays(chosen) else kept
         game = _players(paying, table)
-        given = plan.values if budget is not None or half_width is None else None
-        trainings, words = _forecast(chosen, table, game, plan, given, half_width, seed)
+        trainings, words = _forecast(chosen, table, game, plan, budget, half_width, seed)
         if told:
             told(words, plan.budget if half_width is None else trainings + PILOT_TRAININGS)
         values: Attribution = _credit(chosen, table, game, trainings, seed)
@@ -94,9 +93,9 @@ def value_table(
                 values, paying, _row_of(table), lambda by_part: _of_parts(chosen, table, by_part, trainings, seed)
             )
         lines = _curves(game, values) if plan.curves else ()
+        recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         pairs = _synergy(game, trainings) if table.groups is not None and chosen.name in ("shapley", "knn-shapley") else ()
         payoff = _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
-        recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
         payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
         bought = _purchases(table, paying) if table.prices is not None else None
@@ -121,7 +120,7 @@ class Spending:
     """What a budget of trainings goes to."""
 
     budget: int  # trainings in all, unless a half-width asks for more
-    values: int  # those that find values, with a pilot among them
+    kept: int  # of these, for removal curves
     exact: bool  # every coalition that a value is made of is trained
     curves: bool  # removal curves are trained, too
     warnings: tuple[str, ...] = ()
@@ -131,28 +130,28 @@ def _settle(chosen: Chosen, players: int, budget: int | None, curves: bool) -> S
     """Keep what curves take out of the budget, or leave curves out where they would take more than a quarter of it."""
     whole = budget or defaults.BUDGET
     if _plays(chosen) and defaults.affordable(players, whole):
-        return Spending(whole, whole, True, curves)  # curves remove whole players, and every coalition of them is trained
+        return Spending(whole, 0, True, curves)  # curves remove whole players, and every coalition of them is trained
     leaves_out = chosen.name == "leave-one-out"
     taken = (2 + CURVE_ORDERS) * (min(CURVE_STEPS, players) - 1)
     affordable = whole - (players + 2) >= taken if leaves_out else taken <= whole // 4
     if curves and affordable:
-        return Spending(whole, whole - taken, leaves_out, True)
+        return Spending(whole, taken, leaves_out, True)
     said = (f"removal curves would take {taken} more trainings than the budget of {whole:,} has room for; they are left out",)
-    return Spending(whole, whole, leaves_out, False, said if curves else ())
+    return Spending(whole, 0, leaves_out, False, said if curves else ())
 
 
 def _forecast(
-    chosen: Chosen, table: Table, game: Game, plan: Spending, given: int | None, half_width: float | None, seed: int
+    chosen: Chosen, table: Table, game: Game, plan: Spending, budget: int | None, half_width: float | None, seed: int
 ) -> tuple[int, str]:
     """The trainings that values take, and what they will tell where that is little; nothing is predicted of exact values."""
     players = len(game.players)
     if plan.exact or not _plays(chosen):
-        return plan.values, ""
+        return plan.budget - plan.kept, ""
 
     def pilot() -> Forecast:
         return forecast(game, lambda trainings: _credit(chosen, table, game, trainings, seed))
 
-    return settle_budget(pilot, players, given, half_width, plan.budget)
+    return settle_budget(pilot, players, budget, half_width, plan.budget, plan.kept)
 
 
 def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Any:

@@ -98,15 +98,16 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
 
 
 def settle_budget(
-    plan: Callable[[], Forecast], players: int, budget: int | None, half_width: float | None, usual: int
+    plan: Callable[[], Forecast], players: int, budget: int | None, half_width: float | None, usual: int, kept: int = 0
 ) -> tuple[int, str]:
-    """The trainings to spend on values and what they will tell, in words. A pilot is part of the budget.
+    """The trainings to spend on values and what they will tell, in words. A pilot is part of the budget, and so are
+    the trainings that are `kept` for something else.
 
     Refused where they cannot reach the half-width that is wanted. Without one, pilots that are more than a tenth of the budget
     are left out, and so is the forecast of one that a solver cannot do.
     """
     if half_width is None:
-        spent = budget or usual
+        spent = (budget or usual) - kept
         if spent < 10 * PILOT_TRAININGS:
             return spent, ""
         try:
@@ -121,7 +122,7 @@ def settle_budget(
         )
     expected = plan()
     needed = expected.budget(half_width)
-    whole = needed + PILOT_TRAININGS
+    whole = kept + needed + (PILOT_TRAININGS if needed > PILOT_TRAININGS else 0)
     if budget is not None and budget < whole:
         raise TooManyPlayers(
             f"±{half_width:g} for most of {players:,} players takes about {whole:,} trainings, and the budget is {budget:,}; "

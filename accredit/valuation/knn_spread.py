@@ -46,11 +46,8 @@ class Judgement:
         A row earns about 1/place, and places near it are as likely as each other, so that what it misses is, in the mean, what
         it earned at its nearest test row, once more for every e-fold up to the `most` that a row can earn.
         """
-        with np.errstate(divide="ignore"):
-            folds = np.log(np.maximum(most / self.largest, 1.0))
-        return np.asarray(
-            np.where(self.largest > 0, self.largest * (1 + np.where(self.largest > 0, folds, 0.0)), 0.0) / self.tests
-        )
+        size = np.where(self.largest > 0, self.largest, max(most, 1.0))
+        return np.asarray(self.largest * (1 + np.log(np.maximum(most / size, 1.0))) / self.tests)
 
 
 @dataclass(frozen=True, eq=False)

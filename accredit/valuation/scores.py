@@ -108,4 +108,4 @@ def log_margins(probability: FloatArray, data: Split) -> FloatArray:
     With two classes, these are log-odds. Probabilities are kept away from 0 and 1.
     """
     p = np.clip(probability, CERTAIN, 1 - CERTAIN)
-    return margins(np.log(p)[None], data)[0]
+    return np.asarray(margins(np.log(p)[None], data)[0])
