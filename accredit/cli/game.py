@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import click
 
-from accredit.checks.tables import Sheet, is_table, read_sheet
+from accredit.checks.tables import Sheet, is_table, read_sheet, warn_notes
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.core import Attribution, Attributions
 from accredit.errors import InvalidInput
 from accredit.methods import find
@@ -20,11 +21,13 @@ METHOD = MethodName("game")
 
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
+@table_options
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
 @click.option(
     "--groups",
     help="Groups as players, for example 'stem=B+C,web=A'; with --method owen or banzhaf-owen, groups to divide inside.",
 )
+@click.option("--order", help="With --method asymmetric: who comes before whom, for example 'A, B < C; A < D', or JSON.")
 @click.option(
     "--rule",
     help="Of a table of choices: orders, dividends, vertices, weights:1,2, roll-calls or bolger. Default: the first four, or "
@@ -38,6 +41,7 @@ def game(
     file: str,
     method: str,
     groups: str | None,
+    order: str | None,
     rule: str | None,
     budget: int | None,
     seed: int,
@@ -51,14 +55,22 @@ def game(
     """
     from accredit import views
     from accredit.games import grouped, read_groups
-    from accredit.games.choices import has_choices
+    from accredit.games.choices import has_choices, plain_payoffs
     from accredit.games.files import read_filled
     from accredit.values.report import report
 
-    sheet = read_sheet(file) if is_table(file) else None
+    sheet = plain_payoffs(read_sheet(file)) if is_table(file) else None
     if sheet is not None and has_choices(sheet):
         other = None if method == "shapley" else method
-        credit = _of_choices(sheet, rule, {"--groups": groups, "--html": html_file, "--budget": budget, "--method": other})
+        warn_notes(sheet)
+        idle: dict[str, object] = {
+            "--groups": groups,
+            "--order": order,
+            "--html": html_file,
+            "--budget": budget,
+            "--method": other,
+        }
+        credit = _of_choices(sheet, rule, idle)
         click.echo(credit.to_json() if as_json else views.text(credit))
         return
     if rule is not None:
@@ -72,9 +84,11 @@ def game(
     named = read_groups(groups) if groups else None
     inside = "groups" in find(method, "game").method.takes
     players = grouped(played, named) if named and not inside else played
-    result = report(players, method, named if inside else None, budget=budget, seed=seed)
+    result = report(players, method, named if inside else None, order=order, budget=budget, seed=seed)
     if nobody_left_out:
         result = replace(result, reading=("The table has no payoff for nobody; it is taken as 0.", *result.reading))
+    if sheet is not None:
+        result = replace(result, reading=(*sheet.notes, *result.reading))
     if html_file:
         write_whole(html_file, views.game_page(result, click.format_filename(file, shorten=True)))
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))

@@ -153,6 +153,13 @@ class TableRequest(PageRequest):
     row: Annotated[int, Field(ge=0, le=10**6)] | None = None
 
 
+class ColumnsRequest(PageRequest):
+    """The text of a file whose columns are asked for."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)]
+    name: Annotated[str, Field(max_length=200)]
+
+
 class RunRequest(PageRequest):
     """Training rows as the text of a file, and how they are to be valued."""
 
@@ -174,9 +181,11 @@ class GameFileRequest(PageRequest):
 
 
 class GameRequest(PageRequest):
-    """Players and all 2ⁿ payoffs, where bit i of the index says whether player i plays; groups as in `accredit game`."""
+    """Players and all 2ⁿ payoffs, where bit i of the index says whether player i plays; groups and order as in `accredit
+    game`."""
 
     players: Annotated[list[Name], Field(min_length=1, max_length=GAME_PLAYERS)]
     payoffs: Annotated[list[Annotated[float, Field(ge=-1e12, le=1e12)]], Field(max_length=1 << GAME_PLAYERS)]
     method: GameMethod = "shapley"
     groups: Annotated[str, Field(max_length=400)] | None = None
+    order: Annotated[str, Field(max_length=400)] | None = None
