@@ -85,7 +85,7 @@ def value_table(
         trainings, words = _forecast(chosen, table, game, plan, budget, half_width, seed)
         if told:
             told(words, plan.budget if half_width is None else trainings + PILOT_TRAININGS)
-        values: Attribution = _credit(chosen, table, game, trainings, seed)
+        values = _credit(chosen, table, game, trainings, seed)
         warnings = plan.warnings
         if isinstance(paying, Remembered):
             warnings += resolution(values)  # of what more trainings would narrow
