@@ -41,22 +41,21 @@ def test_the_error_is_that_of_a_mean_over_test_rows() -> None:
 @pytest.mark.slow
 def test_intervals_cover_what_fresh_test_rows_say() -> None:
     """60 draws of 60 test rows against 20,000 others. Rows of one draw err together, so draws are counted: one fails if fewer
-    than 80 % of its rows are covered. Were 95 % covered, that would be one draw of twenty at most, and 13 of 60 or more fail
-    with a chance below one in a million."""
+    than 80 % of its rows are covered. Were 95 % covered, a quarter of the draws would fail at most (Markov), and 34 of 60 or more
+    with a chance below one in a million. The seeds are fixed, so that the mean share is a fact."""
     truth = knn_shapley(drawn(999, 120, 20_000), 5).credit
     shares = []
     for seed in range(60):
         low, high = knn_shapley(drawn(seed, 120, 60), 5).interval.T
         shares.append(float(((low <= truth) & (truth <= high)).mean()))
-    assert binom.sf(12, 60, 0.05) < 1e-6
-    assert sum(share < 0.8 for share in shares) <= 12
+    assert binom.sf(33, 60, 0.25) < 1e-6
+    assert sum(share < 0.8 for share in shares) <= 33
     assert np.mean(shares) >= 0.95
 
 
 @pytest.mark.slow
 def test_rows_named_harmful_do_harm_on_fresh_test_rows() -> None:
-    """One in ten may be named wrongly. That 25 of 100 and more are has a chance below one in 10⁴ for independent rows; rows are
-    not, so the truth is fixed by the seeds, and the share is what is tested."""
+    """One in ten may be named wrongly, on average. The seeds are fixed, so that the share of this draw is a fact."""
     data = drawn(3, 400, 400, flipped=0.1)
     values = knn_shapley(data, 5)
     named = below_zero(values)
