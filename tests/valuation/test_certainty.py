@@ -41,8 +41,8 @@ def test_the_error_is_that_of_a_mean_over_test_rows() -> None:
 @pytest.mark.slow
 def test_intervals_cover_what_fresh_test_rows_say() -> None:
     """60 draws of 60 test rows against 20,000 others. Rows of one draw err together, so draws are counted: one fails if fewer
-    than 80 % of its rows are covered. Were 95 % covered, a quarter of the draws would fail at most (Markov), and 34 of 60 or more
-    with a chance below one in a million. The seeds are fixed, so that the mean share is a fact."""
+    than 80 % of its rows are covered. Were 95 % covered, a quarter of the draws would fail at most (Markov), and 34 of 60 or
+    more with a chance below one in a million. The seeds are fixed, so that the mean share is a fact."""
     truth = knn_shapley(drawn(999, 120, 20_000), 5).credit
     shares = []
     for seed in range(60):
