@@ -104,7 +104,7 @@ def language_report(
     text: str | None,
     target: str | None = None,
     *,
-    test: str | float = 0.25,
+    test: str | float | None = None,
     players: str = "row",
     seed: int = 0,
     split_seed: int = 0,

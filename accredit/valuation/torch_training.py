@@ -12,7 +12,7 @@ from accredit.checks import needs
 from accredit.checks.arguments import check_fields
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput, NotConverged
-from accredit.valuation.scores import margins, score_named
+from accredit.valuation.scores import margins, score_named, score_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
@@ -167,6 +167,9 @@ class TorchTraining(Utility):
                 argument="build",
                 code="shape",
             )
+
+    def score_tests(self, payoffs: FloatArray, outputs: FloatArray) -> FloatArray | None:
+        return score_tests(self.metric, payoffs, outputs, self.data)
 
     def fingerprint_parts(self) -> dict[str, object]:
         import torch
