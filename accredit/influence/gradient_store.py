@@ -252,13 +252,8 @@ class GradientStore:
         average. Weight decay is not part of it."""
         held = self._tensors(self._moments_file)
         gradient = sum(float((v**2).sum()) for name, v in held.items() if name.startswith(MEAN))
-<<<<<<< HEAD
         typical = sum(float(v) for name, v in held.items() if name.startswith(SQUARE))
-        return stationarity(gradient**0.5, typical**0.5)
-=======
-        typical = sum(float(v.trace()) for name, v in held.items() if not name.startswith(MEAN))
         return stationarity(gradient**0.5, typical**0.5, len(self))
->>>>>>> certainty
 
     @cached_property
     def _moments(self) -> dict[str, torch.Tensor]:
