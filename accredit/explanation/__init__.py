@@ -1,5 +1,6 @@
 """One input, one output, many methods."""
 
+from accredit.explanation.citations import calibrate, cite
 from accredit.explanation.explainer import (
     Explainer,
     explain,
@@ -23,6 +24,8 @@ __all__ = [
     "Said",
     "TextRequest",
     "Token",
+    "calibrate",
+    "cite",
     "explain",
     "explain_answer",
     "explain_picture",

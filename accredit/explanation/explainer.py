@@ -622,12 +622,14 @@ def _follow(stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, an
     `asked` is the number of payoffs that each method will ask.
     """
     total, before, began = sum(asked.values()), 0, time.monotonic()
+    first: tuple[int, float] | None = None  # payoffs and seconds at the first report: what comes before it is preparation
     for event in stream:
         if isinstance(event, MethodProgress):
             done, elapsed = before + event.done, time.monotonic() - began
             bar.update(done, event.method)
-            if announce is not None and done and elapsed >= ENOUGH:
-                expected = elapsed * total / done
+            first = (done, elapsed) if first is None and done else first
+            if announce is not None and first is not None and done > first[0] and elapsed - first[1] >= ENOUGH:
+                expected = elapsed + (total - done) * (elapsed - first[1]) / (done - first[0])
                 if expected >= LONG:
                     announce(f"about {total:,} payoffs, {expected:.0f} s")
                 announce = None

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.explanation.citations import Citations
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.values.report import GameReport
+from accredit.views.pages.citations_page import citations_body, citations_page
 from accredit.views.pages.document import frame, page
 from accredit.views.pages.engine import render
 from accredit.views.pages.explanation_page import explanation_body, headline
@@ -22,7 +24,7 @@ from accredit.views.pages.table_page import table_body
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
+Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation | Citations
 
 
 @check_arguments
@@ -34,6 +36,8 @@ def fragment(result: Drawable) -> str:
     >>> "alice" in piece, "<bob>" in piece
     (True, False)
     """
+    if isinstance(result, Citations):
+        return frame(citations_body(result))
     if isinstance(result, Explanation):
         return frame(explanation_body(result), headline(result))
     if isinstance(result, TableExplanation):
@@ -87,13 +91,15 @@ def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> st
 
 
 @check_arguments
-def to_page(result: Explanation | TableExplanation) -> str:
+def to_page(result: Explanation | TableExplanation | Citations) -> str:
     """A result as one file.
 
     >>> from accredit import explain
     >>> to_page(explain("A gripping film.", methods=["leave-one-out"])).startswith("<!doctype html>")
     True
     """
+    if isinstance(result, Citations):
+        return citations_page(result)
     return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 
