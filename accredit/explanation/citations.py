@@ -271,6 +271,17 @@ def cite(
         seed=seed,
         **how,
     )
+    return cite_subject(subject, query or "", spans, error, calibration)
+
+
+def cite_subject(
+    subject: AnswerSubject,
+    query: str = "",
+    spans: Sequence[str] | None = None,
+    error: float = ERROR,
+    calibration: Calibration | None = None,
+) -> Citations:
+    """Where each sentence of a subject's answer comes from; passes that the subject has made before are not made again."""
     passes = _Passes(subject)
     told = calibration or usual_calibration()
     told.check_error(error)
@@ -281,7 +292,7 @@ def cite(
         passages=_passages(subject),
         citations=tuple(found),
         error=error,
-        query=query or "",
+        query=query,
         notes=(*check_notes([*facts["notes"], *passes.notes]), *_on_calibration(told, subject)),
         provenance={
             "model": facts["model"],

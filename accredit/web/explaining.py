@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,7 +36,7 @@ Event = dict[str, Any]
 Made = TypeVar("Made", bound=Request)
 
 
-def explain(models: Models, task: Event) -> Iterator[Event]:
+def explain(models: Models, task: Event) -> Generator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
     asked = place(choose_methods(task["methods"]), models.explainers)
     if too_long := _too_long(models, task):
@@ -72,7 +72,7 @@ def explain(models: Models, task: Event) -> Iterator[Event]:
             }
 
 
-def what_if(models: Models, task: Event) -> Iterator[Event]:
+def what_if(models: Models, task: Event) -> Generator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
     asked = place(choose_methods([task["method"]]), models.explainers)
     explainer, request = models.of("text"), replace(ask_by(task, TextRequest), cut=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from accredit.errors import InvalidInput
@@ -100,18 +101,19 @@ class Models:
         """The model that reads this kind of input."""
         return self.of(kind).model_for(kind)
 
-    def warm_up(self) -> Iterator[str]:
-        """Run every usual method once on a short text, and one on a picture, so that the first request pays for no import.
-
-        One step at a time, so that a request that comes meanwhile is served in between.
+    def warm_up(self) -> Iterator[Callable[[], None]]:
+        """Steps for when nobody waits: every usual method once on a short text, and one on a picture, so that the first request
+        pays for no import. Only with the built-in models, which take no time: what a served one needs, nobody knows.
         """
         tasks = [{**WARM_UP, "methods": [method]} for method in dict.fromkeys((FIRST, *DEFAULT))]
-        tasks += [{**WARM_UP, "text": "", "image": DOT, "methods": ["leave-one-out"]}] if self.builtin else []
-        for task in tasks:
-            with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for
-                for _ in explain(self, task):
-                    pass
-            yield task["methods"][0]
+        tasks += [{**WARM_UP, "text": "", "image": DOT, "methods": ["leave-one-out"]}]
+        for task in tasks if self.builtin else ():
+            yield partial(self._warm_up, task)
+
+    def _warm_up(self, task: Event) -> None:
+        with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for
+            for _ in explain(self, task):
+                pass
 
     def about(self) -> Event:
         """Names, labels, training and methods, for the page."""
@@ -166,7 +168,7 @@ def _serve(name: str) -> tuple[Kind, Explainer]:
     return "text" if isinstance(model, TextModel) else "picture", Explainer(model)
 
 
-TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {
+TASKS: dict[str, Callable[[Models, Event], Generator[Event]]] = {
     "explain": explain,
     "what-if": what_if,
     "flow": flow,
