@@ -36,6 +36,7 @@ from accredit.games import (
     restricted,
 )
 from accredit.values import (
+    asymmetric,
     banzhaf,
     banzhaf_interactions,
     banzhaf_owen,
@@ -68,7 +69,9 @@ if TYPE_CHECKING:
         explain,
         explain_answer,
         explain_picture,
+        explain_refits,
         explain_rows,
+        explain_series,
         explain_text,
     )
     from accredit.rows import from_shap
@@ -90,7 +93,9 @@ __getattr__ = lazy(
         "explain": "accredit.explanation",
         "explain_answer": "accredit.explanation",
         "explain_picture": "accredit.explanation",
+        "explain_refits": "accredit.explanation",
         "explain_rows": "accredit.explanation",
+        "explain_series": "accredit.explanation",
         "explain_text": "accredit.explanation",
         "flow_report": "accredit.attention",
         "from_shap": "accredit.rows",
@@ -104,10 +109,11 @@ __all__ = [
     "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "Explainer", "FunctionGame",
     "FunctionGames",
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
-    "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
-    "cached", "calibrate", "check_claims", "cite", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
-    "explain_text", "flow_report", "from_shap", "grouped", "interactions", "joint_flow", "least_core",
-    "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
+    "WeightedVote", "asymmetric", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
+    "bolger", "cached", "calibrate", "check_claims", "cite", "counted", "explain", "explain_answer", "explain_picture",
+    "explain_refits", "explain_rows", "explain_series", "explain_text", "flow_report", "from_shap", "grouped", "interactions",
+    "joint_flow", "least_core", "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus",
+    "output", "owen",
     "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "roll_calls", "rollout", "semivalue",
     "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

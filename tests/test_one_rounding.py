@@ -48,7 +48,7 @@ from accredit.learned.training_checks import uneven_columns
 from accredit.learned.valuers import CoalitionTargets, NetworkInputs, fit
 from accredit.rows.backgrounds import _points
 from accredit.rows.frames import rows_of
-from accredit.rows.game import covariance
+from accredit.rows.normal import covariance
 from accredit.training_data.features import features
 from accredit.training_data.suspects import RowFacts, harmful
 from accredit.training_data.tables import _standardise

@@ -7,10 +7,12 @@ from accredit.explanation.explainer import (
     explain_answer,
     explain_picture,
     explain_rows,
+    explain_series,
     explain_text,
     kind_of,
 )
-from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, TextRequest
+from accredit.explanation.refits import RefitExplanation, explain_refits
+from accredit.explanation.requests import AnswerRequest, PictureRequest, RowRequest, SeriesRequest, TextRequest
 from accredit.explanation.result import Explanation, FlowPicture, Picture, Said, Token
 
 __all__ = [
@@ -20,8 +22,10 @@ __all__ = [
     "FlowPicture",
     "Picture",
     "PictureRequest",
+    "RefitExplanation",
     "RowRequest",
     "Said",
+    "SeriesRequest",
     "TextRequest",
     "Token",
     "calibrate",
@@ -29,7 +33,9 @@ __all__ = [
     "explain",
     "explain_answer",
     "explain_picture",
+    "explain_refits",
     "explain_rows",
+    "explain_series",
     "explain_text",
     "kind_of",
 ]

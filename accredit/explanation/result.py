@@ -179,15 +179,16 @@ class Said:
     def text(self) -> str:
         return "".join(self.pieces)
 
-    def tokens_of(self, words: str) -> list[int]:
-        """The numbers of the tokens that hold these words where they first stand; none where they do not, or where only the
-        whole answer is known."""
-        start = self.text.find(words) if words.strip() and len(self.pieces) == len(self.likely) else -1
-        if start < 0:
-            return []
-        ends = np.cumsum([len(piece) for piece in self.pieces])
-        first = ends - [len(piece) for piece in self.pieces]
-        return np.flatnonzero((first < start + len(words)) & (ends > start)).tolist()
+
+def _tokens_of(said: Said, words: str) -> list[int]:
+    """The numbers of the tokens that hold these words where they first stand; none where they do not, or where only the
+    whole answer is known."""
+    start = said.text.find(words) if words.strip() and len(said.pieces) == len(said.likely) else -1
+    if start < 0:
+        return []
+    ends = np.cumsum([len(piece) for piece in said.pieces])
+    first = ends - [len(piece) for piece in said.pieces]
+    return [int(k) for k in np.flatnonzero((first < start + len(words)) & (ends > start))]
 
 
 def on_little(said: Said | None, target: str, payoff: str, attributions: Mapping[str, Attribution]) -> tuple[Note, ...]:
@@ -364,7 +365,7 @@ class Explanation(Result):
     def _credit_words(self, words: object) -> dict[str, Attribution] | None:
         """Credit for a stretch of the answer, by method: the sum over its tokens; None where they are no stretch of it."""
         said = self.said
-        if said is None or not isinstance(words, str) or not (tokens := said.tokens_of(words)):
+        if said is None or not isinstance(words, str) or not (tokens := _tokens_of(said, words)):
             return None
         names = [next((name for name, a, b in said.targets if (a, b) == (k, k + 1)), None) for k in tokens]
         known = [self.others.get(name or "", {}) for name in names]

@@ -26,6 +26,7 @@ from accredit.models.arrays import (
     votes_by_pairs,
 )
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
+from accredit.models.survival import SurvivalCurves
 
 if TYPE_CHECKING:
     import catboost
@@ -195,6 +196,8 @@ def as_row_model(model: object) -> RowModel:
         raise InvalidInput(
             f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
         )
+    if isinstance(model, SurvivalCurves):
+        return RowModel({"value": model.predict}, model.labels, model.name, model)
     if hasattr(model, "predict_log_partial_hazard") and hasattr(model, "predict_partial_hazard"):  # Cox models of lifelines
         hazards = {"value": model.predict_partial_hazard, "log": model.predict_log_partial_hazard}
         return RowModel(hazards, None, type(model).__name__, model)
@@ -258,7 +261,7 @@ def reads_rows(model: object) -> bool:
     """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
     home = type(model).__module__.split(".")[0]
     predicts = hasattr(model, "predict") or hasattr(model, "predict_log_partial_hazard")
-    if isinstance(model, RowModel) or home in _BOOSTERS or (predicts and hasattr(model, "fit")):
+    if isinstance(model, RowModel | SurvivalCurves) or home in _BOOSTERS or (predicts and hasattr(model, "fit")):
         return True
     return home not in BUILT_IN and any(entry.name == home for entry in plugins.entries(plugins.READERS))
 

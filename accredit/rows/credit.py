@@ -26,6 +26,7 @@ from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading
 from accredit.trees.linked import TABLE_PLAYERS, TooManyCubes, orders_for
 from accredit.trees.tables import spans
 from accredit.values.exact import semivalue_claims
+from accredit.values.precedence import Precedence, Stages
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class RowQuestion:
     prediction: FloatArray  # (rows, outputs): what the model says about the rows
     said: tuple[str, ...]  # what had to be widened or chosen to ask it
     reading: Reading | None = None  # the closed form's own reading of the rows, where it gave the prediction
+    confounding: bool | tuple[bool, ...] = False  # of stages, with dependence "causal"
 
     @property
     def model(self) -> RowModel:
@@ -90,6 +92,10 @@ class RowQuestion:
     @property
     def interactions(self) -> bool:
         return self.ground.sharing.interactions
+
+    @property
+    def order(self) -> Precedence | None:
+        return self.ground.sharing.order
 
     @property
     def start(self) -> int:
@@ -164,6 +170,10 @@ def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     rule = asked.ground.sharing.value
     if rule is None:
         raise NoClosedForm(f"{asked.method.name} has no closed form", tried=False)
+    if isinstance(rule, Stages) and asked.interactions:
+        raise NoClosedForm("values that follow an order have no interactions", tried=False)
+    if isinstance(rule, Stages) and asked.dependence == "cover":
+        raise NoClosedForm("cover ratios have no closed form for players that come in order")
     if asked.dependence not in ("interventional", "cover"):
         raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form", tried=False)
     form = asked.ground.form(asked.unit)
@@ -193,7 +203,7 @@ def _through_trees(asked: RowQuestion, why: NoClosedForm) -> Iterator[RowAnswer]
 
     The function is compared with what the model says about background and rows.
     """
-    if not why.of_unit or asked.background is None or asked.interactions:
+    if not why.of_unit or asked.background is None or asked.interactions or isinstance(asked.ground.sharing.value, Stages):
         return None
     try:
         form, worth = asked.ground.link(asked.unit, partial(_linked, asked))
@@ -289,7 +299,7 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows", argument="background", code="missing")
-    solver = asked.method.solver(asked.budget, asked.seed)
+    solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
         game: Game = row_game(
             asked.model,
@@ -301,13 +311,15 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
             asked.partition,
             dependence=asked.dependence,
             seed=asked.seed,
+            order=asked.order,
+            confounding=asked.confounding,
         )
         pairs = None
         if asked.interactions:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
-        answer = replace(_of_row(solver.solve(game), asked.outputs), pairs=pairs)
-        yield _draw(answer) if asked.dependence == "gaussian" else answer
+        answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
+        yield _draw(answer) if asked.dependence in ("gaussian", "causal") else answer
 
 
 def _draw(answer: RowAnswer) -> RowAnswer:
@@ -322,7 +334,7 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _of_row(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
+def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
     """The answer about one row; intervals only where every output has them."""
     every = [found[name] for name in outputs]
     return RowAnswer(

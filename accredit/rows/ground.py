@@ -20,7 +20,9 @@ from accredit.rows.frames import Rows, join, part, type_of
 from accredit.rows.game import check_reads
 from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading, RowCredit
 from accredit.trees.linked import Worth
+from accredit.values.asymmetric import CLAIMS as ASYMMETRIC_CLAIMS
 from accredit.values.exact import semivalue_claims
+from accredit.values.precedence import Precedence, Stages
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
@@ -53,14 +55,18 @@ class NoClosedForm(Exception):
 class Sharing:
     """How a closed form is to share: by which value, among whom."""
 
-    value: object  # as trees take it; None where it is not a semivalue
+    value: object  # as trees take it; None where they do not
     interactions: bool
     partition: Partition
+    order: Precedence | None = None  # who comes before whom, where it was said
 
 
-def semivalue(method: Chosen) -> object:
-    """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
+def closed_value(method: Chosen, order: Precedence | None) -> object:
+    """The method as trees take it: a value, ("beta", α, β), one weight per size, or the stages in which players come; None
+    where they do not."""
     match method.method.name:
+        case "asymmetric":
+            return None if order is None else order.stages
         case "shapley" | "banzhaf":
             return method.method.name
         case "beta":
@@ -184,6 +190,8 @@ class Ground:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What the closed form's credit satisfies."""
+        if isinstance(self.sharing.value, Stages):
+            return ASYMMETRIC_CLAIMS
         n = len(self.sharing.partition.players)
         return semivalue_claims(semivalue_of(self.sharing.value, n).weights(n), "computed in closed form")
 

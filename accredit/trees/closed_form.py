@@ -29,6 +29,7 @@ from accredit.trees.members import Member, members_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import NotSeparable, owners, still_own
 from accredit.trees.terms import Terms, TermShares, has_terms, terms_of
+from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
@@ -400,6 +401,7 @@ class _Multiplied:
     def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
         if background is None:
             raise NotProducts(f"{self._form.source} is a sum of products, which needs background rows to compare with")
+        _refuse_stages(self._form.source, asked)
         return _ProductShares(self._form, background, asked)
 
 
@@ -423,6 +425,11 @@ class _ProductShares:
         return TreeCredit(found.credit, found.base, found.pairs, self._means)
 
 
+def _refuse_stages(source: str, asked: CreditRequest) -> None:
+    if isinstance(asked.value, Stages):
+        raise NotProducts(f"{source} has no closed form for players that come in order")
+
+
 class _Termwise:
     """Terms of one or two columns behind the same signature; they are asked of the model, which reads rows as they are."""
 
@@ -441,6 +448,7 @@ class _Termwise:
     def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
         if background is None:
             raise NotProducts(f"{self._terms.source} is a sum of terms, which needs background rows to compare with")
+        _refuse_stages(self._terms.source, asked)
         return TermShares(self._terms, background, asked.players, asked.count, asked.value, asked.interactions, asked.weight)
 
 
@@ -521,7 +529,8 @@ class LinearShares:
     """A linear model and the mean of its background: what credits rows by their distance from it."""
 
     def __init__(self, linear: Linear, background: FloatArray, asked: CreditRequest) -> None:
-        semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
+        if not isinstance(asked.value, Stages):
+            semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
         self._linear, self._asked, self._means = linear, asked, f"background of {len(background)} rows"
         self._mean = np.average(background, axis=0, weights=asked.weight)
         self._base = linear.margin(self._mean[None])[0]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from accredit.checks.lazy import lazy
 from accredit.core import Interactions
 from accredit.values.alternatives import bolger
+from accredit.values.asymmetric import asymmetric
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.cubes import CubeGame, Cubes
 from accredit.values.exact import Exact, leave_one_out
@@ -59,8 +60,8 @@ __getattr__ = lazy(__name__, ESTIMATORS)
 __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
     "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "ProductGame", "Products", "SampledBanzhaf", "SampledBeta",
-    "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen",
-    "best_subsets", "beta", "bolger", "by_player", "interactions", "least_core", "leave_one_out", "leaving_out", "mobius",
-    "multichoice", "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of", "permutations_needed", "roll_calls",
-    "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
+    "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated", "asymmetric", "banzhaf", "banzhaf_interactions",
+    "banzhaf_owen", "best_subsets", "beta", "bolger", "by_player", "interactions", "least_core", "leave_one_out",
+    "leaving_out", "mobius", "multichoice", "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of",
+    "permutations_needed", "roll_calls", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

@@ -58,7 +58,7 @@ def test_passages_that_are_the_same_are_said():
 def test_no_passage_or_an_empty_one_is_refused(context):
     with pytest.raises(InvalidInput) as refused:
         explain(context=context, query="Where does Anna live ?")
-    assert (refused.value.argument, refused.value.code) == ("context", "type")
+    assert refused.value.argument == "context" and refused.value.code in ("empty", "type")
 
 
 def test_an_answer_that_holds_a_special_token_is_refused():

@@ -155,7 +155,7 @@ def test_correlated_columns_are_named():
         ),
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, methods="flow"), "flow"),
         (lambda: accredit.explain(FRAME[:1], None, background=FRAME), "model is missing"),
-        (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, dependence="causal"), "dependence is 'causal'"),
+        (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, dependence="psychic"), "dependence is 'psychic'"),
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X, dependence="cover"), "leave background out"),
         (lambda: explain_rows(X[:1], SVC().fit(X, Y), dependence="cover"), "cannot be had"),
         (lambda: accredit.explain(X[:1], SVC().fit(X, Y), background=X[:0]), "0 rows"),

@@ -103,6 +103,13 @@ def _report() -> Any:
 
 
 @cache
+def _cited() -> Any:
+    from accredit import cite
+
+    return cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
+
+
+@cache
 def _explanation() -> Any:
     from accredit.explanation import explain
 
@@ -319,6 +326,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "values.interactions.budget": lambda f: NOTHING,
     "values.shapley_interactions.budget": lambda f: NOTHING,
     "values.banzhaf_interactions.budget": lambda f: NOTHING,
+    "values.asymmetric.order": lambda f: "a < b",
+    "values.value_of.order": lambda f: NOTHING,
     "values.owen.groups": lambda f: [["a", "b"], "c"],
     "values.owen.orders": lambda f: NOTHING,
     "values.value_of.groups": lambda f: NOTHING,
@@ -431,6 +440,7 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "explanation.calibrate.model": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
     "explanation.calibrate.prompts": lambda f: 15,
     "answers.AnswerGame.place.words": lambda f: "Paris",
+    "views.citations_markdown.found": lambda f: _cited(),
     "explanation.cite.*": lambda f: NOTHING,
     "explanation.cite.model": lambda f: answering()[0],
     "explanation.cite.tokenizer": lambda f: answering()[1],
@@ -492,6 +502,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "explanation.explain_picture.budget": lambda f: 16,
     "explanation.explain_picture.size": lambda f: NOTHING,
     "explanation.explain_rows.players": lambda f: NOTHING,
+    "explanation.explain_rows.order": lambda f: NOTHING,
+    "explanation.explain_rows.confounding": lambda f: NOTHING,
     "explanation.explain_rows.rows": lambda f: ROWS,
     "explanation.explain_rows.names": lambda f: ["a", "b", "c"],
     "explanation.explain_rows.model": lambda f: linear_model(),

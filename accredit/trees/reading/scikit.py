@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit.core import FloatArray, IntArray
 from accredit.models.rows import path_lengths, scikit_has_log_link, usual_path_length
+from accredit.models.survival import SurvivalCurves
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, number, plain_rows, trust
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SINGLE = ("DecisionTree", "ExtraTree")
 AVERAGED = ("RandomForest", "ExtraTrees")
+SURVIVAL = ("RandomSurvivalForest", "ExtraSurvivalTrees")
 
 
 def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
@@ -73,6 +75,22 @@ def _average(model: sklearn.base.BaseEstimator, members: list[sklearn.tree.BaseD
     forest = Forest.of(trees, model.n_features_in_, np.zeros(width), single=True, source=source)
     payoff, own = ("probability", "predict_proba") if classes is not None else ("value", "predict")
     return _of(model, forest, labels if classes is not None or width > 1 else ("value",), payoff, getattr(model, own))
+
+
+def read_survival_forest(curves: SurvivalCurves) -> Ensemble:
+    """A survival forest of scikit-survival: every leaf holds a curve, and the forest is their mean. Its trees are those of
+    scikit-learn, with the cumulative hazard and the survival at every time of the training rows as values."""
+    model, name = curves.model, type(curves.model).__name__
+    if name not in SURVIVAL or curves.known is None:
+        raise NotTrees(f"{name} is not a survival forest; {' and '.join(SURVIVAL)} are read as trees")
+    place = np.searchsorted(curves.known, curves.times, side="right") - 1  # a curve is constant up to the next time
+    which = 1 if curves.curve == "survival" else 0
+    members = list(model.estimators_)
+    if members[0].tree_.value.shape[1:] != (len(curves.known), 2):
+        raise NotTrees(f"{name} keeps no curves in its leaves; fit it without low_memory")
+    trees = [_arrays(member.tree_, member.tree_.value[:, place, which] / len(members)) for member in members]
+    forest = Forest.of(trees, model.n_features_in_, np.zeros(len(place)), single=True, source=name)
+    return _of(model, forest, curves.labels, "value", curves.predict)
 
 
 def _of(
