@@ -1,31 +1,33 @@
 """Answers on the page: passages, a question and an answer in; the prompt coloured for every word of the answer out.
 
-What is there first is shown first: the words of the answer as the model says them, one backward pass as a first look, where each
-sentence comes from, then values of the game, the quickest first.
+What is there first is shown first: the words of the answer as the model says them, one backward pass as a first look, where
+each sentence comes from, then values of the game, the quickest first.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from accredit.defaults import LEAST_PASSES
 from accredit.errors import InvalidInput
-from accredit.explanation.answers import AnswerSubject
+from accredit.explanation.answers import AnswerSubject, spend_by_cost, with_targets
 from accredit.explanation.citations import Citations, cite_subject
 from accredit.explanation.explainer import Explainer
 from accredit.explanation.requests import AnswerRequest
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Done, Ended, MethodProgress, Refused, Started, assemble, events, listen
 from accredit.explanation.stream import answer as answer_by
-from accredit.explanation.subject import Memo
 from accredit.games.batches import reporting
 from accredit.methods import FOR_ANSWERS, Chosen, find, find_all
 from accredit.views import explanation_page
 from accredit.views.language.phrases import title
 from accredit.views.pages.citations_page import verdict_block
 from accredit.views.pages.explanation_page import explanation_body, headline
+from accredit.web.costs import SHARE, refuse_dear
 from accredit.web.explaining import ask_by
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 READ = 4096  # tokens of prompt and answer
 NEW_TOKENS = 60  # of a generated answer
 FIRST_LOOK = "attn-lrp"  # one backward pass, and on real models it finds the passages (docs/choosing.md)
-FIRST_LOOK_PASSES = 5  # passes forwards that take about as long as that
-READING, CITING = "Reading the prompt", "Where each sentence comes from"  # what is done, beside methods
+LOOK = 4  # times as long as reading the prompt, about
+READING, CITING, PRICING = "Reading the prompt", "Where each sentence comes from", "What a pass takes"  # beside methods
 WRITES = ("continue", "translate")  # tasks of models that answer
 
 Event = dict[str, Any]
@@ -47,19 +49,15 @@ Made = TypeVar("Made")
 def answer(models: Models, task: Event) -> Generator[Event]:
     """An answer, and credit of the parts of its prompt: all that is known so far is drawn again whenever more is."""
     asked = find_all(task["methods"] or FOR_ANSWERS, "answer")
-    explainer = models.of("answer")
-    given = _said(task)
+    explainer, given = models.of("answer"), _said(task)
     said = yield from _generate(explainer, given)
-    began = time.monotonic()
-    subject = yield from _read(explainer, given, said)
-    pass_seconds = (time.monotonic() - began) / max(subject.game.passes, 1)
-    look = [] if task["methods"] else [find(FIRST_LOOK, "answer")]
-    known = Known(subject, given["query"] or "", pass_seconds, [*asked, *look])
-    for chosen in look:
-        yield from _look(known, chosen)
-    if subject.unit == "passage" and given["rather_than"] is None:
+    known = yield from _read(explainer, given, said, asked)
+    if not task["methods"]:
+        yield from _look(known, find(FIRST_LOOK, "answer"))
+    if known.subject.unit == "passage" and given["rather_than"] is None:
         yield from _cite(known)
-    yield from _solve(known, asked)
+    yield from _price(known, task.get("seconds", math.inf))
+    yield from _solve(known)
     made = known.explanation
     if not made.attributions:
         raise InvalidInput(next(iter(made.refused.values())), code="unsupported")
@@ -72,8 +70,11 @@ class Known:
 
     subject: AnswerSubject
     query: str
-    pass_seconds: float  # that one pass took, about
-    methods: list[Chosen]
+    asked: list[Chosen]  # methods that are still to be run
+    budgeted: bool  # how many payoffs they may ask was said
+    began: float
+    reading: float  # seconds that reading the prompt took
+    methods: list[Chosen] = field(default_factory=list)  # those, and the first look
     ended: list[Ended] = field(default_factory=list)
     citations: Citations | None = None
     done: int = 0  # steps of all: methods, and where sentences come from
@@ -131,17 +132,21 @@ def _generate(explainer: Explainer, given: Event) -> Generator[Event, None, Answ
     return said
 
 
-def _read(explainer: Explainer, given: Event, said: Answer | str) -> Generator[Event, None, AnswerSubject]:
-    """The prompt dealt out to players; how the model reads it, and what a pass costs, is tried out on the way."""
+def _read(explainer: Explainer, given: Event, said: Answer | str, asked: list[Chosen]) -> Generator[Event, None, Known]:
+    """The prompt dealt out to players, and how likely the answer is with the whole prompt and with nobody's part."""
+    began = time.monotonic()
+    least = given["budget"] or LEAST_PASSES  # what values may ask is decided later: by what a pass takes
+    request = ask_by({**given, "answer": said, "budget": least, "target": "answer"}, AnswerRequest)
 
     def read() -> AnswerSubject:
-        subject = explainer.subject(given["prompt"], ask_by({**given, "answer": said}, AnswerRequest))
-        subject.said  # noqa: B018  with the whole prompt and with nobody's part: every drawing needs both, and they are kept
+        subject = explainer.subject(given["prompt"], request)
+        subject.said  # noqa: B018  every drawing needs these two passes, and they are kept
         return subject
 
     subject = yield from _count_passes(read, lambda what: {"event": "progress", "method": what, "done": 0, "of": 1}, READING)
     _check_length(int(subject.facts["prompt tokens"]) + int(subject.facts["answer tokens"]))
-    return subject
+    reading = time.monotonic() - began
+    return Known(subject, given["query"] or "", asked, given["budget"] is not None, began, reading, list(asked))
 
 
 def _check_length(tokens: int) -> None:
@@ -151,9 +156,7 @@ def _check_length(tokens: int) -> None:
         )
 
 
-def _count_passes(
-    work: Callable[[], Made], progress: Callable[[str], Event], what: str
-) -> Generator[Event, None, Made]:
+def _count_passes(work: Callable[[], Made], progress: Callable[[str], Event], what: str) -> Generator[Event, None, Made]:
     """Work in a thread of its own; after every batch of passes the reader is told how many there were."""
     yield progress(what)
 
@@ -173,34 +176,53 @@ def _count_passes(
 
 def _look(known: Known, chosen: Chosen) -> Generator[Event]:
     """A first look at the whole answer. Where the method does not apply, nothing is said of it: nobody has asked for it."""
-    yield known.progress(title(chosen.name), seconds_left=FIRST_LOOK_PASSES * known.pass_seconds)
-    whole = replace(known.subject, games=known.subject.game.targets(known.subject.payoff, ()), memo=Memo())
-    looked = answer_by(whole, chosen)
-    if isinstance(looked, Refused):
-        known.methods.remove(chosen)
-        return
-    known.done += 1
-    known.ended.append(looked)
-    yield known.result
+    yield known.progress(title(chosen.name), seconds_left=LOOK * known.reading)
+    looked = answer_by(known.subject, chosen)
+    if isinstance(looked, Done):
+        known.methods.append(chosen)
+        known.ended.append(looked)
+        known.done += 1
+        yield known.result
 
 
 def _cite(known: Known) -> Generator[Event]:
     """Where each sentence comes from, by passes with some passages alone."""
-    known.citations = yield from _count_passes(lambda: cite_subject(known.subject, known.query), known.progress, CITING)
+    look = next((each.attribution for each in known.ended if isinstance(each, Done)), None)
+    relevance = None if look is None else look.credit[: len(known.subject.players)]
+
+    def cite() -> Citations:
+        return cite_subject(known.subject, known.query, relevance=relevance)
+
+    known.citations = yield from _count_passes(cite, known.progress, CITING)
     known.done += 1
     if known.ended:
         yield known.result
 
 
-def _solve(known: Known, asked: list[Chosen]) -> Generator[Event]:
+def _price(known: Known, seconds: float) -> Generator[Event]:
+    """How many payoffs values may ask, by what a pass takes here; what a request has no time for is refused at once."""
+    before, began = known.subject.game.passes, time.monotonic()
+    most = SHARE * (seconds - (began - known.began))
+
+    def settle() -> AnswerSubject:
+        return with_targets(known.subject) if known.budgeted else spend_by_cost(known.subject, most=most)
+
+    known.subject = yield from _count_passes(settle, known.progress, PRICING)
+    made, now = known.subject.game.passes - before, time.monotonic()
+    each = (now - began) / made if made else known.reading / known.subject.game.passes
+    refused = refuse_dear(known.subject, known.asked, each, seconds - (now - known.began), seconds)
+    known.ended += refused
+    known.done += len(refused)
+    known.asked = [chosen for chosen in known.asked if chosen.name not in {each.method for each in refused}]
+
+
+def _solve(known: Known) -> Generator[Event]:
     """Method after method, the quickest first."""
-    for event in events(known.subject, asked, progress=True, quickest_first=True):
+    for event in events(known.subject, known.asked, progress=True, quickest_first=True):
         if isinstance(event, Started):
             yield known.progress(title(event.method))
         elif isinstance(event, MethodProgress):
-            yield known.progress(
-                title(event.method), share=event.done / max(event.of, 1), seconds_left=event.seconds_left
-            )
+            yield known.progress(title(event.method), share=event.done / max(event.of, 1), seconds_left=event.seconds_left)
         elif isinstance(event, Done | Refused):
             known.ended.append(event)
             known.done += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Generator
+from collections.abc import Generator, Hashable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePath

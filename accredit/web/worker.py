@@ -87,7 +87,7 @@ class Worker:
             if stop.is_set():
                 return
             self._number += 1
-            await self._write({**task, "number": self._number})
+            await self._write({**task, "number": self._number, "seconds": seconds})
             await self._follow(emit, stopping, seconds)
         finally:
             stopping.cancel()
