@@ -118,12 +118,18 @@ def _generate(explainer: Explainer, given: Event) -> Generator[Event, None, Answ
     yield {"event": "progress", "method": READING, "done": 0, "of": 1}
     prompt = model.prompt(given["prompt"], **{name: given[name] for name in ("context", "query") if given[name] is not None})
     _check_length(len(model.tokenize_prompt(prompt)))
-    began = time.monotonic()
 
     def speak(say: Callable[[Event], None]) -> Answer:
+        first = math.nan  # when the first word came: before it the prompt was read
+
         def heard(text: str, tokens: int) -> None:
-            left = (time.monotonic() - began) / tokens * (NEW_TOKENS - tokens)
-            say({"event": "text", "text": text, "done": 0, "of": 1, "share": tokens / NEW_TOKENS, "seconds_left": left})
+            nonlocal first
+            event = {"event": "text", "text": text, "done": 0, "of": 1, "share": tokens / NEW_TOKENS}
+            if tokens > 1:
+                event["seconds_left"] = (time.monotonic() - first) / (tokens - 1) * (NEW_TOKENS - tokens)
+            else:
+                first = time.monotonic()
+            say(event)
 
         return model.generate(prompt, max_new_tokens=NEW_TOKENS, heard=heard)
 

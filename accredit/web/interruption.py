@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
 
 Task = dict[str, Any]
 WARMING = 0  # the number of what runs while nobody waits; those of tasks begin at 1
@@ -41,10 +44,11 @@ class Line:
             raise Interrupted
 
 
-def ask_in_every_layer(check: Callable[[], None]) -> None:
+def ask_in_every_layer(check: Callable[[], None]) -> list[RemovableHandle]:
     """From now on `check` is called before every layer of every torch model, forwards and backwards, in whatever thread.
 
-    What it raises ends the pass. The hooks are torch's own for all modules: no model is changed, no number either.
+    What it raises ends the pass. The hooks are torch's own for all modules, and are returned: no model is changed, no number
+    either.
     """
     import torch
     from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
@@ -59,5 +63,4 @@ def ask_in_every_layer(check: Callable[[], None]) -> None:
         if isinstance(made, torch.Tensor) and made.requires_grad and type(made) is torch.Tensor:
             made.register_hook(back)
 
-    register_module_forward_pre_hook(before)
-    register_module_forward_hook(after)
+    return [register_module_forward_pre_hook(before), register_module_forward_hook(after)]

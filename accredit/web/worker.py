@@ -95,7 +95,7 @@ class Worker:
     async def _follow(self, emit: Callable[[Event], None], stopping: asyncio.Future[Any], seconds: float) -> None:
         """Pass events on. The clock of a task starts when the process takes it up."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
+        until = loop.time() + LOAD_SECONDS
         reading = asyncio.ensure_future(self._read())
         try:
             while True:

@@ -1,4 +1,4 @@
-"""The model's process without a model: warming up never ends, an explanation takes no time, or for ever."""
+"""The model's process without a model: warming up never ends, an explanation takes no time, or for ever in one of two ways."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 from accredit.web import model_process, tasks
 
-FOR_EVER = "for ever"  # a text whose explanation never comes
+FOR_EVER = "for ever"  # a text whose explanation never comes, and that nothing interrupts
+STEP_BY_STEP = "step by step"  # another whose explanation never comes, but which is asked after every step
+STEP_SECONDS = 0.5  # of warming up
 
 
 class NoModels:
@@ -18,7 +20,7 @@ class NoModels:
 
     def warm_up(self) -> Iterator[Callable[[], None]]:
         while True:
-            yield lambda: time.sleep(0.01)
+            yield lambda: time.sleep(STEP_SECONDS)
 
     def about(self) -> dict[str, Any]:
         return {}
@@ -27,6 +29,9 @@ class NoModels:
 def explain(models: NoModels, task: dict[str, Any]) -> Iterator[dict[str, Any]]:
     while task["text"] == FOR_EVER:
         time.sleep(0.01)
+    while task["text"] == STEP_BY_STEP:
+        time.sleep(0.01)
+        yield {"event": "progress"}
     yield {"event": "done"}
 
 
