@@ -61,6 +61,6 @@ def ask_in_every_layer(check: Callable[[], None]) -> list[RemovableHandle]:
 
     def after(module: object, given: object, made: object) -> None:
         if isinstance(made, torch.Tensor) and made.requires_grad and type(made) is torch.Tensor:
-            made.register_hook(back)
+            made.register_hook(back)  # type: ignore[no-untyped-call]
 
     return [register_module_forward_pre_hook(before), register_module_forward_hook(after)]

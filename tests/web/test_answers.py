@@ -52,11 +52,11 @@ def test_what_is_there_first_is_shown_first(models):
     assert texts[-1] == BAKER and all(BAKER.startswith(text.strip()) for text in texts)
     results = [event for event in events if event["event"] == "result"]
     assert [event["done"] for event in results] == [1, 2, 3, 4] and all(event["of"] == 4 for event in results)
-    assert all("verdict" in event["html"] for event in results[1:]) and 'class="verdict"' not in results[0]["html"]
+    assert all('class="origins"' in event["html"] for event in results[1:]) and 'class="origins"' not in results[0]["html"]
     assert all(event["answer"] == BAKER for event in results)
     methods = Explanation.from_json(events[-1]["json"]).methods
     assert methods == ("shapley", "leave-one-out", "attn-lrp")
-    assert 'class="verdict"' in events[-1]["page"]
+    assert 'class="origins"' in events[-1]["page"]
 
 
 @pytest.mark.slow
