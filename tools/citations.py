@@ -34,6 +34,10 @@ NOT_KEPT = (
     "{allowed} were allowed. They are called unsupported, because the model would say them in other words: a verdict is about "
     "a sentence as it is written, and the promise is for sentences like those of the calibration."
 )
+SEEN = (
+    "What is read off a sentence was chosen among some twenty statistics with lines of both books in view, so other prompts "
+    "may do somewhat worse than these."
+)
 ERRORS = (0.1, 0.15, 0.2)  # error rates that the report lists
 
 
@@ -168,7 +172,7 @@ def report(lines: list[dict[str, Any]], prompts: int, told: Calibration) -> str:
         text.append(f"| {kind} | {ORIGIN_OF_KIND[kind]} | {tally['right']} | {tally['wrong']} | {tally['untold']} | {shown} |")
     own = [v for line, _, v in found if ORIGIN_OF_KIND[line["kind"]] is Origin.MEMORY]
     kept = own.count("wrong") <= ERROR * len(own)
-    text += ["", KEPT if kept else NOT_KEPT.format(wrong=own.count("wrong"), count=len(own), allowed=f"{ERROR:.0%}")]
+    text += ["", KEPT if kept else NOT_KEPT.format(wrong=own.count("wrong"), count=len(own), allowed=f"{ERROR:.0%}"), "", SEEN]
     return "\n".join([*text, ""])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks import needs
-from accredit.checks.tables import SEPARATORS
+from accredit.checks.table_format import DELIMITERS
 from accredit.errors import InvalidInput
 from accredit.rows.credit import are_trees
 from accredit.rows.result import TableExplanation
@@ -22,7 +22,7 @@ from accredit.views.language.numbers import percent
 from accredit.views.language.phrases import counted
 from accredit.views.pages.html import table_page
 from accredit.views.pages.table_page import QUESTION, row_body, table_body
-from accredit.web.uploads import drop, kind_of
+from accredit.web.uploads import drop, in_own_name, kind_of
 
 if TYPE_CHECKING:
     import pandas
@@ -215,11 +215,11 @@ def _thin(rows: pandas.DataFrame, most: int) -> tuple[pandas.DataFrame, tuple[st
 
 def _frame(text: str, file: str) -> pandas.DataFrame:
     """A table that was dropped; how large it is is estimated before it is read."""
-    from accredit.store.frames import read_frame
+    from accredit.store.frames import NOTES, notes_of, read_frame
 
-    kind = kind_of(file)
+    kind_of(file)  # which refuses what is not a table
     first, _, _ = text.lstrip().partition("\n")
-    cells = (text.count("\n") + 1) * (first.count(SEPARATORS.get(kind, ",")) + 1)
+    cells = (text.count("\n") + 1) * (max(first.count(mark) for mark in DELIMITERS) + 1)
     if cells > CELLS:
         raise InvalidInput(
             f"{file} holds about {cells:,} cells, and this page reads up to {CELLS:,}; keep the rows or columns that matter, "
@@ -227,4 +227,6 @@ def _frame(text: str, file: str) -> pandas.DataFrame:
             code="too-many",
         )
     with drop(text, file) as path:
-        return read_frame(path)
+        frame = read_frame(path)
+        frame.attrs[NOTES] = in_own_name(notes_of(frame), path, file)
+        return frame

@@ -172,3 +172,10 @@ def test_columns_without_any_value_are_left_out_and_named():
 def test_a_table_that_nothing_can_be_learned_from_is_refused_in_words(table, said):
     with pytest.raises(InvalidInput, match=said):
         list(explain_table(Served(), asked(table)))
+
+
+@pytest.mark.slow
+def test_a_table_with_semicolons_is_read_and_the_page_says_how():
+    result, done = answer(asked(staff().replace(",", ";")))
+    for page in (result["html"], done["page"]):
+        assert page.count("The file staff.csv was read with ; as delimiter.") == 1
