@@ -101,8 +101,9 @@ def test_the_view_explains_colours_and_comes_back_by_its_address(browser, server
     page.goto(server.address)
     page.click("nav a[data-view=answers]")
     page.click("#answers-form button.primary")
+    page.locator("#answers-result .origins").wait_for()
+    page.locator("#answers-form .going").wait_for(state="hidden")  # all of it has come
     word = page.locator("#answers-result .s", has_text="baker")
-    word.wait_for()
     word.focus()
     assert page.locator(".asked .now").inner_text() == "“baker”"
     assert page.locator(".prompt .t.u12").count() == 2

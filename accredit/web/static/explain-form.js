@@ -55,7 +55,7 @@ export function partsOf(nav, chosen) {
     const buttons = parts.map(([label, share], k) => element("button", { type: "button", className: "small", value: k }, `${k + 1} · ${label} ${Math.round(100 * share)}%`));
     buttons[part].setAttribute("aria-current", "true");
     const beginning = element("button", { type: "button", className: "small", value: "cut" }, "its beginning only");
-    nav.replaceChildren(element("p", { className: "small" }, `${summary} Part ${part + 1} is explained below.`), ...buttons, beginning);
+    nav.replaceChildren(element("p", { className: "small" }, `${summary} Part ${part + 1} of ${parts.length} is explained below.`), ...buttons, beginning);
   }
   return { draw };
 }
