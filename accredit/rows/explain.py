@@ -31,6 +31,7 @@ from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
 from accredit.values.precedence import precedence_of, write_order
 
+LOOKED_AT = 8  # rows on which the model's probabilities are compared with its scores
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
@@ -69,6 +70,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         },
         **_pair_fields(answer.pairs),
         method_name=asked.method.name,
+        link=asked.model.link(asked.unit, asked.table[:LOOKED_AT], asked.prediction[:LOOKED_AT]),
     )
 
 
@@ -295,12 +297,12 @@ def shown_first(
     if len(outputs) == 1:
         return outputs[0], ()
     if not model.classifies:
-        return outputs[0], (f"Shown first is {outputs[0]!r} of {len(outputs)} outputs; see .of(…) for the others.",)
+        return outputs[0], (f"Shown first is {outputs[0]!r} of {len(outputs)} outputs.",)
     if len(outputs) == 2 and len(prediction) > 1 and unit in OPPOSITE:
         return outputs[1], (f"Shown is class {outputs[1]!r}; its credits are the opposite of the other's.",)
     commonest = int(np.bincount(model.predicted(prediction, unit), minlength=len(outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
-    return outputs[commonest], (f"Shown first is {outputs[commonest]!r}, {why}; see .of(…) for the others.",)
+    return outputs[commonest], (f"Shown first is {outputs[commonest]!r}, {why}.",)
 
 
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ...]:

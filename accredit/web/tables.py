@@ -52,7 +52,7 @@ def fit(frame: pandas.DataFrame, target: str, file: str) -> FittedTable:
         raise InvalidInput(
             f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}", argument="target", code="unknown"
         )
-    known = frame[frame[target].notna()].reset_index(drop=True)
+    known = frame[frame[target].notna()]
     if len(known) < FEWEST:
         known_rows = counted(len(known), "row")
         raise InvalidInput(
@@ -156,7 +156,9 @@ def explain_table(models: Models, task: Event) -> Generator[Event]:
         explained = explained.of(task["shown"])
     if task["row"] is not None:
         if task["row"] >= len(explained):
-            raise InvalidInput(f"row {task['row']} is not among the {len(explained):,} rows that were explained", code="range")
+            raise InvalidInput(
+                f"row {task['row'] + 1} is not among the {len(explained):,} rows that were explained", code="range"
+            )
         yield {"event": "result", "done": 2, "of": 2, "row": row_body(explained, task["row"])}
         yield {"event": "done"}
         return
@@ -215,6 +217,8 @@ def _thin(rows: pandas.DataFrame, most: int) -> tuple[pandas.DataFrame, tuple[st
 
 def _frame(text: str, file: str) -> pandas.DataFrame:
     """A table that was dropped; how large it is is estimated before it is read."""
+    import pandas
+
     from accredit.store.frames import NOTES, notes_of, read_frame
 
     kind_of(file)  # which refuses what is not a table
@@ -229,4 +233,6 @@ def _frame(text: str, file: str) -> pandas.DataFrame:
     with drop(text, file) as path:
         frame = read_frame(path)
         frame.attrs[NOTES] = in_own_name(notes_of(frame), path, file)
-        return frame
+    if isinstance(frame.index, pandas.RangeIndex):
+        frame.index = pandas.RangeIndex(1, len(frame) + 1)  # counted from 1, as people count the lines of a file
+    return frame

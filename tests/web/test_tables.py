@@ -56,7 +56,7 @@ def test_a_model_is_fitted_on_the_spot_and_the_page_says_so_and_how_good_it_is()
     assert says(body, "model was given") and "staff.csv, 60 rows" in body
     assert says(body, "seen (5 folds)") and "always saying" in body
     assert result["outputs"] == ["no", "yes"] and result["rows"] == 60
-    assert body.count('data-r="') == 3 * 60 and "<title>row 0: " in body  # every row a point that says its value
+    assert body.count('data-r="') == 3 * 60 and "<title>row 1: " in body  # every row a point that says its value
     assert 'href="#row-59"' in body and body.count('class="steps"') == 1  # the page asks for the steps of other rows
     assert done["page"].count('class="steps"') == 60 and says(done["page"], "model was given")
 
@@ -71,7 +71,7 @@ def test_any_row_is_a_waterfall_whose_steps_add_up_and_is_computed_once(monkeypa
         result, _ = answer(asked(table, row=row), served)
         assert f'id="row-{row}"' in result["row"] and "base value" in result["row"] and "output" in result["row"]
     other, _ = answer(asked(table, row=0, shown="no"), served)
-    assert "no from" in other["row"]
+    assert "“no” from" in other["row"]
     assert len(fits) == 1 and float(abs(explained.unshared).max()) < 1e-9
     with refused("range"):
         answer(asked(table, row=60), served)
