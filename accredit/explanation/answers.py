@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -271,9 +272,8 @@ def answer_subject(
     game = _game(model, prompt, answer, generate, players, removal, seed, how, target, payoff)
     paid = payoff or game.pays.currency
     _keep(game, journal)
-    spend, why = (budget, ()) if budget is not None else _budget(game)
-    games, notes = _targets(game, paid, target, spend)
-    return AnswerSubject(game, games, game.unit, players, paid, spend, seed, (*why, *notes))
+    subject = AnswerSubject(game, game.targets(paid, ()), game.unit, players, paid, budget, seed)
+    return spend_by_cost(subject, target) if budget is None else with_targets(subject, target)
 
 
 class _Tokens:
@@ -349,7 +349,20 @@ def _keep(game: AnswerGame, journal: Journal | None) -> None:
     game.evaluate_by(evaluate, lambda: kept.evaluated)
 
 
-def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:
+def spend_by_cost(subject: AnswerSubject, target: str | None = None, most: float = math.inf) -> AnswerSubject:
+    """The subject with as many payoffs for sampled values as passes of its model are worth, and with its targets; payoffs that
+    would take more than `most` seconds are fewer."""
+    budget, why = _budget(subject.game, most)
+    return with_targets(replace(subject, budget=budget), target, why)
+
+
+def with_targets(subject: AnswerSubject, target: str | None = None, why: tuple[str, ...] = ()) -> AnswerSubject:
+    """The subject with as many targets as can be solved within its budget, or with those that are asked for."""
+    games, notes = _targets(subject.game, subject.payoff, target, subject.budget)
+    return replace(subject, games=games, notes=(*why, *notes), memo=Memo())
+
+
+def _budget(game: AnswerGame, most: float) -> tuple[int | None, tuple[str, ...]]:
     """Payoffs of a sampled value by what a pass costs, measured on passes that leave one player out, which are kept."""
     players = len(game.players)
     if 2**players <= defaults.LEAST_PASSES:
@@ -360,7 +373,7 @@ def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:
     began = clock()
     game.ask(some)
     each = (clock() - began) / len(some)  # several at once, where a server is asked
-    budget = defaults.budget_of_answer(players, each)
+    budget = defaults.budget_by_cost(players, each, most)
     if budget is None:
         return None, ()
     return budget, (
