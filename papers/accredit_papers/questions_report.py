@@ -20,7 +20,7 @@ from accredit.models.payoffs import PAYOFFS, payoff_of
 from accredit.rows import tabular_game
 from accredit.values import leave_one_out, shapley
 from accredit.values.leaving_out import CLOSE, LeavingOut, leaving_out
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import all_of, of_share, over_runs
 
 if TYPE_CHECKING:
@@ -80,11 +80,14 @@ def when(report: Report, model: TextModel, texts: Sequence[str], games: int, see
             f"Leave-one-out is enough for most games: {kind}",
             of_share(yes, len(seen), low=0.5, unit="game"),
             f"enough in {yes} of {len(seen)} games",
-            ours=True,
+            whose=Whose.OURS,
         )
     worst = max((abs(one.error) - one.bound).max() for seen in found.values() for one in seen if one.bound is not None)
     report.verdict(
-        "The error of leave-one-out never exceeds the bound by dividends", worst < 1e-9, f"largest excess {worst:.0e}"
+        "The error of leave-one-out never exceeds the bound by dividends",
+        worst < 1e-9,
+        f"largest excess {worst:.0e}",
+        whose=Whose.OURS,
     )
     report.say(
         "n more payoffs, what each player earns alone, warn early: where leave-one-out does not add up to v(N) − v(∅), or "
@@ -165,7 +168,7 @@ def payoffs(report: Report, model: TextModel, texts: Sequence[str], seed: int) -
         "Logit, log-odds and probability rank words much alike (Spearman above 0.7)",
         all_of(over_runs(one, low=0.7, unit="sentence", family=len(alike)) for one in alike.values()),
         "; ".join(f"{a} against {b} {bootstrap(one, seed=seed, within=(-1, 1)):.2f}" for (a, b), one in alike.items()),
-        ours=True,
+        whose=Whose.OURS,
     )
     steps = [games["correctness"] for games in paid]
     values = sorted({float(x) for game in steps for x in leave_one_out(game).credit})
@@ -221,4 +224,5 @@ def players(report: Report, model: TextModel) -> None:
         "Shapley values share the output whoever plays; leave-one-out does not add up",
         unshared < 1e-6 and gap > 0.01,
         f"Shapley values miss the total by at most {unshared:.0e}, leave-one-out by up to {gap:.2f}",
+        whose=Whose.OURS,
     )

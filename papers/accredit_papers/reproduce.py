@@ -18,18 +18,23 @@ from click.core import ParameterSource
 
 from accredit.cli.command import Commands
 from accredit.cli.options import SEED, Amount, Count, NamedPath
-from accredit.cli.output import NewFolder, write
+from accredit.cli.output import NewFile, NewFolder, write, write_whole
 from accredit.errors import AccreditError, InvalidInput
 
 if TYPE_CHECKING:
     from accredit_papers.report import Report
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
-FOUND = "accredit.found"  # where `all` counts the verdicts of its pages
+HTML = "accredit.html"  # and the file of --html
+REPORTS = "accredit.reports"  # the reports of this call, of which `all` makes several
 
 
 def _keep_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[JSON] = value or ctx.meta.get(JSON, False)
+
+
+def _keep_html(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[HTML] = value or ctx.meta.get(HTML)
 
 
 OPTIONS = [
@@ -40,6 +45,8 @@ OPTIONS = [
     click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
     click.option("--json", "as_json", is_flag=True, expose_value=False, callback=_keep_form,
                  help="Print the verdicts as one JSON object per report."),
+    click.option("--html", "html_file", type=NewFile(), expose_value=False, callback=_keep_html,
+                 help="Also write one self-contained page."),
 ]  # fmt: skip
 TEXTS = [
     click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,
@@ -344,9 +351,8 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
             raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}", argument="pages", code="unknown")
         names = asked
     failed, began = [], (time.perf_counter(), _cpu_seconds())
-    context.meta[FOUND] = Counter()
     for name in names:
-        click.echo(f"\n{name}", err=bool(context.meta[JSON]))
+        click.echo(f"\n{name}", err=True)
         place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
         words = [*place, *(["--quick"] if quick else []), "--out", out, *(["--seed", str(seed)] if seed else [])]
         try:
@@ -356,7 +362,8 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
             failed.append(name)
             click.echo(f"! {name} did not run: {error}", err=bool(context.meta[JSON]))
     took, worked = ((after - before) / 60 for before, after in zip(began, (time.perf_counter(), _cpu_seconds()), strict=True))
-    counts = ", ".join(f"{context.meta[FOUND][kind]} {said}" for kind, said in COUNTED.items())
+    found = Counter(str(verdict.found) for report in context.meta.get(REPORTS, []) for verdict in report.verdicts)
+    counts = ", ".join(f"{found[kind]} {said}" for kind, said in COUNTED.items())
     click.echo(f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True)
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
@@ -367,8 +374,7 @@ def _cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
-UNSEEN = ("out", "store", "workers", "executor", "as_json", "quiet")  # options that do not change what a report says
-MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
+UNSEEN = ("out", "store", "workers", "executor", "as_json", "html_file", "quiet")  # options that do not change what a report says
 COUNTED = {"holds": "statements hold", "refuted": "are refuted", "cannot tell": "cannot be told from so little"}
 
 
@@ -390,14 +396,26 @@ def _type_of() -> str:
 
 
 def _finish(report: Report, out: str) -> None:
+    """Write a report, print its verdicts, and write the page of all reports so far, so that a stopped run leaves one."""
+    from accredit_papers.report_page import report_page
+    from accredit_papers.report_text import report_text
+
+    meta = click.get_current_context().meta
     report.command = _type_of()
-    files = report.write(out)
-    click.get_current_context().meta.get(FOUND, Counter()).update(str(verdict.found) for verdict in report.verdicts)
-    if click.get_current_context().meta[JSON]:
-        told = [{"found": v.found, "said": v.said, "because": v.because} for v in report.verdicts]
-        click.echo(json.dumps({"report": report.name, "verdicts": told}, ensure_ascii=False))
-    else:
-        for verdict in report.verdicts:
-            click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
+    files: list[str | Path] = [*report.write(out)]
+    reports = meta.setdefault(REPORTS, [])
+    reports.append(report)
+    click.echo(_as_json(report) if meta[JSON] else report_text(report))
+    if meta[HTML]:
+        write_whole(meta[HTML], report_page(reports))
+        files.append(meta[HTML])
     for file in files:
         write(file)
+
+
+def _as_json(report: Report) -> str:
+    verdicts = [
+        {"found": v.found, "said": v.said, "because": v.because, "section": v.section, "whose": v.whose or "text"}
+        for v in report.verdicts
+    ]
+    return json.dumps({"report": report.name, "verdicts": verdicts}, ensure_ascii=False)
