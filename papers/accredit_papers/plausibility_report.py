@@ -71,7 +71,7 @@ def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
             yield Passage(tuple(words[part]), tuple(marked[part].tolist()), review["label"] == 1)
 
 
-def plausibility_report(model_name: str, file: str | Path, count: int, quick: bool, seed: int) -> Report:
+def plausibility_report(model_name: str, file: str | Path, count: int | None, quick: bool, seed: int) -> Report:
     """AUPRC, token F1 and IOU F1 of every method, with chance beside them."""
     report = Report("plausibility", "Explanations against human rationales")
     model = load(model_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,9 @@ SENTENCE = "The plot is thin but the acting is superb."
 TWICE = "A superb film with superb acting."
 
 
-def propositions(model: TextModel, quick: bool = False, seed: int = 0) -> Report:
+def propositions(
+    model: TextModel, quick: bool = False, seed: int = 0, texts: Sequence[str] | None = None
+) -> Report:
     """Run all three; `model` is a `TextModel` whose attention is read."""
     report = Report("propositions", "Attention, flows, leave-one-out and Shapley: three propositions, run")
     report.say(
@@ -47,7 +50,8 @@ def propositions(model: TextModel, quick: bool = False, seed: int = 0) -> Report
     redundancy(report, model)
     beside.correctness(report, model, SENTENCE)
     beside.allocations(report, seed)
-    beside.confidence(report, model, [example.text for example in sample()][: 8 if quick else None], seed)
+    sentences = [example.text for example in sample()] if texts is None else texts
+    beside.confidence(report, model, sentences[: 8 if quick else None], seed)
     return report
 
 

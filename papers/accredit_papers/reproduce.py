@@ -22,6 +22,8 @@ from accredit.cli.output import NewFile, NewFolder, write, write_whole
 from accredit.errors import AccreditError, InvalidInput
 
 if TYPE_CHECKING:
+    from accredit.arena.contest import Example
+    from accredit_papers.questions_report import Reader
     from accredit_papers.report import Report
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
@@ -63,6 +65,13 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
+def _examples(data_file: str | None, where: tuple[str, ...], limit: int | None) -> list[Example]:
+    """Rows of a file, or the sentences of this project."""
+    from accredit.arena.examples import filters, read_examples, sample
+
+    return read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
+
+
 @click.group(cls=Commands, short_help="Run the papers' claims and tables; print what holds.")
 def reproduce() -> None:
     """Run a paper's claims and print what holds."""
@@ -79,13 +88,17 @@ def chapter(quick: bool, out: str, seed: int) -> None:
 
 @reproduce.command()
 @click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
+@_with(TEXTS[1:])
 @_with(OPTIONS)
-def propositions(model: str, quick: bool, out: str, seed: int) -> None:
-    """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
+def propositions(
+    model: str, data_file: str | None, where: tuple[str, ...], limit: int | None, quick: bool, out: str, seed: int
+) -> None:
+    """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model; sentences for flow and confidence."""
     from accredit.arena.texts import load
     from accredit_papers.propositions import propositions as run
 
-    _finish(run(load(model), quick, seed), out)
+    texts = [example.text for example in _examples(data_file, where, limit)]
+    _finish(run(load(model), quick, seed, texts), out)
 
 
 @reproduce.command()
@@ -100,15 +113,28 @@ def choices(model: str, quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
-@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
+@TEXTS[0]
+@click.option(
+    "--data",
+    "data_file",
+    type=NamedPath(),
+    help="A table with the columns text, label and split, such as sst2.tsv.gz: a bag of words learns from its training rows, "
+    "and sentences of its other rows are explained; default: sentences of this project, no bag of words.",
+)
 @_with(OPTIONS)
-def questions(model: str, quick: bool, out: str, seed: int) -> None:
+def questions(models: tuple[str, ...], data_file: str | None, quick: bool, out: str, seed: int) -> None:
     """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
     from accredit.arena.examples import sample
     from accredit.arena.texts import load
-    from accredit_papers.questions_report import questions_report
+    from accredit_papers.questions_report import fit_bag_of_words, questions_report, split_texts
 
-    _finish(questions_report(load(model), [example.text for example in sample()], quick, seed), out)
+    readers: list[Reader] = [load(name) for name in models]
+    texts, source = [example.text for example in sample()], "written for this project"
+    if data_file:
+        learned, texts = split_texts(data_file)
+        readers.append(fit_bag_of_words(*learned))
+        source = f"of {Path(data_file).name}, rows that are not for training, in file order"
+    _finish(questions_report(readers, texts, quick, seed, source), out)
 
 
 @reproduce.command()
@@ -124,10 +150,9 @@ def flows(
     seed: int,
 ) -> None:
     """How far attention flow is determined on real models, how often it collapses, and what it agrees with."""
-    from accredit.arena.examples import filters, read_examples, sample
     from accredit_papers.flows import flows as run
 
-    examples = read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
+    examples = _examples(data_file, where, limit)
     _finish(run(models, examples[:4] if quick else examples, quick, seed), out)
 
 
@@ -235,9 +260,9 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 @reproduce.command()
 @click.option("--data", required=True, type=NamedPath(dir_okay=False), help="eraser_movies.jsonl.gz")
 @click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
-@click.option("--limit", type=Count(min=1), default=100, show_default=True, help="Reviews.")
+@click.option("--limit", type=Count(min=1), help="Reviews; default: all of the test split.")
 @_with(OPTIONS)
-def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
+def plausibility(data: str, model: str, limit: int | None, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
     from accredit.checks.files import check_is_file
     from accredit_papers.plausibility_report import plausibility_report

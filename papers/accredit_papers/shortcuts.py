@@ -32,6 +32,7 @@ from accredit_papers.shortcuts_runs import (
     ShortcutTask,
     read_finished,
 )
+from accredit_papers.shortcuts_theorem import theorem_1
 from accredit_papers.verdicts import all_of, over_runs, standard_errors_from
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def shortcuts(
         settings = [s.shorten(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
     found = outcomes(settings, numbers, "report")
     report = _report(found, tried, texts, quick, numbers)
+    theorem_1(report, seed)
     if further:
         _further(report, found, outcomes(FURTHER, numbers[:2], "report"))
     return report
