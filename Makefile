@@ -17,7 +17,7 @@ export HF_HUB_OFFLINE ?= 1
 # Else every worker, and every process that a test starts, would compile the house again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick check bench soak soak-page soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
+.PHONY: demo test quick check bench llm soak soak-page soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -51,7 +51,7 @@ test: $(VENV)/test.done  ## every test, docstring and README example
 	$(PYTEST)
 
 quick: $(VENV)/test.done  ## what a minute can tell: no test of a fifth of a second or more, no docstrings, no other processes, no browser, no papers
-	$(PYTEST) --numprocesses 2 -m "not slow and not server and not browser" tests --ignore=tests/web --ignore=tests/papers
+	$(PYTEST) --numprocesses 2 -m "not slow and not server and not browser and not llm" tests --ignore=tests/web --ignore=tests/papers
 
 check: $(VENV)/test.done  ## what a change must pass: lint, types, tests
 	$(BIN)/ruff check .
@@ -70,6 +70,9 @@ bench: $(VENV)/bench.done  ## measure against the peers; each keeps one JSON lin
 	$(BIN)/python -m benchmarks.tables --large
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.one_row
 	$(BIN)/python -m tools.benchmarks_page
+
+llm: $(VENV)/test.done  ## a real language model for tests, benchmarks and calibration: 538 MB, kept outside of this folder
+	$(BIN)/python -m tools.language_model
 
 soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, and compare what they resume to
 	$(BIN)/python tools/soak_journal.py --trials 500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +15,27 @@ from accredit.store.executors import processes_can_run
 from tests import undertaker
 from tests.batches import cut_into
 from tests.wording import BOOK, merge, write_sentences
+from tools.language_model import HOW_TO_MAKE, find_model
 
 # Threads that wait for work give their core away: with several of them in every worker, spinning made tests ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # shap, a peer in tests, compiles for seconds what then runs for milliseconds.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
+MARK_OF_FIXTURE = {"server": "server", "browser": "browser", "language_model": "llm"}
 COLLECTED = pytest.StashKey[list[str]]()
 FROM_WORKERS = pytest.StashKey[list[tuple[dict[str, list[str]], list[str]]]]()
 
 settings.register_profile("accredit", deadline=None, derandomize=True, database=None)
 settings.load_profile("accredit")
+
+
+@pytest.fixture(scope="session")
+def language_model() -> Path:
+    """The folder of a real language model; where it is missing, the test is skipped and says how to make it."""
+    if (folder := find_model()) is None:
+        pytest.skip(f"there is no language model here; {HOW_TO_MAKE}")
+    return folder
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,11 +53,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that ask for a running page or a browser are marked so; `-m` and `--shuffle` see all of them."""
+    """Tests that ask for a running page, a browser or a real language model are marked so, for `-m`."""
     config.stash[COLLECTED] = [item.nodeid for item in items]
     for item in items:
-        for need in {"server", "browser"}.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(need)
+        for need in MARK_OF_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARK_OF_FIXTURE[need])
         if item.get_closest_marker("half_precision"):
             item.add_marker("slow")  # the first in a process tries the CPU in another
         if item.get_closest_marker("processes") and not processes_can_run():

@@ -36,6 +36,7 @@ from accredit.games import (
     restricted,
 )
 from accredit.values import (
+    asymmetric,
     banzhaf,
     banzhaf_interactions,
     banzhaf_owen,
@@ -61,7 +62,18 @@ from accredit.values import (
 if TYPE_CHECKING:
     from accredit.attention import flow_report, joint_flow, pairwise_flow
     from accredit.attention.rollout import rollout as rollout
-    from accredit.explanation import Explainer, explain, explain_answer, explain_picture, explain_rows, explain_text
+    from accredit.explanation import (
+        Explainer,
+        calibrate,
+        cite,
+        explain,
+        explain_answer,
+        explain_picture,
+        explain_refits,
+        explain_rows,
+        explain_series,
+        explain_text,
+    )
     from accredit.rows import from_shap
 
 
@@ -76,10 +88,14 @@ __getattr__ = lazy(
     __name__,
     {
         "Explainer": "accredit.explanation",
+        "calibrate": "accredit.explanation",
+        "cite": "accredit.explanation",
         "explain": "accredit.explanation",
         "explain_answer": "accredit.explanation",
         "explain_picture": "accredit.explanation",
+        "explain_refits": "accredit.explanation",
         "explain_rows": "accredit.explanation",
+        "explain_series": "accredit.explanation",
         "explain_text": "accredit.explanation",
         "flow_report": "accredit.attention",
         "from_shap": "accredit.rows",
@@ -93,10 +109,11 @@ __all__ = [
     "AccreditError", "Attribution", "Attributions", "ChoiceFunction", "ChoiceTable", "Claim", "Explainer", "FunctionGame",
     "FunctionGames",
     "Game", "Games", "Holds", "Interactions", "InvalidInput", "Selection", "TableGame", "TableGames", "TooManyPlayers",
-    "WeightedVote", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta", "bolger",
-    "cached", "check_claims", "counted", "explain", "explain_answer", "explain_picture", "explain_rows",
-    "explain_text", "flow_report", "from_shap", "grouped", "interactions", "joint_flow", "least_core",
-    "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus", "output", "owen",
+    "WeightedVote", "asymmetric", "axioms_kept", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
+    "bolger", "cached", "calibrate", "check_claims", "cite", "counted", "explain", "explain_answer", "explain_picture",
+    "explain_refits", "explain_rows", "explain_series", "explain_text", "flow_report", "from_shap", "grouped", "interactions",
+    "joint_flow", "least_core", "leave_one_out", "leaving_out", "mobius", "multichoice", "normalised_banzhaf", "nucleolus",
+    "output", "owen",
     "pairwise_flow", "read_choices", "read_game", "read_games", "restricted", "roll_calls", "rollout", "semivalue",
     "shapley", "shapley_interactions", "value_given",
 ]  # fmt: skip

@@ -9,6 +9,8 @@ AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are ask
 EXACT_LIMIT = 22  # players; 4 million payoffs
 BUDGET = 2000  # payoffs of one sampled value, and trainings of one sampled value of training data
 BUDGET_OF_PICTURES = 512  # payoffs of a sampled value for a picture that is not small
+ANSWER_SECONDS = 20.0  # that the payoffs of an answer may take where no budget is stated
+LEAST_PASSES = 64  # payoffs of an answer, however long they take
 PLAYERS_OF_TEXTS = "word"
 REMOVAL_OF_PICTURES = "mean"
 PAYOFF_OF_ANSWERS = "log-probability"
@@ -28,3 +30,19 @@ def payoff(law: str) -> str:
 def affordable(players: int, budget: int | None) -> bool:
     """Whether all 2ⁿ payoffs may be asked: they fit the budget, or, where none is stated, the players are few."""
     return players <= AUTO_EXACT if budget is None else players <= EXACT_LIMIT and 2**players <= budget
+
+
+def budget_of_answer(players: int, seconds: float) -> int | None:
+    """Payoffs of an answer where each takes so many seconds: as everywhere (None) if those are had in `ANSWER_SECONDS`. Else as
+    many as are, at least enough for intervals.
+
+    >>> budget_of_answer(12, 0.001), budget_of_answer(12, 0.2), budget_of_answer(20, 0.2), budget_of_answer(20, 0.05)
+    (None, 74, 122, 244)
+    """
+    usual = 2**players if players <= AUTO_EXACT else BUDGET
+    if usual * seconds <= ANSWER_SECONDS:
+        return None
+    budget = max(LEAST_PASSES, 6 * players + 2)
+    while 2 * budget * seconds <= ANSWER_SECONDS:
+        budget *= 2
+    return None if budget >= usual else budget

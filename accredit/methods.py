@@ -132,7 +132,7 @@ class Method:
     takes: tuple[str, ...] = (
         "budget",
         "seed",
-    )  # settings of a solver, or of gradients; "groups" are those to divide inside
+    )  # settings of a solver, or of gradients; "groups" are those to divide inside, "order" says who comes before whom
     trains: bool = True  # of training rows: values them by training models, so that a number of trainings means something
     needs: tuple[str, tuple[str, ...]] | None = None  # where it needs more than its kind: what, and where that exists
 
@@ -160,6 +160,7 @@ class Method:
             "cost": self.cost.words,
             "parameters": self.parameters.to_plain() if self.parameters else None,
             "groups": "groups" in self.takes,
+            "order": "order" in self.takes,
             "signed": self.signed,
             "estimates": self.estimates,
             "call": self.call,
@@ -191,7 +192,7 @@ class Chosen:
             loaded: Callable[..., Any] = getattr(import_module(module), attribute)
         return loaded
 
-    def solver(self, budget: int | None, seed: int, groups: object = None) -> Any:
+    def solver(self, budget: int | None, seed: int, groups: object = None, order: object = None) -> Any:
         """The solver of a game's value. Without a budget, values are exact for few players, and sampled ones ask 2,000."""
         takes = self.method.takes
         if "groups" in takes and not groups:
@@ -201,8 +202,20 @@ class Chosen:
                 argument="groups",
                 code="missing",
             )
+        if "order" in takes and order is None:
+            raise InvalidInput(
+                f"method {self.name!r} needs to know who comes before whom; give it with order='a, b < c'",
+                argument="order",
+                code="missing",
+            )
+        if "order" not in takes and order is not None:
+            raise InvalidInput(
+                f"order is {order!r:.40}, and method {self.name!r} takes none; write method 'asymmetric', or leave it out",
+                argument="order",
+                code="misplaced",
+            )
         spend = budget or defaults.BUDGET if self.method.cost is BUDGET else budget
-        settings = {"budget": spend, "seed": seed, "groups": groups}
+        settings = {"budget": spend, "seed": seed, "groups": groups, "order": order}
         return self.load()(**self.parameters, **{name: settings[name] for name in takes})
 
 
@@ -218,6 +231,7 @@ READING = ("heads", "layers")  # settings of readings of attention
 DRAWS = ("samples", "noise")  # settings of those that draw points
 SETTINGS = (*SLOPES, *DRAWS, "points", *READING)
 TABLES = ("a table of payoffs", ("game",))  # values for readers of game theory: every coalition is known
+ORDERED = ("players of which some come before others", ("game",))  # also columns of rows, by `order`
 IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
@@ -242,6 +256,10 @@ METHODS = (
     Method("banzhaf-owen", "game", "accredit.values.within:BanzhafOwenWithin", "accredit.banzhaf_owen(game, groups)",
            "any, in nested groups", "nothing: averages marginals", ("null player", "linearity"), NESTED,
            "Banzhaf between groups and inside them", takes=("budget", "groups"), needs=TABLES),
+    Method("asymmetric", "game", "accredit.values.within:AsymmetricWithin", "accredit.asymmetric(game, order)",
+           "any, some before others", "v(N) − v(∅)", ("efficiency", "null player", "linearity"), NESTED,
+           "Shapley over the orders that respect a given one", aliases=("asv",),
+           takes=("budget", "seed", "order"), needs=ORDERED),
     Method("nucleolus", "game", "accredit.values.within:Nucleolus", "accredit.nucleolus(game)", "any", "v(N) − v(∅)",
            ("efficiency", "symmetry", "null player"), WHOLE, "the smallest complaints; in the core if there is one",
            takes=(), needs=TABLES),

@@ -42,7 +42,6 @@ from accredit.valuation import (
     text_features,
 )
 from accredit.values.lasso import gram, lasso
-from benchmarks.labels import fresh_figures, wrong_label_figures
 from benchmarks.networks import network_scale, stored_search, untuned_lds
 from benchmarks.record import record
 from benchmarks.rows_at_scale import datamodels_at_scale, neighbours_at_scale
@@ -441,8 +440,6 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "cost": logistic_cost,
     "retraining": retraining,
     "mislabels": mislabels,
-    "labels": lambda: wrong_label_figures(DATA),
-    "fresh labels": lambda: fresh_figures(DATA),
     "lds": lds,
     "untuned": untuned_lds,
     "network": network_scale,

@@ -153,10 +153,11 @@ def test_every_command_that_a_page_writes_has_the_options_that_it_uses(page):
 
 
 def test_what_explain_returns_is_public():
-    from accredit import explanation, rows
+    from accredit import explanation, rows, series
 
     returned = set(re.findall(r"\w+", str(explanation.explain.__annotations__["return"])))
-    assert {"Explanation", "TableExplanation"} == returned <= {*explanation.__all__, *rows.__all__}
+    public = {*explanation.__all__, *rows.__all__, *series.__all__}
+    assert {"Explanation", "SeriesExplanation", "TableExplanation"} == returned <= public
 
 
 def test_stable_names_are_few_and_each_is_offered_by_a_front():

@@ -52,7 +52,8 @@ def test_the_registry_says_what_a_game_value_claims(method):
     sampled = method.estimates or method.name in ("lime", "lasso")
     game = LARGER if sampled else GAME
     spelled = "semivalue:0.5,0.25,0" if method.name == "semivalue" else method.spelled
-    values = value_of(game, spelled, budget=60 if sampled else None, groups=[["a", "b"], "c"])
+    order = "a < b" if "order" in method.takes else None
+    values = value_of(game, spelled, budget=60 if sampled else None, groups=[["a", "b"], "c"], order=order)
     assert {c.axiom for c in values.claims if c.holds is Holds.EXACTLY} == set(method.axioms)
 
 
@@ -156,7 +157,8 @@ def test_commas_inside_parameters_are_not_between_methods():
 
 @pytest.mark.parametrize("name", names("game"))
 def test_a_game_takes_every_name(name):
-    found = report(PAIR, name, {"both": ["alice", "bob"]} if name.endswith("owen") else None)
+    order = "alice < bob" if "order" in find(name, "game").method.takes else None
+    found = report(PAIR, name, {"both": ["alice", "bob"]} if name.endswith("owen") else None, order=order)
     assert found.values.players == ("alice", "bob") and reads(found.reading[0])
 
 
@@ -173,6 +175,7 @@ def test_the_game_command_takes_every_name(tmp_path, monkeypatch):
             "--method",
             name,
             *(["--groups", "both=alice+bob"] * (name.endswith("owen"))),
+            *(["--order", "alice < bob"] * ("order" in find(name, "game").method.takes)),
         ]
         run = CliRunner().invoke(game, words, catch_exceptions=False)
         assert set(json.loads(run.stdout)["values"]) == {"alice", "bob"}, name

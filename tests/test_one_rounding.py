@@ -41,15 +41,14 @@ from accredit.explanation.flows import beside_uniform
 from accredit.games import FunctionGame, TableGame
 from accredit.games.textbook import bankruptcy
 from accredit.gradients.concepts import Concept, _measure, _p_value, concept_vector
-from accredit.labels.find import _length
-from accredit.labels.scores import scale
+from accredit.labels.row_views import scale
 from accredit.learned import Tabular, batches
 from accredit.learned.columns import Columns
 from accredit.learned.training_checks import uneven_columns
 from accredit.learned.valuers import CoalitionTargets, NetworkInputs, fit
 from accredit.rows.backgrounds import _points
 from accredit.rows.frames import rows_of
-from accredit.rows.game import covariance
+from accredit.rows.normal import covariance
 from accredit.training_data.features import features
 from accredit.training_data.suspects import RowFacts, harmful
 from accredit.training_data.tables import _standardise
@@ -216,10 +215,6 @@ def test_a_total_of_rounding_is_no_share_to_measure_by():
         Attribution(("a", "b"), [0.1, -0.1], total, "by hand", interval=interval, payoffs=100) for total in (0.0, THIRTY - 0.3)
     )
     assert resolution(zero) == resolution(rounded) == ()
-
-
-def test_a_list_is_not_longer_by_rounding():
-    assert _length(np.array([0.3, 0.2]), 0.3) == _length(np.array([THIRTY, 0.2]), 0.3) == 0
 
 
 def test_the_whole_estate_may_be_claimed_in_any_order():

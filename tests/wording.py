@@ -119,7 +119,9 @@ BREAKS = re.compile(
 )
 MARKUP = re.compile(r"</(?:p|div|span|section|li|td|tr|h\d|b|svg|html)>")
 TAG, END = re.compile(r"<[^>]*>"), re.compile(r"(?<=[.!?])\s+|\n")
-DIGITS = re.compile(r"\d+\.\d+|\b\d[\d.,]*(?= (?:s|ms|seconds|minutes)\b)")  # that a processor decides, or a clock
+DIGITS = re.compile(
+    r"(?:< )?\d+\.\d+|(?:< )?\b\d[\d.,]*(?= (?:s|ms|seconds|minutes)\b)"
+)  # that a processor decides, or a clock
 
 
 def sentence_with(text: str, words: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Unpack, final
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from accredit.answers.game import AnswerGame, choose_players
 from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
+from accredit.answers.said import Answer
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray, Procedure, distinct_names
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import spans
+from accredit.models.encoded import sentence_spans
 
 PROMPTS_PER_CALL = 64  # prompts in one call
 
@@ -28,8 +31,16 @@ class FunctionPays:
     rows = PROMPTS_PER_CALL
     blur = 0.0  # nobody says how its log-probabilities are computed
 
-    def __init__(self, function: Callable[..., object], parts: Parts, answers: list[str], filler: str | None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., object],
+        parts: Parts,
+        answers: list[str],
+        filler: str | None,
+        stops: tuple[int, ...] = (),
+    ) -> None:
         self.function, self.parts, self.answers, self.filler = function, parts, answers, filler
+        self.stops = stops  # where the answer is cut into pieces, each of which is paid; none: as the function pays it
         self.notes: list[str] = []  # what the reader of a result must know
 
     @property
@@ -39,7 +50,13 @@ class FunctionPays:
     def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
         left = [self.parts.without(kept, self.filler) for kept in coalitions]
         prompts = [p.contents[0] if p.messages is None else [dict(m) for m in p.messages] for p in left]
-        return np.concatenate([self._say(prompts, answer) for answer in self.answers], axis=1)
+        first = self._say_pieces(prompts) if self.stops else self._say(prompts, self.answers[0])
+        return np.concatenate([first, *(self._say(prompts, answer) for answer in self.answers[1:])], axis=1)
+
+    def _say_pieces(self, prompts: list[Given]) -> FloatArray:
+        """What each piece of the answer adds: log p(answer up to its end) − log p(answer up to its beginning)."""
+        up_to = [self._say(prompts, self.answers[0][:stop]).sum(axis=1) for stop in self.stops]
+        return np.diff(np.stack(up_to, axis=1), axis=1, prepend=0.0)
 
     def _say(self, prompts: list[Given], answer: str) -> FloatArray:
         parts = [
@@ -91,6 +108,7 @@ class FunctionPays:
             "spans": self.parts.spans,
             "owner": self.parts.owner,
             "answers": self.answers,
+            "stops": self.stops,
             "filler": self.filler,
         }
 
@@ -120,13 +138,16 @@ def asked_game(
     fixed: object = (),
     rather_than: str | None = None,
     filler: str | None = None,
+    cut: str | None = None,
     **form: Unpack[PromptForm],
 ) -> AnswerGame:
     """The game of an answer whose log-probabilities come from a function: a hosted model, or another runtime.
 
     `function(prompts, answer)` gets texts (or lists of messages, if the prompt is a chat) and returns the log-probability of
     the answer after each, or one for each of its tokens. Players and prompts are those of `answer_game`, but for tokens,
-    which only a tokenizer knows. Parts leave by rebuilding the prompt, or a filler takes their place.
+    which only a tokenizer knows. Parts leave by rebuilding the prompt, or a filler takes their place. With `cut` "sentence",
+    "word" or some words of the answer, these pieces are paid one by one: the function is asked about the answer up to the end
+    of each, and differences are taken.
 
     >>> def knows(prompts, answer):
     ...     return [-0.1 if "Rome" in prompt else -3.0 for prompt in prompts]
@@ -160,9 +181,21 @@ def asked_game(
         raise InvalidInput(
             "players is 'token', and a function of prompts has no tokenizer; use 'word'", argument="players", code="unsupported"
         )
-    pays = FunctionPays(function, said.parts(players, fixed), answers, filler)
-    pays.notes += said.leftovers(players)
+    stops = _stops(answer, cut)
+    pays = FunctionPays(function, said.parts(players, fixed), answers, filler, stops)
+    pays.notes += [*said.leftovers(players), *said.repeats()]
+    unit = players if isinstance(players, str) else "player"
     everybody = np.ones((1, len(pays.players)), dtype=bool)
+    if stops:
+        paid = pays.log_probabilities(everybody)
+        if (most := float(paid.max())) > 1e-6:
+            pays.notes.append(
+                f"Warning: a piece of the answer has the log-probability {most:.2g}, which is above 0: the function does not "
+                "read the answer up to there as the beginning of the whole one."
+            )
+        pieces = tuple(answer[a:b] for a, b in zip((0, *stops), stops, strict=False))
+        cut_up = Answer(np.arange(len(pieces)), pieces, Procedure("given"))
+        return AnswerGame(pays, cut_up.tokens, paid.shape[1] - len(pieces), cut_up, unit)
     first, again = pays._say([_whole(said)], answer), pays.log_probabilities(everybody)
     count, total = first.shape[1], again.shape[1]
     if total >= count and (gap := float(np.abs(first - again[:, :count]).max())) > 1e-6:
@@ -171,7 +204,24 @@ def asked_game(
             "credit that is not much larger means nothing."
         )
     names = ("answer",) if count == 1 else distinct_names(f"token {k + 1}" for k in range(count))
-    return AnswerGame(pays, names, total - count, unit=players if isinstance(players, str) else "player")
+    return AnswerGame(pays, names, total - count, unit=unit)
+
+
+def _stops(answer: str, cut: str | None) -> tuple[int, ...]:
+    """Where an answer is cut: the ends of its sentences or words, or both ends of some words of it, and its end."""
+    if cut is None:
+        return ()
+    if cut == "sentence":
+        ends = [stop for _, stop in sentence_spans(answer)]
+    elif cut == "word":
+        ends = [found.end() for found in re.finditer(r"\S+", answer)]
+    elif cut.strip() and cut in answer:
+        ends = [len(answer[: answer.index(cut)].rstrip()), answer.index(cut) + len(cut)]
+    else:
+        raise InvalidInput(
+            f"cut is {cut!r:.40}; write 'sentence', 'word', or some words of the answer", argument="cut", code="unknown"
+        )
+    return tuple(sorted({end for end in ends if 0 < end < len(answer)} | {len(answer)}))
 
 
 def _check_signature(function: Callable[..., object]) -> None:

@@ -8,9 +8,10 @@ from typing import final
 import numpy as np
 
 from accredit.answers.assembly import InPlace, Rebuilt, TokenLayout, one_token
-from accredit.answers.model import Answer, AnsweringModel
+from accredit.answers.model import AnsweringModel
 from accredit.answers.passes import Row
 from accredit.answers.prompt import Parts, prompt_of
+from accredit.answers.said import Answer
 from accredit.core import BoolArray, IntArray, distinct_names
 from accredit.errors import InvalidInput
 from accredit.models.encoded import visible

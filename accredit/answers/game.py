@@ -20,7 +20,7 @@ from accredit.errors import BadPayoff, InvalidInput
 from accredit.games.batches import MEMORY, RunCost, estimate
 
 if TYPE_CHECKING:
-    from accredit.answers.model import Answer
+    from accredit.answers.said import Answer
 
 PAYOFFS = ("log-probability", "mean", "probability", "logit")
 LARGEST_LOG_PROBABILITY = -(2.0**-53)  # the largest log-probability below 0
@@ -167,8 +167,14 @@ class AnswerGame:
             where,
         )
 
-    def targets(self, payoff: str = defaults.PAYOFF_OF_ANSWERS, units: tuple[str, ...] = ("sentence", "token")) -> AnswerViews:
-        """The whole answer, then each of its sentences, then each of its tokens, paid in the same way: (batch, targets).
+    def targets(
+        self,
+        payoff: str = defaults.PAYOFF_OF_ANSWERS,
+        units: tuple[str, ...] = ("sentence", "token"),
+        words: tuple[str, ...] = (),
+    ) -> AnswerViews:
+        """The whole answer, then each of its sentences, then each of its tokens, then some `words` of it, paid in the same
+        way: (batch, targets).
 
         A sentence or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two
         answers are compared, the whole is this one minus the other, while sentences and tokens are those of this one alone.
@@ -178,6 +184,7 @@ class AnswerGame:
             raise InvalidInput(f"units is {shown(units)}; write some of ('sentence', 'token')", argument="units", code="type")
         parts = [part for unit in units for part in self._cut(unit) if len(part[1]) < count or self._others]
         named = list({where.tobytes(): (name, where) for name, where in reversed(parts)}.values())[::-1]
+        named += [(each, self.place(each)) for each in words]
         worth = _worth_of(payoff)
         names = distinct_names([WHOLE, *(name for name, _ in named)])
 
@@ -185,6 +192,16 @@ class AnswerGame:
             return np.stack([whole.worth(earned), *(worth(earned[:, where]) for _, where in named)], axis=1)
 
         return AnswerViews(self, names, every, payoff, (np.arange(count), *(where for _, where in named)))
+
+    def place(self, words: str) -> IntArray:
+        """The numbers of the tokens that hold some words of the answer."""
+        if self.answer is None:
+            raise InvalidInput(
+                f"words is {words!r:.40}, and the tokens of this answer have no text; let the game cut it: cut={words!r:.40}",
+                argument="words",
+                code="missing",
+            )
+        return self.answer.place(words)[2]
 
     def _cut(self, unit: str) -> list[tuple[str, IntArray]]:
         """The sentences or tokens of the answer: their names and the numbers of their tokens."""
@@ -333,7 +350,7 @@ def answer_game(
         )
     notes = asked.notes(said, form.get("context") is not None, prefix)
     if not isinstance(said, np.ndarray):
-        notes += tuple(said.leftovers(players))
+        notes += (*said.leftovers(players), *said.repeats())
     pays = ModelPays(asked, parts, answers, Reader(asked, memory, batch), notes)
     others = len(answers[1].ids) if len(answers) == 2 else 0
     return AnswerGame(pays, first.tokens, others, first, players if isinstance(players, str) else "player")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, final
 
@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from accredit.answers.prompt import ContextForm, Place, Prompt, prompt_of
+from accredit.answers.said import Answer
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
-from accredit.core import IntArray, Procedure, distinct_names
+from accredit.core import IntArray, Procedure
 from accredit.errors import AccreditError, InvalidInput
-from accredit.models.encoded import number_tokens, sentence_spans, visible
 from accredit.models.reading import Heads, Read, read_attention
 from accredit.models.state import device_of, finite, quiet, track
 from accredit.models.text import TextModel, as_text_model
@@ -25,37 +25,9 @@ if TYPE_CHECKING:
     from transformers.utils import ModelOutput
 
 ANSWER_TOKENS = 128  # of a generated answer
+WEIGHTS_HASHED = 256  # numbers of each parameter that make the fingerprint
 UNKNOWN_WORDS_LISTED = 5  # unknown words that a note names
 KEEP = "keep them in place with removal='attention', or hold more of them fixed"
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What a model said or might have said, cut into its tokens."""
-
-    ids: IntArray  # (A,)
-    pieces: tuple[str, ...]  # (A,) the characters that each token adds
-    source: Procedure  # given, or how it was generated
-    note: str = ""  # where the tokenizer writes it in another way than it was given
-
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces)
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """Distinct names of the tokens; white space is shown as what it is."""
-        return distinct_names(visible(piece) for piece in self.pieces)
-
-    @property
-    def sentences(self) -> tuple[tuple[str, ...], IntArray]:
-        """The sentences of the answer, and for each token the number of its sentence: (A,)."""
-        ends = np.cumsum([len(piece) for piece in self.pieces])
-        spans = np.stack([ends - [len(piece) for piece in self.pieces], ends], axis=1)
-        units = sentence_spans(self.text) or [(0, len(self.text))]
-        number = number_tokens(spans, units, self.text)
-        present, number = np.unique(number, return_inverse=True)
-        return distinct_names(" ".join(self.text[a:b].split()) for a, b in (units[k] for k in present)), number
 
 
 @final
@@ -87,6 +59,15 @@ class AnsweringModel:
 
     def __repr__(self) -> str:
         return f"AnsweringModel({self.name!r}, {type(self.model).__name__})"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A name for these weights: equal for equal ones, whatever folder they come from."""
+        hasher = hashlib.sha256()
+        for name, weights in self.model.named_parameters():
+            some = weights.detach().flatten()[:: max(1, weights.numel() // WEIGHTS_HASHED)].float().cpu().numpy()
+            hasher.update(f"{name} {tuple(weights.shape)} ".encode() + some.astype("<f4").tobytes())
+        return hasher.hexdigest()[:16]
 
     # Prompts
 
@@ -298,6 +279,13 @@ class AnsweringModel:
             raise InvalidInput(
                 f"{name} is {answer!r}: there is nothing to credit; give some words{instead}", argument=name, code="empty"
             )
+        if special := [token for token in self.reserved if token.strip() and token in answer]:
+            raise InvalidInput(
+                f"{name} holds {special[0]}, which {self.name} reads as a special token and never says as words; leave it out "
+                f"of {name}, or give token ids",
+                argument=name,
+                code="unsupported",
+            )
         ids = self._after(answer, prompt)
         if not len(ids) or self.tokenizer.unk_token_id in ids:
             raise InvalidInput(
@@ -372,10 +360,13 @@ class AnsweringModel:
                 ) from None
         new = getattr(said, "sequences", said)[0].cpu().numpy()[len(before) :]
         ends = np.flatnonzero(np.isin(new, self._ending))
+        cut = not len(ends) and len(new) >= chosen["max_new_tokens"]
         new = new[: ends[0]] if len(ends) else new
         if not len(new):
             raise InvalidInput(f"{self.name} says nothing after this prompt ({how}); give an answer: answer='…'", code="empty")
-        return Answer(new.astype(np.int64), self.pieces(new), Procedure("generated", settings=_kept(chosen | drawn)))
+        note = f"The answer is cut: it had not ended after {len(new)} new tokens, and max_new_tokens allows no more."
+        how_made = Procedure("generated", settings=_kept(chosen | drawn))
+        return Answer(new.astype(np.int64), self.pieces(new), how_made, note if cut else "")
 
     @property
     def _ending(self) -> list[int]:

@@ -165,6 +165,19 @@ class Prompt:
         self._check_apart(spans, [name for name, _ in owned], [*self.closed, *held])
         return Parts(self, distinct_names(name for name, _ in owned), tuple(s for s, _ in spans), tuple(w for _, w in spans))
 
+    def repeats(self) -> Iterator[str]:
+        """Passages that say the same, letter by letter: who reads their credit must know."""
+        where: dict[str, list[int]] = {}
+        for number, (c, a, b) in enumerate(self.passages, 1):
+            where.setdefault(" ".join(self.contents[c][a:b].split()), []).append(number)
+        for text, numbers in where.items():
+            if len(numbers) > 1:
+                listed = " and ".join(map(str, numbers))
+                yield (
+                    f"Passages {listed} are the same: {text!r:.60}. They share credit, and without one of them nothing is "
+                    "lost; leave one out to see what it is worth alone."
+                )
+
     def leftovers(self, players: object) -> Iterator[str]:
         """Strings among the players that the prompt holds more often than they are listed: which of them plays is said."""
         given = (

@@ -8,8 +8,9 @@ import numpy as np
 
 from accredit.answers.assembly import InPlace, Rebuilt
 from accredit.answers.decoder_prefix import WithPrefix
-from accredit.answers.model import Answer, AnsweringModel
+from accredit.answers.model import AnsweringModel
 from accredit.answers.passes import Reader
+from accredit.answers.said import Answer
 from accredit.core import BoolArray, FloatArray
 from accredit.core.rounding import blur
 from accredit.models.state import precision_of_module

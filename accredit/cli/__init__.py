@@ -23,6 +23,7 @@ from accredit.interrupts import deaf
 LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names
 COMMANDS = {  # name -> (module, one line of help)
     "explain": ("accredit.cli.explain", "Which words, pixels, columns or passages earned a model's output?"),
+    "cite": ("accredit.cli.cite", "Which passages say what a language model answered?"),
     "game": ("accredit.cli.game", "Who earned what in a table of coalitions?"),
     "flow": ("accredit.cli.flow", "How much flows through a table of edges, and what limits it?"),
     "value": ("accredit.cli.value", "Which labels are wrong, and what is each training row worth?"),

@@ -26,7 +26,7 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Settings, o
     _check_together(settings)
     settings |= _answer(settings, own.get("max_new_tokens"))
     if "context" in settings:
-        settings["context"] = [passage for each in settings["context"] for passage in _passages(each)]
+        settings["context"] = [passage for each in settings["context"] for passage in read_passages(each)]
     elif prompt is None:
         settings |= _example(model is not None or settings["answer"] is not None)
     result = with_command(explain_answer(prompt, model, announce=announce, **settings))
@@ -78,14 +78,19 @@ def _prompt(subject: str | None, prompt: str | None) -> Any:
         raise InvalidInput(
             f"{subject!r:.40} and --prompt are both given; give the prompt once", argument="prompt", code="duplicate"
         )
-    typed = prompt if subject is None else subject
+    return read_prompt(prompt if subject is None else subject)
+
+
+def read_prompt(typed: str | None) -> Any:
+    """A text, what the file of that name holds, or what a .json file lists; None where nothing was typed."""
     if typed is None:
         return None
     text, path = _read(typed, "prompt")
     return _json(text, typed, "prompt") if path is not None and path.suffix.lower() == ".json" else text
 
 
-def _passages(given: str) -> list[str]:
+def read_passages(given: str) -> list[str]:
+    """The passage itself, what the file of that name holds, or what a .json file lists."""
     text, path = _read(given, "context")
     if path is None or path.suffix.lower() != ".json":
         return [text]

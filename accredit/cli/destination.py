@@ -17,6 +17,7 @@ from accredit.cli.output import write, write_whole
 if TYPE_CHECKING:
     from accredit.explanation import Explanation
     from accredit.rows.result import TableExplanation
+    from accredit.series.result import SeriesExplanation
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,12 @@ class Destination:
     html: str | None
     as_json: bool
 
-    def show(self, explain: Callable[[], Explanation | TableExplanation]) -> None:
+    def show(self, explain: Callable[[], Explanation | TableExplanation | SeriesExplanation]) -> None:
         """Explain, and print what comes of it, or write to `out` what would be printed."""
         with to_file(self.out) if self.out else nullcontext():
             self.print(explain())
 
-    def print(self, result: Explanation | TableExplanation) -> None:
+    def print(self, result: Explanation | TableExplanation | SeriesExplanation) -> None:
         """The result as text or JSON, and its page if one was asked for."""
         from accredit import views
         from accredit.views.terminal.explanation_text import wants_colour

@@ -22,7 +22,7 @@ from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
-from accredit.cli.settings import read_settings, sections, setting_options, take
+from accredit.cli.settings import read_numbers, read_settings, sections, setting_options, take
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 
@@ -147,12 +147,13 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
 def explain(
     subject: str | None, model: str | None, out: str | None, html_file: str | None, as_json: bool, **options: object
 ) -> None:
-    """Which words of a text, parts of an image, columns of a table or parts of a prompt earned the model's output.
+    """Which words of a text, parts of an image, columns of a table, stretches of a series or parts of a prompt earned the
+    model's output.
 
     With --answer or --generate: which parts of a prompt earned what a language model says; try `accredit explain --answer`.
     A FILE with one text per line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines, and the
     pictures of a FOLDER one by one. With a model file of rows (--model model.json), the rows of a table are explained, all
-    classes at once.
+    classes at once. A .npy FILE of the shape (series, steps, channels) holds time series; their model is an ONNX file.
     """
     typed = take(options)
     own = {name: typed.pop(name) for name in OWN if name in typed}
@@ -164,12 +165,14 @@ def explain(
 
 
 def kind_of_question(subject: str | None, model: str | None, typed: Settings, own: Settings) -> Kind:
-    """What is asked: a setting that only answers have asks for an answer; a model file of rows, or a file beside a setting
-    that only rows have, makes rows."""
+    """What is asked: a setting that only answers have asks for an answer; a file of an array holds series; a model file of
+    rows, or a file beside a setting that only rows have, makes rows."""
     from accredit.models.row_files import is_row_model_file
 
     if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"}:
         return "answer"
+    if subject is not None and subject.lower().endswith((".npy", ".npz")) and Path(subject).is_file():
+        return "series"
     if "table" in own or (subject is not None and model is not None and is_row_model_file(model)):
         return "rows"
     if subject is None:
@@ -209,10 +212,25 @@ def _explain_picture(subject: str, model: str | None, typed: Settings, own: Sett
     to.show(lambda: with_command(explain_picture(Path(subject), model, announce=announce, **settings)))
 
 
+def _explain_series(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
+    from accredit.explanation import explain_series
+    from accredit.models.row_files import load_row_model
+
+    if model is None:
+        raise InvalidInput(
+            "model is missing; name the file of the model that reads these series, for example model.onnx",
+            argument="model",
+            code="missing",
+        )
+    settings = read_settings("series", typed)
+    to.show(lambda: explain_series(read_numbers(subject), load_row_model(model), **settings))
+
+
 HANDLERS: Mapping[Kind, Callable[..., None]] = {
     "text": _explain_text,
     "picture": _explain_picture,
     "rows": explain_table,
+    "series": _explain_series,
     "answer": explain_an_answer,
 }
 

@@ -25,6 +25,7 @@ METHOD = MethodName("game")
     "--groups",
     help="Groups as players, for example 'stem=B+C,web=A'; with --method owen or banzhaf-owen, groups to divide inside.",
 )
+@click.option("--order", help="With --method asymmetric: who comes before whom, for example 'A, B < C; A < D', or JSON.")
 @click.option(
     "--rule",
     help="Of a table of choices: orders, dividends, vertices, weights:1,2, roll-calls or bolger. Default: the first four, or "
@@ -38,6 +39,7 @@ def game(
     file: str,
     method: str,
     groups: str | None,
+    order: str | None,
     rule: str | None,
     budget: int | None,
     seed: int,
@@ -58,7 +60,14 @@ def game(
     sheet = read_sheet(file) if is_table(file) else None
     if sheet is not None and has_choices(sheet):
         other = None if method == "shapley" else method
-        credit = _of_choices(sheet, rule, {"--groups": groups, "--html": html_file, "--budget": budget, "--method": other})
+        idle: dict[str, object] = {
+            "--groups": groups,
+            "--order": order,
+            "--html": html_file,
+            "--budget": budget,
+            "--method": other,
+        }
+        credit = _of_choices(sheet, rule, idle)
         click.echo(credit.to_json() if as_json else views.text(credit))
         return
     if rule is not None:
@@ -72,7 +81,7 @@ def game(
     named = read_groups(groups) if groups else None
     inside = "groups" in find(method, "game").method.takes
     players = grouped(played, named) if named and not inside else played
-    result = report(players, method, named if inside else None, budget=budget, seed=seed)
+    result = report(players, method, named if inside else None, order=order, budget=budget, seed=seed)
     if nobody_left_out:
         result = replace(result, reading=("The table has no payoff for nobody; it is taken as 0.", *result.reading))
     if html_file:

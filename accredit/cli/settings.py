@@ -17,10 +17,12 @@ import click
 from accredit.cli.options import SEED, Amount, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.typed import groups_of, heads_of, layers_of, parts_of, players_of, removal_of, split_at_commas
+from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Option, Settings, check_names, only_in
 from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas
 
     from accredit.core import IntArray
@@ -33,16 +35,17 @@ TITLES: Mapping[Kind, str] = {
     "text": "Texts",
     "picture": "Pictures",
     "rows": "Rows of a table",
+    "series": "Series",
     "answer": "Answers of language models",
 }
 TYPED: Mapping[str, Mapping[str, Any]] = {  # how a setting is typed that takes more than words and numbers
     "methods": {"type": MethodNames("explain")},
     "seed": {"type": SEED},
-    "background": {"type": NamedPath()},
     "segments": {"type": NamedPath()},
     "answer": {"is_flag": False, "flag_value": ALONE},
     "generate": {"is_flag": True},
     "fixed": {"multiple": True},
+    "confounding": {"is_flag": True},
 }
 
 
@@ -144,6 +147,23 @@ def _table(file: str) -> pandas.DataFrame:
     return read_frame(file)
 
 
+def _series(file: str) -> object:
+    """Series of a file, or the word that stands for them."""
+    return file if file in ("zeros", "zero") else read_numbers(file)
+
+
+def read_numbers(file: str) -> npt.NDArray[Any]:
+    """The one array of a .npy file."""
+    from accredit.checks.arrays import read_arrays
+
+    found = read_arrays(file)
+    if len(found) != 1:
+        raise InvalidInput(
+            f"{file!r} holds {len(found)} arrays ({', '.join(found)}); save the series alone, as .npy", code="format"
+        )
+    return next(iter(found.values()))
+
+
 READERS: Mapping[tuple[str, Kind | None], Callable[[Any], object]] = {
     ("players", "text"): players_of,
     ("players", "picture"): players_of,
@@ -155,7 +175,9 @@ READERS: Mapping[tuple[str, Kind | None], Callable[[Any], object]] = {
     ("heads", None): heads_of,
     ("layers", None): layers_of,
     ("segments", None): _segments,
-    ("background", None): _table,
+    ("background", "rows"): _table,
+    ("background", "series"): _series,
+    ("target", "series"): lambda target: None if target == "all" else target,
     ("trusted", None): split_at_commas,
     ("memory", None): lambda gigabytes: gigabytes * GIGABYTE,
 }

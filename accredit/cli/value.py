@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from accredit.training_data.tables import Table
 
 METHOD = MethodName("training data")
-SHOWN = ("form", "html_file")  # where results go is not part of what is computed
+SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part of what is computed
 
 
 @click.command(cls=Command)
@@ -45,7 +46,19 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
 @click.option(
     "--test", default="0.25", show_default=True, metavar="FILE|FRACTION", help="Test rows: a file, or a share of FILE."
 )
-@click.option("--task", type=click.Choice(["class", "number"]), help="What the target is. Default: inferred from its values.")
+@click.option(
+    "--task",
+    type=click.Choice(["class", "number", "tags"]),
+    help="What the target is; tags stand between | ; or commas, and are judged, not valued. Default: inferred from its values.",
+)
+@click.option("--id", "identity", metavar="COLUMN", help="The column that names the rows; nothing is learned from it.")
+@click.option(
+    "--annotators",
+    multiple=True,
+    metavar="COLUMN",
+    help="Who labelled: the column that says it; or, given several times, a column of labels for each annotator, without "
+    "--target. Lines of one --id are labels of one row.",
+)
 @click.option("--method", type=METHOD, default="knn-shapley", show_default=True, help=METHOD.help)
 @click.option(
     "--model",
@@ -95,6 +108,15 @@ SHOWN = ("form", "html_file")  # where results go is not part of what is compute
 @click.option("--curves/--no-curves", default=True, help="Also retrain along removal curves.")
 @click.option("--json", "form", flag_value="json", help="Print one JSON object.")
 @click.option("--csv", "form", flag_value="csv", help="Print one line per player; with --only labels, per row.")
+@click.option("--out", type=NewFile(), metavar="FILE", help="Also write the rows with what was found about their labels.")
+@click.option(
+    "--out-as",
+    type=click.Choice(["annotated", "dropped", "relabelled", "label-studio", "argilla"]),
+    default="annotated",
+    show_default=True,
+    help="With --out: all rows with probabilities, without the suspects, with the labels suggested for them, or tasks (.json) "
+    "of a labelling tool.",
+)
 @click.option("--html", "html_file", type=NewFile(), help="Also write the report as one self-contained HTML file.")
 @click.pass_context
 def value(
@@ -120,14 +142,21 @@ def value(
     seed: int,
     split_seed: int,
     curves: bool,
+    identity: str | None,
+    annotators: tuple[str, ...],
     form: str | None,
+    out: str | None,
+    out_as: str,
     html_file: str | None,
 ) -> None:
     """Ask two questions about the training rows in FILE (.csv, .tsv, .jsonl or .parquet): which labels are wrong, and what is
     each row worth for what a model learned?"""
     from accredit.errors import InvalidInput
+    from accredit.store.frames import read_frame
     from accredit.training_data.finetuned import is_language_model, language_report, value_classifier
-    from accredit.training_data.report import as_csv, labels_csv, labels_part
+    from accredit.training_data.label_export import check_form, write_labels
+    from accredit.training_data.label_files import is_voted, tags_of_file, votes_of_file
+    from accredit.training_data.report import DataReport, as_csv, labels_csv, labels_part
     from accredit.training_data.tables import table
     from accredit.values.solver import progress
     from accredit.views.pages.valuation_page import report_page
@@ -140,7 +169,25 @@ def value(
     settings: dict[str, Any] = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
     say = partial(say_in_options, context)
     labels = None
-    if folder and only != "labels" and is_language_model(folder):
+    if out:
+        check_form(out, out_as)
+    voted = is_voted(file, annotators, identity)
+    rows: tuple[Any, Sequence[str]] | None = None  # the table that is written, and the names of its rows
+    if voted or task == "tags":
+        if only != "labels":
+            raise InvalidInput(
+                f"{'several labels per row' if voted else '--task tags'} can be judged, but not valued; add --only labels",
+                argument="only",
+                code="missing",
+            )
+        looked: dict[str, Any] = {"text": text, "seen_as": seen_as, "identity": identity, "seed": seed}
+        with progress("judging labels", 1.0) as bar:
+            if voted:
+                found, seen = votes_of_file(file, annotators, target=target, watch=bar.update, **looked)
+            else:
+                found, seen = tags_of_file(file, _needed(target), watch=bar.update, **looked)
+        report, rows = DataReport(found, None, notes=seen.notes), (seen.frame, seen.names)
+    elif folder and only != "labels" and is_language_model(folder):
         with progress("following gradients", 1.0) as bar:
             report = language_report(
                 folder,
@@ -153,29 +200,41 @@ def value(
                 watch=bar.update,
                 **settings,
             )
-    elif target is None:
-        raise InvalidInput("--target COLUMN is missing: which column is to be predicted?", argument="target", code="missing")
     else:
         read = table(
             file,
-            target,
+            _needed(target),
             text=text,
             test=test,
             task=task,
             players=players,
             groups=groups,
             seen_as=seen_as,
+            identity=identity,
+            annotator=annotators[0] if annotators else None,
             seed=split_seed,
         )
         labels = None if read.groups else read.labels
-        report = labels_part(read, only, seed)
+        with progress("judging labels", 1.0) as bar:
+            report = labels_part(read, only, seed, bar.update)
+        rows = read_frame(file, codes=target), read.whole.names
         report = replace(report, unanswered=say(report.unanswered), notes=tuple(map(say, report.notes)))
+        if report.labels is not None:
+            report = replace(report, labels=replace(report.labels, notes=tuple(map(say, report.labels.notes))))
         if folder and only != "labels":
             with progress("following gradients", 1.0) as bar:
                 worth, notes = value_classifier(folder, read, watch=bar.update, **settings)
             report = replace(report, worth=worth, notes=report.notes + tuple(map(say, notes)))
         elif only != "labels":
             report = replace(report, worth=_value(context, read, report))
+    if out:
+        if report.labels is None or rows is None:
+            raise InvalidInput(
+                f"--out writes what was found about labels, and that is not known: {report.unanswered or 'it was not asked'}",
+                argument="out",
+                code="conflict",
+            )
+        write_labels(report.labels, *rows, out, out_as, target=target, text=text)
     if html_file:
         write_whole(html_file, report_page(report, click.format_filename(file, shorten=True)))
     if form == "json":
@@ -186,8 +245,16 @@ def value(
         click.echo(labels_csv(report.labels), nl=False)
     else:
         click.echo(report_text(report))
-    if html_file:
-        write(html_file)
+    for written in filter(None, (out, html_file)):
+        write(written)
+
+
+def _needed(target: str | None) -> str:
+    if target is None:
+        from accredit.errors import InvalidInput
+
+        raise InvalidInput("--target COLUMN is missing: which column is to be predicted?", argument="target", code="missing")
+    return target
 
 
 def _value(context: click.Context, read: Table, report: DataReport) -> Valuation:
@@ -267,6 +334,10 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
     elif not find(context.params["method"], "training data").method.trains and context.params["players"] == "row":
         idle |= dict.fromkeys(("budget", "limit"), f"is about trainings, and {context.params['method']} needs none")
+    if not context.params["out"]:
+        idle["out_as"] = "says how --out FILE is written, and there is none"
+    if only == "values":
+        idle |= dict.fromkeys(("out", "annotators"), "is about labels, and --only values does not ask about them")
     if only == "labels":
         idle |= dict.fromkeys(
             ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "curves"),

@@ -19,6 +19,7 @@ class NoteKind(StrEnum):
 
     REMARK = "remark"  # anything else: how the input was read, what was chosen or left out
     NOTHING_KNOWN = "nothing known"  # every word of the input is unknown to the model
+    NOTHING_EARNED = "nothing earned"  # all parts of a prompt together hardly change how likely the answer is
     OTHER_TARGETS = "other targets"  # credit for other targets comes from the same passes
     COLLAPSE = "collapse"  # how many flows between two tokens do not depend on the layers between them
     WARNING = "warning"  # the numbers may not say what they seem to say

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,12 +27,27 @@ from accredit.models.partition import with_special
 if TYPE_CHECKING:
     from accredit.answers.assembly import TokenLayout
     from accredit.answers.game import AnswerGame, AnswerViews
-    from accredit.answers.model import Answer, AnsweringModel
+    from accredit.answers.model import AnsweringModel
+    from accredit.answers.said import Answer
     from accredit.methods import Place as KindOfInput
     from accredit.store import Journal
 
 ALL = "all"
-TARGETS = {"answer": (), "sentences": ("sentence",), "tokens": ("sentence", "token"), ALL: ("sentence", "token")}
+TARGETS = {
+    "answer": (),
+    "sentences": ("sentence",),
+    "words": ("sentence", "token"),
+    "tokens": ("sentence", "token"),
+    ALL: ("sentence", "token"),
+}
+CUTS = {
+    "answer": None,
+    "tokens": None,
+    ALL: None,
+    "sentences": "sentence",
+    "words": "word",
+}  # how a function's answer is cut for a target
+PASSES_TIMED = 4  # passes that say what one costs
 EXACT_TARGETS, ESTIMATED_TARGETS = 400, 24  # targets that are solved by default
 
 
@@ -232,24 +248,47 @@ def answer_subject(
     **how: object,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
-    game = _game(model, prompt, answer, generate, players, removal, seed, how)
+    game = _game(model, prompt, answer, generate, players, removal, seed, how, target)
     paid = payoff or defaults.PAYOFF_OF_ANSWERS
-    games, notes = _targets(game, paid, target, budget)
-    return AnswerSubject(game, games, game.unit, players, paid, budget, seed, journal, notes)
+    spend, why = (budget, ()) if budget is not None else _budget(game)
+    games, notes = _targets(game, paid, target, spend)
+    return AnswerSubject(game, games, game.unit, players, paid, spend, seed, journal, (*why, *notes))
+
+
+def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:
+    """Payoffs of a sampled value by what a pass costs, measured on passes that leave one player out, which are kept."""
+    players = len(game.players)
+    if 2**players <= defaults.LEAST_PASSES:
+        return None, ()
+    game.ask(np.array([[True] * players, [False] * players]))  # how the model is read is tried out here, once
+    clock = time.process_time if hasattr(game.pays, "model") else time.perf_counter  # a function may wait for another machine
+    some = ~np.eye(players, dtype=bool)[:PASSES_TIMED]
+    began = clock()
+    game.ask(some)
+    each = (clock() - began) / len(some)
+    budget = defaults.budget_of_answer(players, each)
+    if budget is None:
+        return None, ()
+    return budget, (
+        f"Sampled values ask {budget} payoffs, because one takes {each:.2g} s here; a larger budget narrows them, and "
+        f"budget={budget} repeats this run.",
+    )
 
 
 def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | None) -> tuple[AnswerViews, tuple[str, ...]]:
     """What of the answer has credit of its own. Unless that is asked for, not more than can be solved in a moment: exact
     values cost next to nothing for another target, estimates some tenths of a second each."""
+    if target in TARGETS:
+        return game.targets(payoff, TARGETS[target]), ()
     if target is not None:
-        if target not in TARGETS:
+        if not isinstance(target, str) or game.answer is None or target not in game.answer.text or not target.strip():
             raise InvalidInput(
-                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), and then "
-                "explanation.of(…) for one of them",
+                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), or some words of "
+                "the answer, letter by letter",
                 argument="target",
                 code="unknown",
             )
-        return game.targets(payoff, TARGETS[target]), ()
+        return game.targets(payoff, (), (target,)), ()
     most = EXACT_TARGETS if defaults.affordable(len(game.players), budget) else ESTIMATED_TARGETS
     for asked in ("tokens", "sentences", "answer"):
         games = game.targets(payoff, TARGETS[asked])
@@ -273,6 +312,7 @@ def _game(
     removal: str | None,
     seed: int,
     how: Settings,
+    target: str | None,
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
         raise InvalidInput(
@@ -311,7 +351,7 @@ def _game(
             raise InvalidInput(
                 f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal", code="conflict"
             )
-        return asked_game(model, prompt, answer, **settings)
+        return asked_game(model, prompt, answer, cut=CUTS.get(target, target) if target else None, **settings)
     from accredit.answers.game import answer_game
 
     return answer_game(

@@ -13,10 +13,11 @@ from accredit.core.notes import check_notes
 from accredit.errors import AccreditError
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import DRAWN, draw_flow, on_the_mask
-from accredit.explanation.result import Explanation, FlowPicture
+from accredit.explanation.result import Explanation, FlowPicture, on_little
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import Chosen
 
+AT_CHANCE = ("attention", "rollout", "input-x-gradient")  # as measured: tools/answer_methods.py
 NOTHING_KNOWN = Note(
     NoteKind.NOTHING_KNOWN, "The model knows no token of this text: it tells their places apart, and not their words."
 )
@@ -52,11 +53,13 @@ def explanation_of(
         unsigned=tuple(each.name for each in methods if not each.method.signed),
         notes=check_notes(
             (
+                *on_little(described.get("said"), described["target"], described["payoff"], attributions),
                 *notes,
                 *undrawn,
                 *on_the_mask(attributions),
                 *_on_targets(attributions, others),
                 *_on_settings(subject, methods),
+                *_on_chance(subject, methods),
             )
         ),
         others={target: {name: credit[target] for name, credit in others.items()} for target in _targets(others)},
@@ -143,6 +146,17 @@ def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) ->
         taking = [each.name for each in methods if name in each.method.takes]
         if len(taking) < len(methods):
             yield f"{name}={value!r:.40} concerns {', '.join(taking)}; the other methods do not take it."
+
+
+def _on_chance(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) -> Iterator[Note]:
+    """That a method finds the passages behind a real model's answers hardly more often than chance (docs/choosing.md)."""
+    poor = [each.name for each in methods if each.method.name in AT_CHANCE]
+    if isinstance(subject, AnswerSubject) and poor:
+        yield Note(
+            NoteKind.WARNING,
+            f"{', '.join(poor)} found the passage behind an answer of a real language model hardly more often than chance, on "
+            "planted facts; attn-lrp and shapley find it",
+        )
 
 
 def _on_targets(attributions: Mapping[str, Attribution], others: Mapping[str, Mapping[str, Attribution]]) -> Iterator[Note]:

@@ -32,6 +32,7 @@ from accredit.explanation.requests import (
     PictureRequest,
     Request,
     RowRequest,
+    SeriesRequest,
     Settings,
     TextRequest,
     make_request,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from accredit.rows.explain import Questions
     from accredit.rows.result import TableExplanation
     from accredit.rows.run import TableRun
+    from accredit.series.result import SeriesExplanation
 
 LONG = 5.0  # seconds from which a run is announced
 OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
@@ -143,7 +145,9 @@ def _run_of(rows: object, model: object, request: RowRequest, questions: Questio
 
 
 def _row_methods(request: RowRequest) -> Sequence[Chosen]:
-    return find_all(("shapley",) if request.methods is None else request.methods, "game")
+    follows = request.order is not None and request.dependence != "causal"
+    usual = ("asymmetric",) if follows else ("shapley",)
+    return find_all(usual if request.methods is None else request.methods, "game")
 
 
 def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
@@ -180,9 +184,39 @@ def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
             background_by=request.background_by,
             names=request.names,
             interactions=request.interactions,
+            order=request.order,
+            confounding=request.confounding,
         )
         for method in methods
     )
+
+
+def _answer_series(series: object, model: object, request: SeriesRequest) -> SeriesExplanation:
+    from accredit.series.explain import explain_by, question
+
+    methods = find_all(("shapley",) if request.methods is None else request.methods, "game")
+    if model is None:
+        raise InvalidInput(
+            "model is missing; series need the model that read them: explain_series(series, model, background)",
+            argument="model",
+            code="missing",
+        )
+    asked = question(
+        series,
+        model,
+        request.background,
+        players=request.players,
+        payoff=request.payoff,
+        budget=request.budget,
+        seed=request.seed,
+        most_background=request.most_background,
+        channels_first=request.channels_first,
+        steps=request.steps,
+        channels=request.channels,
+        outputs=request.outputs,
+    )
+    with progress("explain", len(asked.series) * len(methods)) as bar:
+        return explain_by(asked, methods, request.target, bar.update)
 
 
 def _answer_prompt(prompt: object, model: object, request: AnswerRequest) -> Explanation:
@@ -348,6 +382,22 @@ def explain_rows(rows: object, model: object, background: object = None, *, requ
     return _answer_rows(rows, model, request if background is None else replace(request, background=background))
 
 
+@row_door(SeriesRequest)
+def explain_series(series: object, model: object, background: object = None, *, request: SeriesRequest) -> SeriesExplanation:
+    """Which stretches of time, channels or cells earned the model's outputs, all outputs at once. Settings are those of
+    `SeriesRequest`.
+
+    `series` are an array, a tensor or a list of arrays of the shape (series, steps, channels), or a frame with an index of
+    (series, step) and one column per channel. `model` is a torch module, an estimator or a function of such arrays. All
+    series are equally long; what is ragged, out of order or missing is refused.
+
+    >>> two = explain_series(np.ones((2, 4, 1)), lambda x: x.sum(axis=(1, 2)), "zeros", players="windows:2")
+    >>> two.players, two.row(0).credit.tolist(), two.removal
+    (('0–1', '2–3'), [2.0, 2.0], 'absent cells are zero')
+    """
+    return _answer_series(series, model, request if background is None else replace(request, background=background))
+
+
 @door(AnswerRequest)
 def explain_answer(
     prompt: object = None, model: object = None, tokenizer: object = None, *, request: AnswerRequest
@@ -417,6 +467,8 @@ class Explainer:
             with self._lock:
                 prepared = self._prepared(settings)
             return _answer_rows(given, self.model, *prepared)
+        if kind == "series":
+            return _answer_series(given, self.model, make_request(SeriesRequest, settings))
         if kind == "answer":
             request = make_request(AnswerRequest, settings)
             return _answer_prompt(given, self.model_for("answer"), request)
@@ -536,16 +588,19 @@ def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
 def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
     """What kind of question this is: decided here and nowhere else.
 
-    A setting that only answers have asks for an answer. A background, a frame, a mapping, an estimator, or an array
-    beside a plain function makes rows. A string, or a pair of them, is a text; everything else is a picture.
+    A setting that only answers or series have asks for one. A background beside three axes makes series, unless the model
+    was fitted to a table; any other background, a frame, a mapping, an estimator, or an array beside a plain function makes
+    rows. A string, or a pair of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
     """
     if only_in("answer") & set(settings):
         return "answer"
+    if only_in("series") & set(settings):
+        return "series"
     if settings.get("background") is not None:
-        return "rows"
+        return "series" if _has_steps(given) and not hasattr(model, "n_features_in_") else "rows"
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'",
@@ -563,6 +618,18 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     return "rows" if reads_rows(model) or _table_beside_a_function(given, model) else "picture"
 
 
+def _has_steps(given: object) -> bool:
+    """Are these series: an array of three axes, or a list of arrays of two? A frame is a table here."""
+    if isinstance(given, list | tuple):
+        return bool(given) and all(getattr(one, "ndim", None) == 2 or _depth(one) == 2 for one in given)
+    return getattr(given, "ndim", None) == 3
+
+
+def _depth(given: object) -> int:
+    """How deep lists are nested, by their first members."""
+    return 1 + _depth(given[0]) if isinstance(given, list | tuple) and given else 0
+
+
 def _table_beside_a_function(given: object, model: object) -> bool:
     """An array of rows and a plain function of it: what shap's users write first."""
     plain = callable(model) and not hasattr(model, "forward") and not hasattr(model, "predict")
@@ -577,19 +644,21 @@ def explain(
 def explain(given: object = None, model: object = None, tokenizer: object = None, **settings: object) -> Any: ...
 def explain(
     given: object = None, model: object = None, tokenizer: object = None, **settings: object
-) -> Explanation | TableExplanation:
-    """Which words of a text, parts of a picture, columns of a table's rows or parts of a prompt earned the model's output.
+) -> Explanation | TableExplanation | SeriesExplanation:
+    """Which words of a text, parts of a picture, columns of a table's rows, stretches of a series or parts of a prompt earned
+    the model's output.
 
-    It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows` and
-    `explain_answer` are the same with real signatures, and `Explainer` is the same for many inputs. `settings` are
-    those of that kind: see `TextRequest`, `PictureRequest`, `RowRequest` and `AnswerRequest`. Most often: `methods`,
-    `target`, `players`, `payoff`, `budget`; for rows `background`; for answers `context`, `query` and `answer`.
+    It chooses the kind of question (`kind_of`) and calls: `explain_text`, `explain_picture`, `explain_rows`,
+    `explain_series` and `explain_answer` are the same with real signatures, and `Explainer` is the same for many inputs.
+    `settings` are those of that kind: see `TextRequest`, `PictureRequest`, `RowRequest`, `SeriesRequest` and
+    `AnswerRequest`. Most often: `methods`, `target`, `players`, `payoff`, `budget`; for rows and series `background`; for
+    answers `context`, `query` and `answer`.
 
     >>> explanation = explain("A gripping film.", methods=["leave-one-out"])
     >>> explanation.target, explanation.players
     ('POSITIVE', ('A', 'gripping', 'film', '.'))
     """
-    explained: Explanation | TableExplanation = Explainer(model, tokenizer, **settings)(given)
+    explained: Explanation | TableExplanation | SeriesExplanation = Explainer(model, tokenizer, **settings)(given)
     return explained
 
 
@@ -622,12 +691,14 @@ def _follow(stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, an
     `asked` is the number of payoffs that each method will ask.
     """
     total, before, began = sum(asked.values()), 0, time.monotonic()
+    first: tuple[int, float] | None = None  # payoffs and seconds at the first report: what comes before it is preparation
     for event in stream:
         if isinstance(event, MethodProgress):
             done, elapsed = before + event.done, time.monotonic() - began
             bar.update(done, event.method)
-            if announce is not None and done and elapsed >= ENOUGH:
-                expected = elapsed * total / done
+            first = (done, elapsed) if first is None and done else first
+            if announce is not None and first is not None and done > first[0] and elapsed - first[1] >= ENOUGH:
+                expected = elapsed + (total - done) * (elapsed - first[1]) / (done - first[0])
                 if expected >= LONG:
                     announce(f"about {total:,} payoffs, {expected:.0f} s")
                 announce = None

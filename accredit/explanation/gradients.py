@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from accredit.core import Attribution, Attributions
+from accredit.core import Attribution, Attributions, IntArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.subject import Subject
@@ -21,6 +23,7 @@ from accredit.gradients.sequential import sequential_integrated_gradients_at
 from accredit.gradients.slopes import SMOOTHGRAD_NOISE, input_x_gradient_at, saliency_at, smoothgrad_at
 from accredit.models.partition import Partition
 
+PATH_SECONDS = 60.0  # of CPU time, for integrated gradients of one answer
 Asked = Subject | AnswerSubject
 Layer = int | str | None
 Credit = Attribution | Attributions  # of an answer: one for each of its targets
@@ -31,11 +34,37 @@ def integrated(
     baseline: object = None,
     layer: Layer = None,
     tolerance: float = COMPLETENESS_TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    most_steps: int | None = None,
 ) -> Credit:
-    """From the input in which nobody plays, if that is a point in the space of embeddings or pixels."""
-    steps = min(FIRST_STEPS, most_steps)
-    return _each(subject, lambda at: integrated_gradients_at(at, tolerance, most_steps, steps), baseline, layer)
+    """From the input in which nobody plays, if that is a point in the space of embeddings or pixels.
+
+    Of an answer as many steps as fit into `PATH_SECONDS` by what one of them costs, unless `most_steps` says how many; if they
+    are too few for every target, of the whole answer alone.
+    """
+    points, most = _points(subject, baseline, layer), MOST_STEPS if most_steps is None else most_steps
+    if isinstance(subject, AnswerSubject) and most_steps is None:
+        points, most = _affordable(points)
+    steps = min(FIRST_STEPS, most)
+    return _credit(subject, {target: integrated_gradients_at(at, tolerance, most, steps) for target, at in points.items()})
+
+
+def _affordable(points: dict[str, Point]) -> tuple[dict[str, Point], int]:
+    """The targets that can be integrated in time, and the steps for each: all of them, the first alone, or a refusal."""
+    name, first = next(iter(points.items()))
+    began = time.process_time()
+    first.slopes(first.here)
+    each = max(time.process_time() - began, 1e-6)
+    for some in (points, {name: first}):
+        steps = PATH_SECONDS / (2 * each * len(some))  # doubling reads twice as many as its last step count
+        if steps >= FIRST_STEPS:
+            return some, min(MOST_STEPS, 1 << int(math.log2(steps)))
+    raise InvalidInput(
+        f"integrated gradients need {FIRST_STEPS} to {MOST_STEPS} steps, and one takes {each:.2g} s of CPU time here: "
+        f"{FIRST_STEPS * each:.0f} to {2 * MOST_STEPS * each:.0f} s in all; to run them, say how many, "
+        f"most_steps={FIRST_STEPS}, or use attn-lrp, which takes one pass",
+        argument="most_steps",
+        code="too-many",
+    )
 
 
 def sequential(
@@ -132,8 +161,7 @@ def _points(subject: Asked, baseline: object, layer: Layer) -> dict[str, Point]:
 
 
 def _of_answer(subject: AnswerSubject, baseline: object, layer: Layer) -> dict[str, Point]:
-    answers = [answer.ids for answer in subject.answers]
-    if layer is not None and len(answers) > 1:
+    if layer is not None and len(subject.answers) > 1:
         raise InvalidInput(
             "layer is given, and two answers are compared, which are read apart; ask without rather_than",
             argument="layer",
@@ -143,15 +171,22 @@ def _of_answer(subject: AnswerSubject, baseline: object, layer: Layer) -> dict[s
         name: None if name == subject.main else where
         for name, where in zip(subject.games.outputs, subject.games.where, strict=True)
     }
+    points = points_in_answer(subject, targets, baseline)
+    everyone = Partition(subject.everyone, subject.owner)
+    return {name: at if layer is None else at_layer(at, everyone, layer) for name, at in points.items()}
+
+
+def points_in_answer(
+    subject: AnswerSubject, targets: Mapping[str, IntArray | None], baseline: object = None
+) -> dict[str, Point]:
+    """The payoff of each target as a smooth function; a target is the numbers of its tokens, None the whole answer."""
     nobody = subject.owner >= len(subject.players)
-    points = answer_points(
+    return answer_points(
         subject.model,
         subject.layout.ids,
-        answers,
+        [answer.ids for answer in subject.answers],
         Partition(subject.players, np.where(nobody, -1, subject.owner)),
         targets,
         subject.payoff,
         baseline,
     )
-    everyone = Partition(subject.everyone, subject.owner)
-    return {name: at if layer is None else at_layer(at, everyone, layer) for name, at in points.items()}

@@ -24,7 +24,7 @@ from accredit.errors import InvalidInput
 from accredit.methods import SETTINGS
 from accredit.models.payoffs import Payoff
 
-Kind = Literal["text", "picture", "rows", "answer"]
+Kind = Literal["text", "picture", "rows", "series", "answer"]
 Announce = Callable[[str], None]
 Settings = dict[str, Any]  # by name; each is checked where a request is made of them
 Methods = str | Sequence[str]
@@ -217,7 +217,11 @@ class RowRequest(Request):
     where a regression predicts its exponential), "log-odds", "probability", a regression's number ("value"); where
     there are class probabilities also "margin", "loss", "correctness", "confidence" or "entropy"; or a function of the
     probabilities (else of the outputs), (batch, classes) -> (batch,). `dependence` says what stands in for absent
-    columns: interventional (the default), empirical, gaussian, or cover (trees). `players` groups columns.
+    columns: interventional (the default), empirical, gaussian, causal, or cover (trees). `players` groups columns. `order`
+    says which columns come before which: groups in order ([["age", "sex"], "income"]), pairs ([("age", "income")]) or a
+    text ("age, sex < income"). The method is then "asymmetric", unless `dependence` is "causal": absent columns are drawn
+    as if the present ones had been set, cause before effect; `confounding` says whether columns of one stage go together
+    because of something unseen, for all stages or for each.
     `interactions` adds those of every two columns. Many rows are spread over workers by `executor` ("processes:2",
     "dask"), and written to `out` line by line, where a run that was stopped goes on; a name that ends in .csv, .tsv or
     .parquet gives such a table.
@@ -232,7 +236,15 @@ class RowRequest(Request):
     background: object = setting(None, "A table of rows that rows are compared with.")
     players: Columns | None = setting(None, "JSON: names with the columns of each group.")
     payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
-    dependence: str | None = setting(None, "What stands in for absent columns: interventional, empirical, gaussian or cover.")
+    dependence: str | None = setting(
+        None, "What stands in for absent columns: interventional, empirical, gaussian, causal or cover."
+    )
+    order: Annotated[object, OWN_CHECK] = setting(
+        None, "Which columns come before which, for example 'age, sex < income; sex < job', or JSON."
+    )
+    confounding: bool | Sequence[bool] = setting(
+        False, "With --dependence causal: columns of one stage go together because of something unseen."
+    )
     weights: object = None
     most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1, example=100)
     background_by: defaults.BackgroundBy | None = setting(
@@ -261,6 +273,36 @@ class RowRequest(Request):
             )
         for name in () if self.names is None else self.names:
             check_text(name, "names")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesRequest(Request):
+    """How to explain time series, or other inputs of the shape (series, steps, channels).
+
+    `background` is what stands in for absent cells: an array of series, one series (`train.mean(axis=0)`) or "zeros"; of many,
+    `most_background` are drawn. `players` are "steps", "channels", "cells", "windows:24" (of 24 steps), "segments:8" (equal
+    stretches; the default has ten), "change-points:8" (stretches found in each series by itself), the same "x channels", named
+    lists of steps, or an array with the player of every step. `payoff` is as for rows. Arrays of the shape (series, channels,
+    steps), as convolutions of torch read them, are given with `channels_first`. `steps`, `channels` and `outputs` are names;
+    steps that are numbers or dates must be in order.
+
+    >>> SeriesRequest(background="zeros", players="windows:24").seed
+    0
+    """
+
+    kind = "series"
+    said = "series"
+
+    background: object = setting(None, "What stands in for absent cells: a .npy file of series, or zeros.")
+    players: object = setting(
+        None, "steps, channels, cells, windows:24, segments:8 or change-points:8, also with ' x channels' behind it."
+    )
+    payoff: Payoff | None = setting(None, "as for rows.")
+    most_background: int | None = setting(None, "Rows of the background that are used at most.", least=1, example=100)
+    channels_first: bool = setting(False, "Series have the shape (channels, steps).")
+    steps: Sequence[object] | None = None
+    channels: Sequence[str] | None = None
+    outputs: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +367,7 @@ PEERS = {  # what other libraries call a setting
     "feature_mask": "players", "n_steps": "most_steps", "sources": "context", "question": "query",
 }  # fmt: skip
 REQUESTS: Mapping[Kind, type[Request]] = {
-    request.kind: request for request in (TextRequest, PictureRequest, RowRequest, AnswerRequest)
+    request.kind: request for request in (TextRequest, PictureRequest, RowRequest, SeriesRequest, AnswerRequest)
 }
 
 

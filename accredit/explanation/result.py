@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import shap
 
 FORMAT = 2  # 1: notes, and how an answer came about, were lines of text
+LITTLE = 1.0  # nats; what changes a log-probability by less is not worth a bar
 PICTURE = "data:image/png;base64,"
 
 
@@ -179,6 +180,55 @@ class Said:
         return "".join(self.pieces)
 
 
+def _tokens_of(said: Said, words: str) -> list[int]:
+    """The numbers of the tokens that hold these words where they first stand; none where they do not, or where only the
+    whole answer is known."""
+    start = said.text.find(words) if words.strip() and len(said.pieces) == len(said.likely) else -1
+    if start < 0:
+        return []
+    ends = np.cumsum([len(piece) for piece in said.pieces])
+    first = ends - [len(piece) for piece in said.pieces]
+    return [int(k) for k in np.flatnonzero((first < start + len(words)) & (ends > start))]
+
+
+def on_little(said: Said | None, target: str, payoff: str, attributions: Mapping[str, Attribution]) -> tuple[Note, ...]:
+    """That there was next to nothing to earn: neither all parts together nor any of them changes a log-probability by as much
+    as `LITTLE`. Credit is then what is left of small changes up and down."""
+    shared = [result for result in attributions.values() if result.total is not None and result.baseline is not None]
+    if said is None or payoff != "log-probability" or said.rather_than is not None or not shared:
+        return ()
+    first = shared[0]
+    earned, largest = first.total or 0.0, float(np.abs(first.credit).max(initial=0.0))
+    if max(abs(earned), largest) >= LITTLE:
+        return ()
+    alone = np.exp(min(first.baseline or 0.0, 0.0))
+    what = "this answer" if target == WHOLE else f"“{target}”"
+    text = (
+        f"Next to nothing was earned: all parts together change the log-probability of {what} by {earned:+.2f}, and no single "
+        f"one is credited with more than {largest:.2f}. Without any of them its probability is {alone:.2g}."
+    )
+    return (Note(NoteKind.NOTHING_EARNED, text),)
+
+
+def add_up(parts: Sequence[Attribution]) -> Attribution:
+    """The credit of a sum of payoffs, from the credit of each: values of games are linear. Ends of intervals are added, too,
+    which is never too narrow, however the parts depend on each other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+
+    def total(name: str) -> Any:
+        each = [getattr(part, name) for part in parts]
+        return None if any(x is None for x in each) else sum(each[1:], each[0])
+
+    return replace(
+        first,
+        **{name: total(name) for name in ("credit", "total", "baseline", "stderr", "interval", "blur")},
+        method=first.method.then("summed", tokens=len(parts)),
+        certificate={},
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation(Result):
     """Why a model said what it said, by several methods side by side.
@@ -273,15 +323,23 @@ class Explanation(Result):
         """Every output that was explained, the main one, `target`, first."""
         return (self.target, *self.others)
 
+    @property
+    def earns_nothing(self) -> bool:
+        """Whether the parts of a prompt hardly change how likely the answer is: see the first note."""
+        return any(note.kind is NoteKind.NOTHING_EARNED for note in self.notes)
+
     def of(self, output: str) -> Explanation:
         """The explanation for another output, if all were asked for, by those methods that play a game.
 
-        Seconds are those for all outputs together.
+        Of an answer also for any words of it whose tokens have credit: log-probabilities add up, and so does credit. Seconds
+        are those for all outputs together.
         """
-        self.place(output)
+        words = self._credit_words(output) if self.said is not None and output not in self.outputs else None
+        if words is None:
+            self.place(output)
         if output == self.target:
             return replace(self, others={})
-        credited = self.others[output]
+        credited = self.others[output] if words is None else words
         methods = tuple(name for name in self.methods if name in credited)
         seconds = {name: took for name, took in self.seconds.items() if name in credited}
         credit = next(iter(credited.values()))
@@ -297,9 +355,29 @@ class Explanation(Result):
             seconds=seconds,
             flow=None,
             unsigned=tuple(name for name in self.unsigned if name in credited),
-            notes=tuple(note for note in self.notes if note.kind is not NoteKind.OTHER_TARGETS),
+            notes=(
+                *on_little(self.said, output, self.payoff, credited),
+                *(note for note in self.notes if note.kind not in (NoteKind.OTHER_TARGETS, NoteKind.NOTHING_EARNED)),
+            ),
             others={},
         )
+
+    def _credit_words(self, words: object) -> dict[str, Attribution] | None:
+        """Credit for a stretch of the answer, by method: the sum over its tokens; None where they are no stretch of it."""
+        said = self.said
+        if said is None or not isinstance(words, str) or not (tokens := _tokens_of(said, words)):
+            return None
+        names = [next((name for name, a, b in said.targets if (a, b) == (k, k + 1)), None) for k in tokens]
+        known = [self.others.get(name or "", {}) for name in names]
+        methods = [method for method in self.methods if all(method in each for each in known)]
+        if self.payoff != "log-probability" or not methods:
+            raise InvalidInput(
+                f"output {words!r:.60} is in the answer, and its {len(tokens)} tokens have no credit that adds up; ask for it: "
+                f"target={words!r:.60}",
+                argument="output",
+                code="missing",
+            )
+        return {method: add_up([each[method] for each in known]) for method in methods}
 
     def top(self, count: int) -> Attribution:
         """The `count` players of largest credit by the first method that answered."""

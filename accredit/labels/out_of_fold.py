@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.labels.scores import View, is_sparse, unit
+from accredit.labels.row_views import View, is_sparse, unit
 
 FOLDS, MANY_FOLDS, ROWS_FOR_MANY_FOLDS = 5, 10, 5_000  # more folds where rows are few
 SPARSE_C = 3.0  # inverse penalty of logistic regression
@@ -29,17 +29,18 @@ def out_of_fold(
     believed: FloatArray | None = None,
     penalty: float | None = None,
     copies: IntArray | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> dict[str, FloatArray]:
     """Log probabilities of every class (N, C) for each row, by models that never saw the row: name of model -> (N, C).
 
     `believed` weighs the rows that models learn from (N,); left out, all count alike. `penalty` is the inverse penalty of a
     dense view; left out, the likeliest is found first. Rows with the same number in `copies` (N,) are never judged by one
-    another: an error that was copied would vouch for itself.
+    another: an error that was copied would vouch for itself. `tick` is called after each fit.
     """
     weights = np.ones(len(y)) if believed is None else believed
 
     def predict(model: Model) -> FloatArray:
-        return _predict(model, view, y, weights, seed, copies)
+        return _predict(model, view, y, weights, seed, copies, tick)
 
     if is_sparse(view):
         found = {"confidence": predict(_one_against_the_rest)}
@@ -50,12 +51,33 @@ def out_of_fold(
     return {"confidence": predict(_softmax(c)), "kernel": predict(_kernel(seed)), "nearest": predict(_nearest)}
 
 
-def likeliest_penalty(view: View, y: IntArray, seed: int = 0, copies: IntArray | None = None) -> float | None:
+def likeliest_penalty(
+    view: View, y: IntArray, seed: int = 0, copies: IntArray | None = None, tick: Callable[[], None] | None = None
+) -> float | None:
     """The inverse penalty under which the given labels are likeliest, out of fold; None for words, which have their own."""
     if is_sparse(view):
         return None
     weights, rows = np.ones(len(y)), np.arange(len(y))
-    return max(DENSE_C, key=lambda c: float(_predict(_softmax(c), view, y, weights, seed, copies)[rows, y].sum()))
+    return max(DENSE_C, key=lambda c: float(_predict(_softmax(c), view, y, weights, seed, copies, tick)[rows, y].sum()))
+
+
+def fits_needed(view: View, y: IntArray, copies: IntArray | None) -> int:
+    """How many models two looks at a view take at most."""
+    folds = sum(1 for _ in _folds(y, 0, copies))
+    return 2 * 2 * folds if is_sparse(view) else (len(DENSE_C) + 2 * 3) * folds
+
+
+def rotate(view: View) -> View:
+    """A dense view of more columns than rows, turned into one of as many columns as rows: all distances and products stay.
+
+    >>> wide = np.random.default_rng(0).normal(size=(3, 50))
+    >>> rotate(wide).shape, bool(np.allclose(rotate(wide) @ rotate(wide).T, wide @ wide.T))
+    ((3, 3), True)
+    """
+    if is_sparse(view) or view.shape[1] <= view.shape[0]:
+        return view
+    left, size, _ = np.linalg.svd(view, full_matrices=False)
+    return np.asarray(left * size)
 
 
 def pool(predicted: Sequence[FloatArray] | FloatArray, shares: FloatArray) -> FloatArray:
@@ -97,7 +119,15 @@ def belief(logs: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(shares / shares.mean())
 
 
-def _predict(model: Model, view: View, y: IntArray, weights: FloatArray, seed: int, copies: IntArray | None) -> FloatArray:
+def _predict(
+    model: Model,
+    view: View,
+    y: IntArray,
+    weights: FloatArray,
+    seed: int,
+    copies: IntArray | None,
+    tick: Callable[[], None] | None,
+) -> FloatArray:
     from sklearn.exceptions import ConvergenceWarning
 
     logs = np.empty((len(y), int(y.max()) + 1))
@@ -106,6 +136,8 @@ def _predict(model: Model, view: View, y: IntArray, weights: FloatArray, seed: i
         for held in _folds(y, seed, copies):
             taught = ~held
             logs[held] = np.log(np.clip(model(view[taught], y[taught], weights[taught], view[held]), 1e-9, 1.0))
+            if tick:
+                tick()
     return logs
 
 

@@ -8,82 +8,104 @@ from dataclasses import dataclass
 import numpy as np
 
 from accredit.checks import needs
-from accredit.core import IntArray
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.threads import one_thread
-from accredit.labels.out_of_fold import out_of_fold
-from accredit.labels.scores import View
+from accredit.labels.out_of_fold import out_of_fold, pool, pool_shares, rotate
+from accredit.labels.row_views import View
 
-CHANCE_OF_ALARM = 0.00135  # of predicting so many labels by the largest class alone, that of three standard errors
+STANDARD_ERRORS = 3.0  # above nothing that the gain of log probability must be
+CHANCE_OF_ALARM = 0.00135  # that the rows of some class are found so well by chance, that of three standard errors
 ROWS_NEEDED = 10  # rows
 ROWS_ENOUGH = 20_000  # rows that are enough to tell
-VOTING_NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
-class Foretold:
-    """How many labels are predicted from the other rows, beside what the largest class alone would do."""
+class Skill:
+    """How much better the labels are predicted from the other rows than by how frequent the classes are.
 
-    agreement: float
-    majority: float
+    The share of right answers cannot say it: it hardly rises where one class has nearly all rows. The gain is one of log
+    probability, a proper score; and of the rows that look most like a class, as many as it has, more are of that
+    class than chance would bring, which shows even a class of very few rows.
+    """
+
+    gain: float  # in log probability, mean over rows
+    stderr: float
+    agreement: float  # share of rows whose label is the likeliest class
+    majority: float  # share of the largest class
     rows: int
-
-    @property
-    def needed(self) -> float:
-        """The least agreement that the largest class alone would reach with a chance of 0.00135 only; above 1 where even
-        predicting every label would not tell more."""
-        from scipy.stats import binom
-
-        errors = int(binom.ppf(CHANCE_OF_ALARM, self.rows, 1 - self.majority))  # the fewest that are not too unlikely
-        return 1 - (errors - 1) / self.rows
+    by_chance: float = 1.0  # the chance of finding the rows of some class as well as they are found
 
     @property
     def refusal(self) -> str:
         """Why nobody may be accused; empty where somebody may be.
 
-        >>> Foretold(0.27, 0.26, 1000).refusal[:53]
-        'from these features 27.0% of the labels are predicted'
-        >>> Foretold(0.9, 0.26, 1000).refusal
+        >>> Skill(0.001, 0.01, 0.27, 0.26, 1000).refusal[:52]
+        'from these features the labels are predicted no bett'
+        >>> Skill(0.9, 0.02, 0.9, 0.26, 1000).refusal
         ''
-        >>> Foretold(1.0, 0.98, 400).refusal, Foretold(1.0, 0.99, 400).refusal[:28]
-        ('', '99.0% of the 400 rows are of')
         """
         if self.rows < ROWS_NEEDED:
             return f"{self.rows} rows of classes with two rows or more are too few to tell what is usual"
-        if self.agreement >= self.needed - 1e-9:
+        if self.gain > STANDARD_ERRORS * self.stderr or self.by_chance < CHANCE_OF_ALARM:
             return ""
-        if self.needed > 1:
-            return f"{self.majority:.1%} of the {self.rows} rows are of one class, and the others are too few to learn from"
         return (
-            f"from these features {self.agreement:.1%} of the labels are predicted, and the largest class alone has "
-            f"{self.majority:.1%}; {self.needed:.1%} would be needed. Give features that tell the classes apart"
+            "from these features the labels are predicted no better than by how frequent the classes are "
+            f"({self.agreement:.1%} right, largest class {self.majority:.1%}; log probability gains {self.gain:.3f}, and "
+            f"{STANDARD_ERRORS * self.stderr:.3f} would be needed). Give features that tell the classes apart"
         )
 
 
-def predict_share(x: View, y: IntArray, seed: int = 0) -> Foretold:
-    """Predict each label from the other rows, by linear and kernel models and by nearest neighbours, and keep the best.
+def skill(logs: FloatArray, y: IntArray) -> Skill:
+    """How well out-of-fold log probabilities (N, C) predict labels.
+
+    >>> round(skill(np.log([[0.9, 0.1]] * 50 + [[0.1, 0.9]] * 50), np.repeat([0, 1], 50)).gain, 2)
+    0.59
+    """
+    count = np.bincount(y, minlength=logs.shape[1])
+    frequent = count / len(y)
+    gain = logs[np.arange(len(y)), y] - np.log(frequent[y])
+    return Skill(
+        float(gain.mean()),
+        float(gain.std(ddof=1) / np.sqrt(len(y))),
+        float((logs.argmax(axis=1) == y).mean()),
+        float(frequent.max()),
+        len(y),
+        min(1.0, int((count > 0).sum()) * min(_hit_by_chance(logs[:, k], y == k) for k in np.flatnonzero(count))),
+    )
+
+
+def _hit_by_chance(score: FloatArray, inside: BoolArray) -> float:
+    """The chance of as many rows inside among the highest scores, as many as there are rows inside (hypergeometric). Of rows
+    that tie for the last places, those inside get their share."""
+    from scipy.stats import hypergeom
+
+    rows, size = len(score), int(inside.sum())
+    last = np.partition(score, rows - size)[rows - size]
+    above, tied = score > last, score == last
+    hits = int(inside[above].sum() + np.floor(inside[tied].mean() * (size - above.sum())))
+    return float(hypergeom.sf(hits - 1, rows, size, size))
+
+
+def predict_skill(x: View, y: IntArray, seed: int = 0) -> Skill:
+    """Predict each label from the other rows, by linear and kernel models and by nearest neighbours together.
 
     Beyond 20,000 rows a sample of them is judged. Rows whose class has no other row are left out.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(100) % 2
-    >>> predict_share(rng.normal(size=(100, 2)) + 5 * y[:, None], y).agreement > 0.95
+    >>> predict_skill(rng.normal(size=(100, 2)) + 5 * y[:, None], y).agreement > 0.95
     True
     """
     with needs("data", "judging features"):
-        from sklearn.model_selection import cross_val_predict
-        from sklearn.neighbors import KNeighborsClassifier
+        import sklearn  # noqa: F401
     rows = np.flatnonzero(np.bincount(y)[y] > 1)
     if len(rows) > ROWS_ENOUGH:
         rows = np.sort(np.random.default_rng(seed).permutation(rows)[:ROWS_ENOUGH])
         rows = rows[np.bincount(y[rows], minlength=int(y.max()) + 1)[y[rows]] > 1]
     classes, codes = np.unique(y[rows], return_inverse=True)
     if len(classes) < 2:
-        return Foretold(0.0, 1.0, len(rows))
-    x = x[rows]
-    folds = min(5, int(np.bincount(codes).min()))
+        return Skill(0.0, 0.0, 0.0, 1.0, len(rows))
     with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore", UserWarning)  # many classes of few rows are no reason to take them for numbers
-        answers = [logs.argmax(axis=1) for logs in out_of_fold(x, codes, seed).values()]
-        answers.append(cross_val_predict(KNeighborsClassifier(min(VOTING_NEIGHBOURS, len(rows) // 2)), x, codes, cv=folds))
-    agreement = max(float((answer == codes).mean()) for answer in answers)
-    return Foretold(agreement, float(np.bincount(codes).max() / len(codes)), len(codes))
+        logs = list(out_of_fold(rotate(x[rows]), codes, seed).values())
+    return skill(pool(logs, pool_shares(logs, codes)), codes)

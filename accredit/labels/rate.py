@@ -1,4 +1,4 @@
-r"""How many labels are wrong, by likelihood.
+r"""How many labels are wrong at random, by likelihood: the least that can be said about a rate.
 
 An out-of-fold model never saw the label that it judges, so its answer is evidence about the true class. Let q be that answer,
 sharpened or softened to fit: $q_c \propto p_c^a$. A label can then come about in three ways:
@@ -10,19 +10,15 @@ sharpened or softened to fit: $q_c \propto p_c^a$. A label can then come about i
 
 $$P(y) = (1-\pi)\,t_y + \pi\,\frac{1-t_y}{C-1}, \qquad t = (1-\delta)\,q + \delta\,r .$$
 
-The likeliest (π, δ, a) are found, with a mild prior; π is the rate. How likely other rates are is asked one by one, each with
-the δ and a that fit it best, and without the prior of the rate: an interval must not be narrow because of what was believed
-before. Of two classes δ cannot be told from π and is zero. What separates the two is the class that a label has where the
-model is sure: errors at random fall on the least plausible class as often as on the others. Data cannot prove that errors are
-of that kind.
+The likeliest (π, δ, a) are found, with a mild prior; π is the rate at random. Of two classes δ cannot be told from π: it is 0.
+What annotators confuse, and rows that are hard to label, count as doubtful, so π is too low for errors of that kind:
+`probability.py` takes it as one end of what may be true.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from accredit.core import FloatArray, IntArray
 
@@ -31,28 +27,10 @@ PRIOR = (3.0, 30.0)  # of the rate: three rows as if seen to be wrong, and thirt
 DOUBT_PRIOR = (0.3, 10.0)
 SOFTER = 0.75  # by how much less sure doubtful labels follow the model
 MOST_NUMBERS = 2_000_000  # rows × classes by which the likelihood is judged
-NEGLIGIBLE_LIKELIHOOD = 12.0  # a rate so much less likely, in logarithms, ends the search for others beyond it
-ENDS = (0.05, 0.95)  # of an interval of 90 %
-RATES = 0.001 + 0.498 * np.linspace(0.0, 1.0, 60) ** 2  # that are asked about, closer together where they are small
 LOG_OF_NOTHING = -1e6  # the logarithm of nothing, with which one can still multiply
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorRate:
-    """The share of labels that are wrong at random: the likeliest, and how likely the labels make every other."""
-
-    likeliest: float  # with the prior
-    rates: FloatArray  # (R,), increasing
-    chances: FloatArray  # (R,), which sum to one
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Of 90 %."""
-        low, high = np.interp(ENDS, self.chances.cumsum(), self.rates)
-        return float(min(low, self.likeliest)), float(max(high, self.likeliest))
-
-
-def error_rate(logs: FloatArray, y: IntArray) -> ErrorRate:
+def random_rate(logs: FloatArray, y: IntArray) -> float:
     """The share of labels that are wrong at random, by out-of-fold `logs` (N, C).
 
     >>> rng = np.random.default_rng(0)
@@ -60,9 +38,8 @@ def error_rate(logs: FloatArray, y: IntArray) -> ErrorRate:
     >>> chances = np.exp(sure - np.logaddexp.reduce(sure, axis=1, keepdims=True))
     >>> true = (rng.random(5000)[:, None] > chances.cumsum(axis=1)).sum(axis=1)
     >>> given = np.where(rng.random(5000) < 0.1, (true + rng.integers(1, 3, size=5000)) % 3, true)
-    >>> low, high = error_rate(sure, given).interval
-    >>> bool(low < 0.1 < high and high - low < 0.05)
-    True
+    >>> round(random_rate(sure, given), 1)
+    0.1
     """
     from scipy.optimize import minimize
 
@@ -70,33 +47,7 @@ def error_rate(logs: FloatArray, y: IntArray) -> ErrorRate:
     judged = _Likelihood(logs[::every], y[::every])
     starts = [np.array([first, 0.5, -2.0][: judged.parameters]) for first in (-3.0, -1.0)]
     ends = [minimize(judged.surprise, start, jac=True, method="L-BFGS-B") for start in starts]
-    best = min(ends, key=lambda end: float(end.fun))
-    surprises = _profile(judged, best.x)
-    weights = np.exp(surprises.min() - surprises) * np.gradient(RATES)
-    return ErrorRate(MOST_RATE * float(expit(best.x[0])), RATES, weights / weights.sum())
-
-
-def _profile(judged: _Likelihood, best: FloatArray) -> FloatArray:
-    """Minus the logarithm of the likelihood of every rate (R,), without its prior, with the δ and a that fit it best; each
-    search begins where its neighbour's ended, from the likeliest rate outwards."""
-    from scipy.optimize import minimize
-
-    places = logit(RATES / MOST_RATE)
-    found = np.full(len(places), np.inf)
-    middle = int(np.searchsorted(places, best[0]))
-    for outwards in (range(middle, len(places)), range(middle - 1, -1, -1)):
-        rest = best[1:]
-        for i in outwards:
-
-            def surprise(at: FloatArray, first: float = places[i]) -> tuple[float, FloatArray]:
-                value, slopes = judged.surprise(np.array([first, *at]))
-                return value, slopes[1:]
-
-            ended = minimize(surprise, rest, jac=True, method="L-BFGS-B")
-            found[i], rest = ended.fun + _prior(RATES[i]), ended.x
-            if found[i] > found.min() + NEGLIGIBLE_LIKELIHOOD:
-                break
-    return found
+    return MOST_RATE * float(expit(min(ends, key=lambda end: float(end.fun)).x[0]))
 
 
 class _Likelihood:

@@ -10,21 +10,34 @@ from typing import Any
 import numpy as np
 
 from accredit.checks.json_data import fields_of, plain
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.labels.annotators import Annotator, Consensus
 from accredit.labels.duplicates_outliers import Oddities
 
 EXCERPT = 200  # characters
-KIND, LABELS_FORMAT = "wrong labels", 2  # of the JSON
+KIND, LABELS_FORMAT = "wrong labels", 3  # of the JSON
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How well one score found the planted flips: the area under the ROC curve, ½ being chance."""
+    """How well one model, or all together, tell a label that is moved at random from one as given: ROC area, ½ being chance."""
 
     score: str
     area: float
-    stderr: float  # over plantings
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """One class that is written as another."""
+
+    true: str
+    given: str
+    share: float  # of the rows that truly are of the first class
+    rows: float  # expected number of them
+
+    def __str__(self) -> str:
+        return f"{self.true} labelled {self.given}: {self.share:.0%}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,29 +56,38 @@ class WrongLabels:
     names: tuple[str, ...]  # of all rows
     given: tuple[str, ...]  # their labels
     suggested: tuple[str, ...]  # what out-of-fold models would say instead
-    suspicion: FloatArray  # (N,), 1 for the most suspect row, 0 for the least: a rank
+    probability: FloatArray | None  # (N,), that each label is wrong; None: nobody is accused, the features say nothing
     suspects: tuple[int, ...]  # rows of the list, most suspect first; empty where nobody is accused
     rate: float | None  # estimated share of wrong labels among all rows
-    chosen: str  # the score that ranks
-    evidence: tuple[Evidence, ...]  # all scores tried on planted flips, best first
+    rate_interval: tuple[float, float] | None  # 90 %
+    precision: float | None  # expected share of the list that is wrong; None: there is no list
+    precision_interval: tuple[float, float] | None  # 90 %
+    confusions: tuple[Confusion, ...]  # which class is written as which, most rows first
+    evidence: tuple[Evidence, ...]  # of all models together, then of each, best first
     agreement: float  # share of rows whose label out-of-fold models predict
-    majority: float  # share of the largest class, what they must beat
+    majority: float  # share of the largest class
     verdict: str  # in words
     oddities: Oddities  # near-duplicates and outliers
     seen_as: tuple[str, ...]  # the views by which labels were judged
-    precision: float | None = None  # expected share of the list that is wrong; None: there is no list
-    precision_interval: tuple[float, float] | None = None  # 90 %: of the rate, and of rows that are few
-    left_out: tuple[str, ...] = ()  # what was not tried, and why
-    precision_at: FloatArray | None = None  # (N,), by length of the list
-    excerpts: Mapping[str, str] = field(default_factory=dict)  # how the texts of the rows named here begin
+    notes: tuple[str, ...] = ()  # what is odd about the labels, or was not tried
+    annotators: tuple[Annotator, ...] = ()  # the worst first, where it is known who gave which label
+    consensus: tuple[Consensus, ...] = ()  # of rows that several annotators labelled
+    excerpts: Mapping[str, str] = field(default_factory=dict)  # how the rows named here look
+
+    @property
+    def ranking(self) -> IntArray:
+        """All rows, most suspect first; in their own order where nobody is accused."""
+        return np.argsort(np.zeros(len(self.names)) if self.probability is None else -self.probability, kind="stable")
 
     def to_plain(self) -> dict[str, object]:
         """Everything, as JSON types."""
         data = dict(vars(self)) | {
             "kind": KIND,
             "format": LABELS_FORMAT,
-            "evidence": [vars(e) for e in self.evidence],
             "oddities": vars(self.oddities),
+        }
+        data |= {
+            name: [vars(one) for one in getattr(self, name)] for name in ("evidence", "confusions", "annotators", "consensus")
         }
         return dict(plain(data, KIND))
 
@@ -79,11 +101,16 @@ class WrongLabels:
         if data.get("kind") != KIND:
             raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()", code="type")
         known = fields_of(cls, data, KIND, LABELS_FORMAT)
-        known |= {name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "left_out", "seen_as")}
-        known["evidence"] = tuple(Evidence(**one) for one in known["evidence"])
+        known |= {name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "notes", "seen_as")}
+        for name, kind in (
+            ("evidence", Evidence),
+            ("confusions", Confusion),
+            ("annotators", Annotator),
+            ("consensus", Consensus),
+        ):
+            known[name] = tuple(kind(**one) for one in known[name])
         known["oddities"] = Oddities(**{name: _tuples(rows) for name, rows in known["oddities"].items()})
-        known["suspicion"] = np.array(known["suspicion"], dtype=np.float64)
-        for name, made in (("precision_at", np.array), ("precision_interval", tuple)):
+        for name, made in (("probability", np.array), ("precision_interval", tuple), ("rate_interval", tuple)):
             known[name] = None if known[name] is None else made(known[name])
         return cls(**known)
 
@@ -91,20 +118,20 @@ class WrongLabels:
         """The expected share of wrong labels among the `size` most suspect rows; None where nobody is accused."""
         if not 1 <= size <= len(self.names):
             raise InvalidInput(f"size must be from 1 to {len(self.names)}, got {size!r}", argument="size", code="range")
-        return None if self.precision_at is None else float(self.precision_at[size - 1])
+        return None if self.probability is None else float(self.probability[self.ranking[:size]].mean())
 
 
 def _tuples(rows: Sequence[object]) -> tuple[Any, ...]:
     return tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 
 
-def with_excerpts(found: WrongLabels, texts: Sequence[str] | None) -> WrongLabels:
-    """The same with the beginning of every text that it names."""
-    if texts is None:
+def with_excerpts(found: WrongLabels, rows: Sequence[str] | None) -> WrongLabels:
+    """The same with the beginning of every row that it names, as `rows` shows them."""
+    if rows is None:
         return found
     odd = found.oddities
     named = {*found.suspects, *odd.outliers, *(row for pair in odd.duplicates for row in pair)}
-    return replace(found, excerpts={found.names[row]: _line(texts[row]) for row in sorted(named)})
+    return replace(found, excerpts={found.names[row]: _line(rows[row]) for row in sorted(named)})
 
 
 def _line(text: str) -> str:

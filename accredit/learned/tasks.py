@@ -54,7 +54,7 @@ class Task:
 
 def row_task(frame: pandas.DataFrame, model: str, trusted: tuple[str, ...] = (), like: Inputs | None = None) -> Task:
     """Rows of a data frame and the classifier in a file. `like` are the inputs of a trained explainer."""
-    from accredit.rows.game import numeric
+    from accredit.rows.normal import numeric
 
     columns = tuple(map(str, frame.columns))
     _of_kind(like, Tabular, "rows")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence, Sized
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeGuard, final
 
 import numpy as np
@@ -170,6 +171,26 @@ def compares_pairs(model: sklearn.base.BaseEstimator) -> bool:
     while hasattr(last, "best_estimator_") or hasattr(last, "steps"):
         last = last.best_estimator_ if hasattr(last, "best_estimator_") else last.steps[-1][1]
     return getattr(last, "decision_function_shape", None) == "ovo" and len(last.classes_) > 2
+
+
+def votes_by_pairs(model: object) -> bool:
+    """Is this a support vector machine of more than two classes, which decides by comparing each pair of them?"""
+    return hasattr(model, "decision_function_shape") and len(getattr(model, "classes_", ())) > 2
+
+
+def pair_decisions(model: sklearn.base.BaseEstimator) -> RowFunction:
+    """The decision values of a support vector machine for every pair of its classes, whatever its decision function returns."""
+    decide: RowFunction = model.decision_function if compares_pairs(model) else model._decision_function
+    return decide
+
+
+def class_pairs(classes: Sequence[object]) -> tuple[str, ...]:
+    """Names of the pairs of classes, in the order in which support vector machines compare them.
+
+    >>> class_pairs(["a", "b", "c"])
+    ('a rather than b', 'a rather than c', 'b rather than c')
+    """
+    return tuple(f"{one} rather than {other}" for one, other in combinations(classes, 2))
 
 
 def two_sided(decide: RowFunction) -> Callable[[Sized], FloatArray]:

@@ -18,11 +18,15 @@ from accredit.models.arrays import (
     RowFunction,
     as_array_model,
     class_decisions,
+    class_pairs,
     compares_pairs,
     is_module,
+    pair_decisions,
     two_sided,
+    votes_by_pairs,
 )
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
+from accredit.models.survival import SurvivalCurves
 
 if TYPE_CHECKING:
     import catboost
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     import torch
     import xgboost
 
-UNITS = ("logit", "log", "log-odds", "probability", "value")
+UNITS = ("logit", "log", "log-odds", "probability", "value", "pairs", "log-joint", "joint", "path length")
 LOG_LINK = frozenset(  # objectives of boosters and losses of scikit-learn: the prediction is the exponential of the raw score
     {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft", "poisson", "gamma", "tweedie"}
 )
@@ -75,7 +79,7 @@ class RowModel:
     @property
     def classifies(self) -> bool:
         """Are the outputs classes, of which the highest is predicted?"""
-        return "value" not in self.units
+        return "value" not in self.units and "pairs" not in self.units
 
     def unit(self, asked: str | None) -> str:
         """A unit of this model by name; its natural one when None."""
@@ -108,6 +112,10 @@ class RowModel:
                 argument="payoff",
                 code="type",
             )
+        if payoff == "pairs" and votes_by_pairs(_last(self.model)):
+            last = _last(self.model)
+            decide = _behind(self.model, pair_decisions(last))
+            return RowModel({"pairs": decide}, class_pairs(last.classes_), self.name, self.model), payoff
         if payoff is None or payoff in self.units or payoff not in FORMULAS:
             return self, payoff
         if "probability" not in self.units:
@@ -146,7 +154,7 @@ class RowModel:
     def unit_for(self, asked: str | None, rows: Sized) -> tuple[str, str]:
         """A unit by name, else the natural one for such rows, and what to say about it: chances of 0 or 1 have no log-odds."""
         unit = self.unit(asked)
-        if asked is None and unit == "log-odds":
+        if asked is None and unit == "log-odds" and "log-joint" not in self.units:  # from which log-odds are always had
             chances = self.outputs(rows, "probability")
             if not ((chances > 0) & (chances < 1)).all():
                 return "probability", "Probabilities are shared: where a chance is 0 or 1 there are no log-odds."
@@ -188,6 +196,11 @@ def as_row_model(model: object) -> RowModel:
         raise InvalidInput(
             f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
         )
+    if isinstance(model, SurvivalCurves):
+        return RowModel({"value": model.predict}, model.labels, model.name, model)
+    if hasattr(model, "predict_log_partial_hazard") and hasattr(model, "predict_partial_hazard"):  # Cox models of lifelines
+        hazards = {"value": model.predict_partial_hazard, "log": model.predict_log_partial_hazard}
+        return RowModel(hazards, None, type(model).__name__, model)
     if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
         return as_row_model(model.best_estimator_)
     home = type(model).__module__.split(".")[0]
@@ -247,7 +260,8 @@ def _chances(model: ArrayModel) -> dict[str, RowFunction]:
 def reads_rows(model: object) -> bool:
     """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
     home = type(model).__module__.split(".")[0]
-    if isinstance(model, RowModel) or home in _BOOSTERS or (hasattr(model, "predict") and hasattr(model, "fit")):
+    predicts = hasattr(model, "predict") or hasattr(model, "predict_log_partial_hazard")
+    if isinstance(model, RowModel | SurvivalCurves) or home in _BOOSTERS or (predicts and hasattr(model, "fit")):
         return True
     return home not in BUILT_IN and any(entry.name == home for entry in plugins.entries(plugins.READERS))
 
@@ -267,7 +281,11 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         logs: dict[str, RowFunction] = {}
         if scikit_has_log_link(_last(model)):
             logs["log"] = lambda rows: np.log(model.predict(rows))
+        if name == "IsolationForest":
+            logs["path length"] = _behind(model, partial(path_lengths, _last(model)))
         return RowModel({"value": score, **logs}, None, name, model)
+    if compares_pairs(model) and not hasattr(model, "predict_proba"):
+        return RowModel({"pairs": model.decision_function}, class_pairs(model.classes_), name, model)
     units: dict[str, RowFunction] = {}
     if hasattr(model, "decision_function") and not (compares_pairs(model) and hasattr(model, "predict_proba")):
         units["logit"] = two_sided(class_decisions(model))
@@ -275,6 +293,9 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
         chances = {"log-odds": _log_odds(model.predict_proba), "probability": model.predict_proba}
         averaged = name in _AVERAGED  # what these add up are probabilities, many of them 0 or 1
         units |= dict(reversed(chances.items())) if averaged else chances
+    if hasattr(_last(model), "predict_joint_log_proba"):  # naive Bayes
+        joint = _behind(model, _last(model).predict_joint_log_proba)
+        units |= {"log-odds": _joint_odds(joint), "log-joint": joint, "joint": lambda rows: np.exp(np.asarray(joint(rows)))}
     if not units and classes is not None:
         raise InvalidInput(
             f"{name} gives neither decision values nor probabilities; give a function of rows that returns numbers, such as "
@@ -285,7 +306,33 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
     return RowModel(units, None if classes is None else tuple(map(str, classes)), name, model)
 
 
-_AVERAGED = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier")
+_AVERAGED = (
+    *("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier"),
+    *("BaggingClassifier", "VotingClassifier"),
+)
+
+
+def _behind(model: sklearn.base.BaseEstimator, function: RowFunction) -> RowFunction:
+    """A function of the rows that the last step of a pipeline reads, as one of the rows that the pipeline reads."""
+    if not hasattr(model, "steps"):
+        return function
+    return lambda rows: function(model[:-1].transform(rows))
+
+
+def path_lengths(model: sklearn.base.BaseEstimator, rows: Sized) -> FloatArray:
+    """How deep an isolation forest looks for rows on average, from its own score 2^(−depth / usual depth)."""
+    return np.asarray(-np.log2(-model.score_samples(rows)) * usual_path_length(model.max_samples_))
+
+
+def usual_path_length(rows: int) -> float:
+    """The average depth of a row in a random search tree of so many rows (Liu, Ting and Zhou, 2008).
+
+    >>> usual_path_length(2), round(usual_path_length(256), 2)
+    (1.0, 10.24)
+    """
+    if rows <= 2:
+        return float(rows == 2)
+    return float(2 * (np.log(rows - 1) + np.euler_gamma) - 2 * (rows - 1) / rows)
 
 
 def scikit_has_log_link(model: sklearn.base.BaseEstimator) -> bool:
@@ -428,6 +475,17 @@ def _both_chances(chance: RowFunction) -> RowFunction:
 
 def _log_odds(chances: RowFunction) -> RowFunction:
     return lambda rows: log_odds(real_numbers(chances(rows), "what the model returned", BadPayoff))
+
+
+def _joint_odds(joint: RowFunction) -> RowFunction:
+    """Log-odds of every class from the logarithms of joint densities, which chances of 0 and 1 do not lose."""
+
+    def odds(rows: Sized) -> FloatArray:
+        logs = real_numbers(joint(rows), "what the model returned", BadPayoff)
+        others = np.stack([np.delete(logs, k, axis=1) for k in range(logs.shape[1])], axis=2)  # (rows, classes − 1, classes)
+        return np.asarray(logs - np.logaddexp.reduce(others, axis=1))
+
+    return odds
 
 
 def log_odds(chances: FloatArray) -> FloatArray:

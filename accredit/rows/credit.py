@@ -22,13 +22,11 @@ from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
 from accredit.rows.links import worth_of
 from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
-from accredit.trees.closed_form import ClosedForm, Linked, Reading
-from accredit.trees.linear import NotLinear
+from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading
 from accredit.trees.linked import TABLE_PLAYERS, TooManyCubes, orders_for
-from accredit.trees.reading import NotTrees
-from accredit.trees.separable import NotSeparable
 from accredit.trees.tables import spans
 from accredit.values.exact import semivalue_claims
+from accredit.values.precedence import Precedence, Stages
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
@@ -52,8 +50,7 @@ BACKGROUND_ROWS_COMPARED = 1000  # on which the payoff as a function of the tree
 ONE_GAME, THROUGH_TREES = "one game per row was solved", "it was computed through the trees, as a function of what they add up"
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
 SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
-# What a closed form shares -> our word for it
-UNIT = {"margin": "logit", "probability": "probability", "value": "value", "log of the value": "log"}
+UNIT = {"margin": "logit", "log of the value": "log"}  # what a closed form shares -> our word for it, where it is another
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +70,7 @@ class RowQuestion:
     prediction: FloatArray  # (rows, outputs): what the model says about the rows
     said: tuple[str, ...]  # what had to be widened or chosen to ask it
     reading: Reading | None = None  # the closed form's own reading of the rows, where it gave the prediction
+    confounding: bool | tuple[bool, ...] = False  # of stages, with dependence "causal"
 
     @property
     def model(self) -> RowModel:
@@ -94,6 +92,10 @@ class RowQuestion:
     @property
     def interactions(self) -> bool:
         return self.ground.sharing.interactions
+
+    @property
+    def order(self) -> Precedence | None:
+        return self.ground.sharing.order
 
     @property
     def start(self) -> int:
@@ -168,14 +170,18 @@ def _in_closed_form(asked: RowQuestion) -> RowAnswer:
     rule = asked.ground.sharing.value
     if rule is None:
         raise NoClosedForm(f"{asked.method.name} has no closed form", tried=False)
+    if isinstance(rule, Stages) and asked.interactions:
+        raise NoClosedForm("values that follow an order have no interactions", tried=False)
+    if isinstance(rule, Stages) and asked.dependence == "cover":
+        raise NoClosedForm("cover ratios have no closed form for players that come in order")
     if asked.dependence not in ("interventional", "cover"):
         raise NoClosedForm(f"dependence {asked.dependence!r} has no closed form", tried=False)
-    form = asked.ground.form()
-    unit = UNIT.get(form.payoff)
+    form = asked.ground.form(asked.unit)
+    unit = UNIT.get(form.payoff, form.payoff)
     known = unit == asked.unit
     if not known and (unit, asked.unit) != ("logit", "value"):
         raise _other_unit(asked, form.payoff)
-    got = asked.ground.share(asked.table, _raw(asked, len(form.outputs)) if known else None, asked.reading)
+    got = asked.ground.share(asked.table, asked.unit, _raw(asked, len(form.outputs)) if known else None, asked.reading)
     if not known and not _predicts(asked, got.margin):
         raise _other_unit(asked, got.payoff)  # a regression with a link
     credit, base = (two_classes(found, len(asked.outputs)) for found in (got.credit, got.base))
@@ -197,20 +203,20 @@ def _through_trees(asked: RowQuestion, why: NoClosedForm) -> Iterator[RowAnswer]
 
     The function is compared with what the model says about background and rows.
     """
-    if not why.of_unit or asked.background is None or asked.interactions:
+    if not why.of_unit or asked.background is None or asked.interactions or isinstance(asked.ground.sharing.value, Stages):
         return None
     try:
-        form, worth = asked.ground.link(partial(_linked, asked))
+        form, worth = asked.ground.link(asked.unit, partial(_linked, asked))
         reading = form.compare(asked.table)
         form.prepare(asked.table, reading[0])
         return _answers_through_trees(asked, form, reading) if _same(worth(reading[1]), asked.prediction) else None
-    except (NoClosedForm, NotTrees, NotLinear, NotSeparable, TooManyCubes):
+    except (NoClosedForm, *NO_FORM, TooManyCubes):
         return None
 
 
 def _linked(asked: RowQuestion, form: ClosedForm) -> Linked:
     """The payoff as a function of sums of trees."""
-    worth = worth_of(asked.model, asked.unit, form.payoff, UNIT.get(form.payoff))
+    worth = worth_of(asked.model, asked.unit, form.payoff, UNIT.get(form.payoff, form.payoff))
     few = part(asked.background, 0, BACKGROUND_ROWS_COMPARED)
     if worth is None or not _same(worth(form.compare(few)[1]), asked.model.outputs(few, asked.unit)):
         raise NoClosedForm(f"{asked.unit} is not a known function of what the trees add up")
@@ -251,9 +257,11 @@ def _predicts(asked: RowQuestion, margin: FloatArray) -> bool:
 
 
 def _other_unit(asked: RowQuestion, payoff: str) -> NoClosedForm:
-    unit = UNIT.get(payoff)
+    unit = UNIT.get(payoff, payoff)
     instead = f"write payoff={unit!r}" if unit in asked.model.units else ""
-    why = f"the closed form of {asked.model.name} shares its {unit or payoff}, not its {asked.unit}"
+    why = f"the closed form of {asked.model.name} shares its {unit}, not its {asked.unit}"
+    if (unit, asked.unit) == ("log", "value"):
+        why += ", which is the exponential of a sum of trees and not a short sum of products"
     return NoClosedForm(why, instead=instead, of_unit=True)
 
 
@@ -264,8 +272,11 @@ def _raw(asked: RowQuestion, outputs: int) -> FloatArray:
 
 def read_prediction(ground: Ground, unit: str, table: Table) -> tuple[FloatArray, Reading] | None:
     """What a closed form that stands for the model says about rows, in this unit: (rows, outputs); None: ask the model."""
-    reading = ground.reading(table)
-    if reading is None or UNIT.get(ground.form().payoff) != unit:
+    reading = ground.reading(table, unit)
+    if reading is None:
+        return None
+    payoff = ground.form(unit).payoff
+    if UNIT.get(payoff, payoff) != unit:
         return None
     return two_classes(reading[1], len(ground.model.known_labels or ())), reading
 
@@ -288,7 +299,7 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows", argument="background", code="missing")
-    solver = asked.method.solver(asked.budget, asked.seed)
+    solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
         game: Game = row_game(
             asked.model,
@@ -300,13 +311,15 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
             asked.partition,
             dependence=asked.dependence,
             seed=asked.seed,
+            order=asked.order,
+            confounding=asked.confounding,
         )
         pairs = None
         if asked.interactions:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
-        answer = replace(_of_row(solver.solve(game), asked.outputs), pairs=pairs)
-        yield _draw(answer) if asked.dependence == "gaussian" else answer
+        answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
+        yield _draw(answer) if asked.dependence in ("gaussian", "causal") else answer
 
 
 def _draw(answer: RowAnswer) -> RowAnswer:
@@ -321,7 +334,7 @@ def _after_draws(precision: Precision) -> Precision:
     return replace(precision, because=f"{precision.because}; {DRAWS}")
 
 
-def _of_row(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
+def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
     """The answer about one row; intervals only where every output has them."""
     every = [found[name] for name in outputs]
     return RowAnswer(

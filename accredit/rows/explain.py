@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from threading import RLock
 from typing import TypedDict, Unpack
@@ -19,14 +19,16 @@ from accredit.models.categories import remember
 from accredit.models.labels import check_index, label_index
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
-from accredit.models.rows import as_row_model
+from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
 from accredit.rows.credit import OPPOSITE, RowAnswer, RowQuestion, are_trees, read_prediction, way_left
 from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
-from accredit.rows.ground import Ground, Sharing, semivalue
+from accredit.rows.ground import Ground, Sharing, closed_value
+from accredit.rows.normal import stages_of_columns
 from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
+from accredit.values.precedence import precedence_of, write_order
 
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
@@ -34,7 +36,7 @@ COVER = "absent columns send the row down both sides of their tests, in the prop
 
 def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | None) -> TableExplanation:
     """The answer with everything that is needed to read it."""
-    shown, chosen = _target(asked, asked.prediction, target)
+    shown, chosen = shown_first(asked.model, asked.outputs, asked.unit, asked.prediction, target)
     return TableExplanation(
         asked.partition.players,
         asked.outputs,
@@ -57,6 +59,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         {
             **asked.compared.facts,
             "dependence": asked.dependence,
+            **({} if asked.order is None else {"order": write_order(asked.order)}),
             "budget": asked.budget,
             "seed": asked.seed,
             "accredit": __version__,
@@ -103,6 +106,8 @@ class Questions:
         budget: int | None = None,
         seed: int = 0,
         interactions: bool = False,
+        order: object = None,
+        confounding: bool | Sequence[bool] = False,
     ) -> None:
         self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
         self._fit = Fit(self._model.model)
@@ -114,6 +119,8 @@ class Questions:
             )
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
+        self._order, self._confounding = order, confounding if isinstance(confounding, bool) else tuple(confounding)
+        self._check_order()
         self._names = None if names is None else tuple(names)
         self._compare = partial(
             compare_with,
@@ -132,6 +139,29 @@ class Questions:
             self._compared = self._compare(None, background)
         self._grounds: dict[tuple[object, ...], Ground] = {}
         self._lock = RLock()  # of the grounds
+
+    def _check_order(self) -> None:
+        """Refuse an order that nothing follows, and causes that no order names."""
+        follows = "order" in self._method.method.takes
+        if self._order is None and follows:
+            raise InvalidInput(
+                "method 'asymmetric' needs to know which columns come before which; write order='age, sex < income'",
+                argument="order",
+                code="missing",
+            )
+        if self._order is not None and not follows and self._dependence != "causal":
+            raise InvalidInput(
+                f"order is given, and neither the method {self._method.name!r} nor the dependence follows it; write "
+                "methods='asymmetric', or dependence='causal'",
+                argument="order",
+                code="misplaced",
+            )
+        if self._confounding and self._dependence != "causal":
+            raise InvalidInput(
+                "confounding is about dependence='causal'; leave it out, or write that too",
+                argument="confounding",
+                code="misplaced",
+            )
 
     def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
@@ -165,6 +195,7 @@ class Questions:
             prediction,
             (*changed, *filter(None, [because])),
             None if read is None else read[1],
+            self._confounding,
         )
 
     def _find_ground(self, compared: Compared, given: Rows) -> Ground:
@@ -183,7 +214,10 @@ class Questions:
         partition = columns_as_players(given.columns, self._players)
         if self._interactions:
             check_pairs(partition.players)
-        sharing = Sharing(semivalue(self._method), self._interactions, partition)
+        order = None if self._order is None else precedence_of(partition.players, self._order)
+        if self._dependence == "causal":
+            stages_of_columns(partition, order)  # which refuses what it cannot use
+        sharing = Sharing(closed_value(self._method, order), self._interactions, partition, order)
         return Ground(self._model, compared, given, self._learned if given.framed else {}, sharing)
 
     @cached_property
@@ -212,6 +246,8 @@ class RowSettings(TypedDict, total=False):
     budget: int | None
     seed: int
     interactions: bool
+    order: object
+    confounding: bool | Sequence[bool]
 
 
 def question(rows: object, model: object, background: object = None, **settings: Unpack[RowSettings]) -> RowQuestion:
@@ -225,29 +261,29 @@ def _correlate(asked: RowQuestion) -> tuple[str, ...]:
 
 def _draws(asked: RowQuestion) -> tuple[str, ...]:
     said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
-    return (said,) if asked.dependence == "gaussian" else ()
+    return (said,) if asked.dependence in ("gaussian", "causal") else ()
 
 
 # What the reader must know
 
 
-def _target(asked: RowQuestion, prediction: FloatArray, target: str | int | None) -> tuple[str, tuple[str, ...]]:
+def shown_first(
+    model: RowModel, outputs: tuple[str, ...], unit: str, prediction: FloatArray, target: str | int | None
+) -> tuple[str, tuple[str, ...]]:
     """The output that is shown first, and why it was chosen."""
     if isinstance(target, str):
-        return asked.outputs[label_index(target, asked.outputs)], ()
+        return outputs[label_index(target, outputs)], ()
     if target is not None:
-        return asked.outputs[check_index(target, len(asked.outputs))], ()
-    if len(asked.outputs) == 1:
-        return asked.outputs[0], ()
-    if not asked.model.classifies:
-        return asked.outputs[0], (
-            f"Shown first is {asked.outputs[0]!r} of {len(asked.outputs)} outputs; see .of(…) for the others.",
-        )
-    if len(asked.outputs) == 2 and len(prediction) > 1 and asked.unit in OPPOSITE:
-        return asked.outputs[1], (f"Shown is class {asked.outputs[1]!r}; its credits are the opposite of the other's.",)
-    commonest = int(np.bincount(asked.model.predicted(prediction, asked.unit), minlength=len(asked.outputs)).argmax())
+        return outputs[check_index(target, len(outputs))], ()
+    if len(outputs) == 1:
+        return outputs[0], ()
+    if not model.classifies:
+        return outputs[0], (f"Shown first is {outputs[0]!r} of {len(outputs)} outputs; see .of(…) for the others.",)
+    if len(outputs) == 2 and len(prediction) > 1 and unit in OPPOSITE:
+        return outputs[1], (f"Shown is class {outputs[1]!r}; its credits are the opposite of the other's.",)
+    commonest = int(np.bincount(model.predicted(prediction, unit), minlength=len(outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
-    return asked.outputs[commonest], (f"Shown first is {asked.outputs[commonest]!r}, {why}; see .of(…) for the others.",)
+    return outputs[commonest], (f"Shown first is {outputs[commonest]!r}, {why}; see .of(…) for the others.",)
 
 
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ...]:

@@ -9,6 +9,7 @@ Columns of S keep the row's values, the others are completed. How they are compl
 | interventional | the values of a background row, all together, whatever S is | what the model does with its inputs |
 | empirical | those of background rows that resemble the row in S | what the data say about rows like this one |
 | gaussian | draws from the normal distribution given x_S | the same, if the columns were jointly normal |
+| causal | draws, stage by stage, as if x_S had been set | what setting columns would do (`causal`) |
 
 Where columns are correlated the answers part: a column that the model ignores earns nothing under *interventional* and may
 earn much under the others, because it tells something about columns that matter.
@@ -26,7 +27,6 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import shown
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.game import check_groups
-from accredit.core.statistics import spreads
 from accredit.errors import InvalidInput
 from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame, PartsGames
@@ -36,17 +36,20 @@ from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payoff, payoff_blur, payoffs_of
 from accredit.models.rows import RowModel, as_row_model, reads_rows
 from accredit.rows.frames import Rows, align, join, part, rows_of, stack
+from accredit.rows.normal import Gaussian, Normal, Setting, covariance, numeric, stages_of_columns
+from accredit.values.precedence import Precedence
 
 if TYPE_CHECKING:
     from accredit.models.row_types import Table, TableFunction
 
 ROWS_PER_CALL = 1 << 16  # of the model
-NORMAL_DRAWS = 200  # shared by all coalitions
 KERNEL_WIDTH, KERNEL_MASS = 0.1, 0.95  # of the empirical kernel, and how much of it is used (Aas, Jullum & Løland, 2021)
 DEPENDENCE = {
     "interventional": "absent columns take the values of background rows, whatever the present ones are",
     "empirical": "absent columns take the values of background rows that resemble the row in the present ones",
     "gaussian": "absent columns are drawn from the normal distribution given the present ones",
+    "causal": "absent columns are drawn, cause before effect, from the normal distribution given what comes before them, as if "
+    "the present ones had been set",
 }
 
 
@@ -198,43 +201,6 @@ class Empirical:
         return np.asarray(weights / weights.sum())
 
 
-@final
-class Gaussian:
-    """Draws of the absent columns given the present ones, as if all columns were jointly normal."""
-
-    def __init__(self, both: Table, row: int, weights: FloatArray, draws: int = NORMAL_DRAWS, seed: int = 0) -> None:
-        numbers = numeric(both)
-        size, self.size = len(weights), draws
-        self._point, self._columns = numbers[row], None if isinstance(both, np.ndarray) else both.columns
-        self._mean, self._covariance = weights @ numbers[:size], covariance(numbers[:size], weights)
-        half = np.random.default_rng(seed).standard_normal((draws // 2, numbers.shape[1]))
-        self._noise = np.concatenate([half, -half])  # in opposite pairs, so that their mean is zero
-        self.size = len(self._noise)
-
-    def complete(self, kept: BoolArray) -> tuple[Table, FloatArray]:
-        table = np.concatenate([self._draw(present) for present in kept])
-        if self._columns is not None:
-            import pandas
-
-            table = pandas.DataFrame(table, columns=self._columns)
-        return table, np.full((len(kept), self.size), 1 / self.size)
-
-    def _draw(self, present: BoolArray) -> FloatArray:
-        rows = np.broadcast_to(self._point, (self.size, len(present))).copy()
-        absent = ~present
-        if absent.any():
-            here = self._covariance[np.ix_(present, present)]
-            slope = (
-                np.linalg.solve(here, self._covariance[np.ix_(present, absent)]).T
-                if present.any()
-                else np.zeros((absent.sum(), 0))
-            )
-            centre = self._mean[absent] + slope @ (self._point[present] - self._mean[present])
-            left = self._covariance[np.ix_(absent, absent)] - slope @ self._covariance[np.ix_(present, absent)]
-            rows[:, absent] = centre + self._noise[:, absent] @ _root(left).T
-        return rows
-
-
 def row_game(
     model: RowModel,
     unit: str,
@@ -246,6 +212,8 @@ def row_game(
     *,
     dependence: str = "interventional",
     seed: int = 0,
+    order: Precedence | None = None,
+    confounding: bool | tuple[bool, ...] = False,
     memory: float = MEMORY,
 ) -> PartsGames:
     """The games of row `row` of `both`, one per output; the first len(weights) rows of `both` are the background."""
@@ -256,7 +224,9 @@ def row_game(
         case "empirical":
             completion = Empirical(both, row, weights)
         case "gaussian":
-            completion = Gaussian(both, row, weights, seed=seed)
+            completion = Gaussian(Normal(both, row, weights, seed=seed))
+        case "causal":
+            completion = Setting(Normal(both, row, weights, seed=seed), stages_of_columns(partition, order), confounding)
         case _:
             raise InvalidInput(
                 f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",
@@ -441,32 +411,3 @@ def _position(column: str | int, columns: tuple[str, ...]) -> int:
     raise InvalidInput(
         f"players names the column {column!r}; the columns are {', '.join(columns[:12])}", argument="players", code="unknown"
     )
-
-
-def numeric(both: Table, why: str = "conditional answers need numbers: write dependence='interventional'") -> FloatArray:
-    """A table as numbers without gaps, or an error that names the column that is not and says `why` that matters."""
-    if isinstance(both, np.ndarray) and both.dtype.kind in "biuf" and np.isfinite(both.astype(np.float64)).all():
-        return both.astype(np.float64)
-    for i in range(both.shape[1]):
-        column = both[:, i] if isinstance(both, np.ndarray) else both.iloc[:, i]
-        kind = getattr(column.dtype, "kind", "O")
-        missing = bool((column != column).any() if isinstance(column, np.ndarray) else column.isna().any())
-        if kind not in "biuf" or missing:
-            name = f"x{i}" if isinstance(both, np.ndarray) else both.columns[i]
-            seen = "has missing values" if missing else f"is {column.dtype}"
-            raise InvalidInput(f"column {str(name)!r} {seen}; {why}", code="missing" if missing else "type")
-    return np.asarray(both, dtype=np.float64) if isinstance(both, np.ndarray) else both.to_numpy(dtype=np.float64)
-
-
-def covariance(numbers: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted covariance of rows, with a touch of each column's own variance so that it can be inverted; a constant column
-    goes with no other."""
-    varies = spreads(numbers[weights > 0]) > 0
-    centred = (numbers - weights @ numbers) * varies
-    together = (centred * weights[:, None]).T @ centred
-    return np.asarray(together + 1e-6 * np.diag(np.where(varies, np.diag(together), 1.0)))
-
-
-def _root(matrix: FloatArray) -> FloatArray:
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

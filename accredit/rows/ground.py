@@ -18,12 +18,11 @@ from accredit.models.rows import RowModel
 from accredit.rows.backgrounds import Compared
 from accredit.rows.frames import Rows, join, part, type_of
 from accredit.rows.game import check_reads
-from accredit.trees.closed_form import ClosedForm, Linked, Reading, RowCredit
-from accredit.trees.linear import NotLinear
+from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading, RowCredit
 from accredit.trees.linked import Worth
-from accredit.trees.reading import NotTrees
-from accredit.trees.separable import NotSeparable
+from accredit.values.asymmetric import CLAIMS as ASYMMETRIC_CLAIMS
 from accredit.values.exact import semivalue_claims
+from accredit.values.precedence import Precedence, Stages
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
@@ -56,14 +55,18 @@ class NoClosedForm(Exception):
 class Sharing:
     """How a closed form is to share: by which value, among whom."""
 
-    value: object  # as trees take it; None where it is not a semivalue
+    value: object  # as trees take it; None where they do not
     interactions: bool
     partition: Partition
+    order: Precedence | None = None  # who comes before whom, where it was said
 
 
-def semivalue(method: Chosen) -> object:
-    """The method as trees take it: a value, or ("beta", α, β), or one weight per size; None where it is not a semivalue."""
+def closed_value(method: Chosen, order: Precedence | None) -> object:
+    """The method as trees take it: a value, ("beta", α, β), one weight per size, or the stages in which players come; None
+    where they do not."""
     match method.method.name:
+        case "asymmetric":
+            return None if order is None else order.stages
         case "shapley" | "banzhaf":
             return method.method.name
         case "beta":
@@ -93,9 +96,9 @@ class Ground:
             self.background, _ = self._categorise(self._like)
         self._lock = RLock()  # rows may be asked about from several threads; what is prepared for them is made once
         self._read: set[str] = set()  # units in which the model has read the background
-        self._form: ClosedForm | None = None
-        self._linked: tuple[ClosedForm, Worth] | None = None
-        self._why = ""  # there is no closed form
+        self._forms: dict[str, ClosedForm] = {}  # by the unit that was asked for
+        self._linked: dict[str, tuple[ClosedForm, Worth]] = {}  # for functions of the raw output, by the same
+        self._why: dict[str, NoClosedForm] = {}  # there is no closed form, by the same
 
     def table(self, rows: Rows) -> tuple[Table, tuple[str, ...]]:
         """Rows of these types as the model reads them, and what had to be done for that. No value changes, or it is refused."""
@@ -132,20 +135,21 @@ class Ground:
 
     # The closed form
 
-    def form(self) -> ClosedForm:
-        """The closed form of the model beside this background, read when it is first asked for."""
+    def form(self, unit: str) -> ClosedForm:
+        """The closed form of the model beside this background, read when it is first asked for; in this unit, if there are
+        several."""
         with self._lock:
-            if self._why:
-                raise NoClosedForm(self._why)
-            if self._form is None:
+            if unit in self._why:
+                raise self._why[unit]
+            if unit not in self._forms:
                 try:
-                    self._form = self._read_form()
-                except (NotTrees, NotLinear, NotSeparable) as why:
-                    self._why = str(why)
-                    raise NoClosedForm(self._why) from None
-            return self._form
+                    self._forms[unit] = self._read_form(unit)
+                except NO_FORM as why:
+                    self._why[unit] = NoClosedForm(str(why), getattr(why, "instead", ""))
+                    raise self._why[unit] from None
+            return self._forms[unit]
 
-    def _read_form(self) -> ClosedForm:
+    def _read_form(self, unit: str) -> ClosedForm:
         return ClosedForm(
             self.model.model,
             self.background,
@@ -153,38 +157,41 @@ class Ground:
             interactions=self.sharing.interactions,
             weight=None if self.background is None else self.compared.weights,
             players=self.sharing.partition.owner,
+            unit=unit,
         )
 
-    def reading(self, table: Table) -> Reading | None:
+    def reading(self, table: Table, unit: str) -> Reading | None:
         """What the closed form says about rows for which it may stand for the model; None where the model must be asked."""
-        form = self._form
+        form = self._forms.get(unit)
         return None if form is None else form.read(table)
 
-    def share(self, table: Table, said: FloatArray | None, reading: Reading | None) -> RowCredit:
+    def share(self, table: Table, unit: str, said: FloatArray | None, reading: Reading | None) -> RowCredit:
         """The credit of rows in closed form. A reading that the model no longer agrees with is made anew, once."""
-        before = self._form
+        before = self._forms.get(unit)
         try:
-            return self.form().share(table, said, reading)
-        except (NotTrees, NotLinear, NotSeparable) as why:
+            return self.form(unit).share(table, said, reading)
+        except NO_FORM as why:
             if before is None:
                 raise NoClosedForm(str(why)) from None
         with self._lock:
-            if self._form is before:
-                self._form = None
-        return self.share(table, said, None)
+            if self._forms.get(unit) is before:
+                del self._forms[unit]
+        return self.share(table, unit, said, None)
 
-    def link(self, make: Callable[[ClosedForm], Linked]) -> tuple[ClosedForm, Worth]:
+    def link(self, unit: str, make: Callable[[ClosedForm], Linked]) -> tuple[ClosedForm, Worth]:
         """The closed form for a function of its own output, which is made when it is first asked for, and that function."""
         with self._lock:
-            if self._linked is None:
-                form = self.form()
+            if unit not in self._linked:
+                form = self.form(unit)
                 linked = make(form)
-                self._linked = form.link(linked), linked.worth
-            return self._linked
+                self._linked[unit] = form.link(linked), linked.worth
+            return self._linked[unit]
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What the closed form's credit satisfies."""
+        if isinstance(self.sharing.value, Stages):
+            return ASYMMETRIC_CLAIMS
         n = len(self.sharing.partition.players)
         return semivalue_claims(semivalue_of(self.sharing.value, n).weights(n), "computed in closed form")
 

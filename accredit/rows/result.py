@@ -436,15 +436,16 @@ class TableExplanation(Result):
     @classmethod
     def from_json(cls, text: str) -> TableExplanation:
         """Read what `to_json` wrote; anything else is refused."""
-        return cls._from_plain(read_object(text, "table explanation"))
+        return cls.from_plain(read_object(text, "table explanation"))
 
     @classmethod
-    def _from_plain(cls, given: Mapping[str, Any]) -> TableExplanation:
+    def from_plain(cls, given: Mapping[str, Any]) -> TableExplanation:
+        """Read what `to_plain` gave."""
         later = ("method_name", "by_other_methods")  # not known of files that were written before they were
         data = fields_of(cls, given, "table explanation", FORMAT, optional=later, before=True)
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
-            data["by_other_methods"] = {name: cls._from_plain(other) for name, other in others.items()}
+            data["by_other_methods"] = {name: cls.from_plain(other) for name, other in others.items()}
             read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "apart")
             older = given["format"] < FORMAT
             data["method"] = read_procedure(data["method"], is_line=older)

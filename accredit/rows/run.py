@@ -31,6 +31,7 @@ from accredit.store.jsonl import read_finished_lines
 from accredit.store.workers import workers
 from accredit.trees.closed_form import has_closed_form
 from accredit.trees.separable import mixtures
+from accredit.values.precedence import write_order
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -67,6 +68,8 @@ class TableRun:
             "budget": asked.budget,
             "seed": asked.seed,
             "interactions": asked.interactions,
+            "order": None if asked.order is None else write_order(asked.order),
+            "confounding": asked.confounding,
         }
 
     @property

@@ -22,7 +22,7 @@ from accredit.checks.arrays import read_arrays
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
-from accredit.labels.scores import word_vectors
+from accredit.labels.row_views import word_vectors
 from accredit.store.frames import read_frame
 from accredit.valuation.text import text_encoder
 

@@ -22,7 +22,7 @@ from accredit.influence.kfac import JOINT, network_influence
 from accredit.influence.losses import IGNORED, Batch, Classification, answers_of, check_rows, pick
 from accredit.influence.network import MEMORY_BYTES, Network, evaluating, network
 from accredit.influence.trace import answer_places, encode_texts, pad
-from accredit.labels.predictability import Foretold
+from accredit.labels.predictability import Skill, skill
 from accredit.store.frames import read_frame
 from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.rules import sum_up
@@ -238,16 +238,16 @@ def _answer(tokenizer: transformers.PreTrainedTokenizerBase, rows: Taught, longe
     return batch, 0
 
 
-def _predict(net: Network, queries: Batch) -> Foretold:
-    """How many test rows the model itself gets right."""
+def _predict(net: Network, queries: Batch) -> Skill:
+    """How well the model itself foretells the labels of the test rows."""
     import torch
 
-    right, count = 0, check_rows(queries)
+    count, said = check_rows(queries), []
     with evaluating(net.model), torch.no_grad():
         for start in range(0, count, net.batch_size):
             part = pick(queries, slice(start, start + net.batch_size), net.device)
-            right += int((answers_of(net.model, part).argmax(dim=1) == part["labels"]).sum())
-    return Foretold(right / count, float(np.bincount(queries["labels"].cpu().numpy()).max() / count), count)
+            said.append(answers_of(net.model, part).double().log_softmax(dim=1).cpu().numpy())
+    return skill(np.concatenate(said), queries["labels"].cpu().numpy())
 
 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from accredit.errors import InvalidInput
 from accredit.evaluate.data import Curve
 from accredit.labels.find import wrong_labels
 from accredit.labels.result import WrongLabels
+from accredit.labels.wrong_numbers import wrong_numbers
 from accredit.training_data.suspects import Harmful, RowFacts
 from accredit.training_data.tables import Table
 
@@ -79,24 +80,40 @@ class DataReport:
         return json.dumps(data, ensure_ascii=False)
 
 
-def labels_of(table: Table, seed: int = 0) -> WrongLabels:
-    """Which labels of the file are wrong? All its rows are judged, those that were set aside for testing among them."""
-    if table.data.classes is None:
-        raise InvalidInput(
-            "the target is a number, and wrong labels are found among classes; write task='class' if it is one",
-            argument="target",
-            code="unsupported",
-        )
+def labels_of(table: Table, seed: int = 0, watch: Callable[[float], None] | None = None) -> WrongLabels:
+    """Which labels, or numbers, of the file are wrong? All its rows are judged, those set aside for testing among them."""
     whole = table.whole
-    return wrong_labels(whole.labels, texts=whole.texts, features=whole.views or None, names=whole.names, seed=seed)
+    if table.data.classes is None:
+        found = wrong_numbers(
+            np.array(whole.labels, dtype=np.float64),
+            texts=whole.texts,
+            features=whole.views or None,
+            names=whole.names,
+            excerpts=whole.shown,
+            seed=seed,
+            watch=watch,
+        )
+        return replace(found, notes=(*found.notes, "the target is judged as a number; write task='class' if it is one"))
+    return wrong_labels(
+        whole.labels,
+        texts=whole.texts,
+        features=whole.views or None,
+        names=whole.names,
+        annotators=whole.annotators,
+        excerpts=whole.shown,
+        seed=seed,
+        watch=watch,
+    )
 
 
-def labels_part(table: Table, only: str | None = None, seed: int = 0) -> DataReport:
+def labels_part(
+    table: Table, only: str | None = None, seed: int = 0, watch: Callable[[float], None] | None = None
+) -> DataReport:
     """The first question, unless `only` is "values". Why it has no answer is noted, or raised where it alone is asked."""
     if only == "values":
         return DataReport(None, None, notes=table.notes)
     try:
-        return DataReport(labels_of(table, seed), None, notes=table.notes)
+        return DataReport(labels_of(table, seed, watch), None, notes=table.notes)
     except InvalidInput as error:
         if only == "labels":
             raise
@@ -104,11 +121,12 @@ def labels_part(table: Table, only: str | None = None, seed: int = 0) -> DataRep
 
 
 def labels_csv(found: WrongLabels) -> str:
-    """One line per row, most suspect first: its label, what it would rather be, and whether it is on the list."""
-    lines, listed = [["row", "label", "suggested", "suspicion", "listed"]], set(found.suspects)
-    for i in np.argsort(-found.suspicion, kind="stable").tolist():
+    """One line per label, most suspect first: what it would rather be, how likely it is wrong, and whether it is listed."""
+    lines, listed = [["row", "label", "suggested", "probability_wrong", "listed"]], set(found.suspects)
+    for i in found.ranking.tolist():
         words = [cell(word) for word in (found.names[i], found.given[i], found.suggested[i])]
-        lines.append([*words, f"{found.suspicion[i]:.6f}", "yes" if i in listed else "no"])
+        chance = "" if found.probability is None else f"{found.probability[i]:.6f}"
+        lines.append([*words, chance, "yes" if i in listed else "no"])
     return _write(lines)
 
 

@@ -35,7 +35,8 @@ class Suspect:
     row: str
     given: str
     suggested: str
-    text: str = ""  # how the row begins, where it is a text
+    probability: float = 0.0  # that the label is wrong
+    text: str = ""  # how the row looks
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,9 @@ class RowFacts:
 
 def suspects(found: WrongLabels) -> tuple[Suspect, ...]:
     """The rows of the list, most suspect first; nobody where nobody is accused."""
+    chances = np.zeros(len(found.names)) if found.probability is None else found.probability
     return tuple(
-        Suspect(found.names[i], found.given[i], found.suggested[i], found.excerpts.get(found.names[i], ""))
+        Suspect(found.names[i], found.given[i], found.suggested[i], float(chances[i]), found.excerpts.get(found.names[i], ""))
         for i in found.suspects
     )
 

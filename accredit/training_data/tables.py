@@ -15,7 +15,7 @@ from accredit.checks.suggestions import did_you_mean
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
-from accredit.labels.predictability import predict_share
+from accredit.labels.predictability import predict_skill
 from accredit.store.frames import read_frame
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CELLS_SHOWN = 5  # of a row without a text
 TEXT_KEPT = 200  # characters of a row's text in a journal
 
 
@@ -39,6 +40,8 @@ class Whole:
     labels: tuple[str, ...]
     texts: tuple[str, ...] | None
     views: Mapping[str, FloatArray]  # what is seen of them besides the words of their texts
+    shown: tuple[str, ...]  # how each row looks: its text, or its cells
+    annotators: tuple[str, ...] | None = None  # who gave each label
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ class Table:
     @cached_property
     def silent(self) -> str:
         """Why no row is named by its value: the features hardly predict the labels. Empty where they do, and for numbers."""
-        return "" if self.data.classes is None else predict_share(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
+        return "" if self.data.classes is None else predict_skill(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
 
     @property
     def rows(self) -> RowFacts:
@@ -93,18 +96,21 @@ def table(
     players: str = "row",
     groups: str | None = None,
     seen_as: Sequence[str] = (),
+    identity: str | None = None,
+    annotator: str | None = None,
     seed: int = 0,
 ) -> Table:
     """Read a training file and split off or read the test rows.
 
-    Features are all columns but the target, the players' and the groups' column: numbers as they are, words as categories,
-    standardised by the training rows. With `text` they are the TF-IDF of that column. `seen_as` names others
-    (see `valuation/features.py`); several stand side by side. `task` says whether the target is a `class` or a `number`; left
-    out, numbers are those with fractions or of more than 20 different values.
+    Features are all columns but the target and those of players, groups, names (`identity`) and annotators: numbers as they
+    are, words as categories, standardised by the training rows. With `text` they are the TF-IDF of that column. `seen_as` names
+    others (see `training_data/features.py`); several stand side by side. `task` says whether the target is a `class` or a
+    `number`; left out, numbers are those with fractions or of more than 20 different values.
     """
     frame = read_frame(file, codes=target)
     by_column = None if players == "row" else players
-    check_columns(frame, file, {"target": target, "text": text, "players": by_column, "groups": groups})
+    named = {"target": target, "text": text, "players": by_column, "groups": groups, "id": identity, "annotators": annotator}
+    check_columns(frame, file, named)
     if groups is not None and by_column is not None:
         raise InvalidInput(
             f"groups={groups!r} holds rows, and players={by_column!r} makes groups the players; give one",
@@ -112,7 +118,8 @@ def table(
             code="conflict",
         )
     by_columns = text is None and not seen_as
-    needed = [c for c in frame.columns if c not in (by_column, groups)] if by_columns else [target]
+    aside = {by_column, groups, identity, annotator}
+    needed = [c for c in frame.columns if c not in aside] if by_columns else [target]
     needed += [text] if text is not None else []
     train, held, held_name = parts(frame, file, test, needed, check_seed(seed), codes=target)
     within = held_name is None
@@ -128,7 +135,7 @@ def table(
     )
     notes = () if regression else capitals({*y, *test_y})
     if by_columns:
-        x, test_x, columns = _features(train, held, {target, by_column, groups})
+        x, test_x, columns = _features(train, held, {target, *aside})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
         x, test_x = _standardise(x, test_x)
     else:
@@ -138,12 +145,19 @@ def table(
         both = np.hstack([one.scaled for one in seen])
         x, test_x = both[training], both[testing]
         notes += tuple(note for one in seen for note in one.notes)
-    names = tuple(f"row {i + 1}" for i in range(len(frame)))
+    names = name_by(frame, identity)
     data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
     notes += table_notes(train, columns if by_columns else (), data, training)
-    gathered, nested = groups_by(train, by_column, "players"), groups_by(train, groups, "groups")
+    gathered, nested = groups_by(train, by_column, "players", names), groups_by(train, groups, "groups", names)
     labels = tuple(map(str, _in_place(training, testing, y, test_y)[: len(frame)]))
-    whole = Whole(names, labels, None if texts is None else tuple(texts[: len(frame)]), views)
+    whole = Whole(
+        names,
+        labels,
+        None if texts is None else tuple(texts[: len(frame)]),
+        views,
+        show_rows(frame, text, {target, identity, annotator}),
+        None if annotator is None else name_annotators(frame, annotator),
+    )
     taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
     return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, nested, notes)
 
@@ -220,7 +234,48 @@ def parts(
     return frame.iloc[np.sort(order[count:])], frame.iloc[np.sort(order[:count])], None
 
 
-def groups_by(train: pandas.DataFrame, column: str | None, argument: str) -> dict[str, list[str]] | None:
+def name_by(frame: pandas.DataFrame, identity: str | None) -> tuple[str, ...]:
+    """The names of rows: what a column says, or their numbers."""
+    if identity is None:
+        return tuple(f"row {i + 1}" for i in range(len(frame)))
+    cells = [str(cell) for cell in frame[identity]]
+    bad = frame[identity].isna() | frame[identity].duplicated()
+    if bad.any():
+        raise InvalidInput(
+            f"id {identity!r} is missing or repeated in {rows(int(bad.sum()))}, {name_rows(frame.index[bad])}; give every row "
+            "a name of its own, or say with annotators=COLUMN who labelled rows of one id",
+            argument="id",
+            code="duplicate",
+        )
+    return tuple(cells)
+
+
+def name_annotators(frame: pandas.DataFrame, column: str) -> tuple[str, ...]:
+    """Who gave each label."""
+    unknown = frame[column].isna()
+    if unknown.any():
+        raise InvalidInput(
+            f"annotators {column!r} is missing in {rows(int(unknown.sum()))}, {name_rows(frame.index[unknown])}; fill "
+            "or drop them",
+            argument="annotators",
+            code="missing",
+        )
+    return tuple(str(cell) for cell in frame[column])
+
+
+def show_rows(frame: pandas.DataFrame, text: str | None, aside: set[str | None]) -> tuple[str, ...]:
+    """How each row looks: its text, or its first cells by name."""
+    if text is not None:
+        return tuple(str(cell) for cell in frame[text])
+    columns = [c for c in frame.columns if c not in aside][:CELLS_SHOWN]
+    cells = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in frame[c]] for c in columns]
+    lines = zip(*cells, strict=True) if cells else ((),) * len(frame)
+    return tuple(", ".join(f"{c}={cell}" for c, cell in zip(columns, line, strict=True)) for line in lines)
+
+
+def groups_by(
+    train: pandas.DataFrame, column: str | None, argument: str, names: Sequence[str] | None = None
+) -> dict[str, list[str]] | None:
     """Rows by what a column says of them."""
     if column is None:
         return None
@@ -231,7 +286,7 @@ def groups_by(train: pandas.DataFrame, column: str | None, argument: str) -> dic
             argument=argument,
             code="missing",
         )
-    groups = groups_of([f"row {i + 1}" for i in train.index], train[column])
+    groups = groups_of([f"row {i + 1}" if names is None else names[i] for i in train.index], train[column])
     if len(groups) < 2:
         raise InvalidInput(
             f"{argument} {column!r} has the one value {next(iter(groups))!r}; two are needed",

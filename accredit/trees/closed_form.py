@@ -1,15 +1,16 @@
-"""Exact credit of the columns of rows, for every model that has a closed form: trees, linear models, pipelines of either.
+"""Exact credit of the columns of rows, for every model that has a closed form: trees, linear models, sums of products, weighted
+means of such models, and pipelines that end in any of these.
 
 The columns before a pipeline are the players: a one-hot block belongs to the column that it encodes. `closed_form` refuses
-(`NotTrees`, `NotLinear`, `NotSeparable`, all of them `InvalidInput`) where there is none; another way must then be taken.
+(one of `NO_FORM`, all of them `InvalidInput`) where there is none; another way must then be taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,16 +18,32 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.models.arrays import votes_by_pairs
+from accredit.products.form import Form, NotProducts, plain_numbers
+from accredit.products.linear import Linear, NotLinear, is_linear, linear_of
+from accredit.products.reading import READERS, exponential_form, form_of
+from accredit.products.shares import FormShares
 from accredit.trees.credit import TreeCredit, TreeShares, background_of, check_owners, check_weight
-from accredit.trees.linear import Linear, NotLinear, linear_of
 from accredit.trees.linked import LinkedShares, Worth
+from accredit.trees.members import Member, members_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
-from accredit.trees.separable import owners, still_own
+from accredit.trees.separable import NotSeparable, owners, still_own
+from accredit.trees.terms import Terms, TermShares, has_terms, terms_of
+from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import semivalue_of
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
     from accredit.models.row_types import Table
 
+NO_FORM = (NotTrees, NotLinear, NotProducts, NotSeparable)  # why there is none
+MEMBERS_CLOSE = 1e-6  # how far a mean of members, each compared by itself, may be from the model, relative to their sizes
+FEATURE_MAPS = (
+    "RBFSampler",
+    "Nystroem",
+    "PolynomialFeatures",
+)  # steps that are read together with the linear model behind them
 UNSHARED = 1e-7  # how far Shapley values may be from the raw output, relative to all that is summed
 
 
@@ -47,7 +64,7 @@ class RowCredit:
     pairs: FloatArray | None  # (rows, columns, columns, outputs)
     columns: tuple[str, ...]
     outputs: tuple[str, ...]
-    payoff: str  # what is shared: margin, probability, value, log of the value
+    payoff: str  # what is shared: margin, probability, value, log of the value, log-joint, path length, …
     model: str
     means: str  # what it means that a column does not play
     half_width: FloatArray | None = None  # (rows, columns, outputs) of intervals at the usual level; None: exact
@@ -63,11 +80,13 @@ def closed_form(
     interactions: bool = False,
     weight: object = None,
     players: object = None,  # (columns,) the player of each column; None: every column plays for itself
+    unit: str | None = None,  # the scale that is shared, where a model has a closed form on several
 ) -> RowCredit:
-    """Exact credit of every column of every row in every output of a tree ensemble, a linear model or a pipeline.
+    """Exact credit of every column of every row in every output of a tree ensemble, a linear model, a sum of products, a mean
+    of such models, or a pipeline.
 
     `rows` and `background` are as the model takes them (array or frame), and both are checked against the model's own raw
-    output. Columns of one player (`players`) come and go together. Without a background, trees use cover ratios; linear
+    output. Columns of one player (`players`) come and go together. Without a background, trees use cover ratios; other
     models need one.
 
     >>> from sklearn.linear_model import LinearRegression
@@ -77,7 +96,7 @@ def closed_form(
     """
     table, compared = _table(rows, "rows"), None if background is None else _table(background, "background")
     _check_widths(table, compared)
-    form = ClosedForm(model, compared, value=value, interactions=interactions, weight=weight, players=players)
+    form = ClosedForm(model, compared, value=value, interactions=interactions, weight=weight, players=players, unit=unit)
     return form.share(table)
 
 
@@ -101,11 +120,13 @@ class ClosedForm:
         interactions: bool = False,
         weight: object = None,
         players: object = None,
+        count: int | None = None,  # how many players there are, where some have no column
+        unit: str | None = None,
     ) -> None:
-        self.model, self._players, self._value, self._interactions = model, players, value, interactions
+        self.model, self._players, self._value, self._interactions, self._count = model, players, value, interactions, count
         self._linked: Linked | None = None
         self._final, self._before = _steps(model)
-        self._solver = _solver(self._final)
+        self._solver = _solver(self._final, unit)
         self._background = None if background is None else _table(background, "background")
         self._weight = None
         if self._background is not None:
@@ -149,6 +170,10 @@ class ClosedForm:
         _check_widths(table, self._background)
         return self._solver.stands_for(table)
 
+    def margin(self, rows: Table) -> FloatArray:
+        """The output of rows, checked against the model's own: (rows, outputs)."""
+        return self._solver.read(self._before(_table(rows, "rows")))[1]
+
     def share(self, rows: Table, said: FloatArray | None = None, reading: Reading | None = None) -> RowCredit:
         """The credit of these rows.
 
@@ -187,7 +212,7 @@ class ClosedForm:
                 f"(row {row}, output {output})"
             )
 
-    def prepare(self, rows: Table, matrix: FloatArray) -> Shares:
+    def prepare(self, rows: Table, matrix: Numbers) -> Shares:
         """What shares among the owners of the encoded columns, which rows never seen before may show to be others."""
         kept = self._shares  # read once: another thread may exchange it
         if kept is not None and self._owns(rows, matrix, kept[0]):
@@ -197,12 +222,13 @@ class ClosedForm:
         if self._final is not self.model:
             encoded = owners(self._encode, _stack(rows, self._background))
         compared = None if self._background is None else self._compared
-        asked = CreditRequest(mine[encoded], int(mine.max()) + 1, self._value, self._interactions, self._weight, self._linked)
+        count = max(int(mine.max()) + 1, self._count or 0)
+        asked = CreditRequest(mine[encoded], count, self._value, self._interactions, self._weight, self._linked)
         prepared = self._solver.prepare(compared, asked)
         self._shares = encoded, prepared
         return prepared
 
-    def _owns(self, rows: Table, matrix: FloatArray, encoded: IntArray) -> bool:
+    def _owns(self, rows: Table, matrix: Numbers, encoded: IntArray) -> bool:
         """Do the columns before a pipeline still own the same encoded columns, beside these rows?"""
         if self._final is self.model:
             return len(encoded) == int(rows.shape[1])
@@ -218,8 +244,8 @@ class ClosedForm:
 def has_closed_form(model: object) -> bool:
     """Does this model look as if it had a closed form? Rows may still show that it has none."""
     try:
-        _solver(_steps(model)[0])
-    except (NotTrees, NotLinear):
+        _solver(_steps(model)[0], None)
+    except NO_FORM:
         return False
     return True
 
@@ -246,13 +272,35 @@ class CreditRequest:
     linked: Linked | None = None  # None: the raw output itself is shared
 
 
-Reading = tuple[FloatArray, FloatArray]  # rows as numbers (rows, encoded), and their raw output (rows, outputs)
+Numbers = Any  # rows as numbers (rows, encoded); where members of a model read rows each in a way of its own, as they are
+Reading = tuple[Numbers, FloatArray]  # these, and the raw output (rows, outputs)
 
 
 class Shares(Protocol):
     """What credits rows of numbers."""
 
-    def credit(self, rows: FloatArray) -> TreeCredit: ...
+    def credit(self, rows: Numbers) -> TreeCredit: ...
+
+
+class Solver(Protocol):
+    """A model with a closed form: reads rows, and prepares their sharing."""
+
+    outputs: tuple[str, ...]
+    payoff: str
+
+    def numbers(self, rows: Table) -> FloatArray:
+        """Rows as numbers: (rows, encoded)."""
+        ...
+
+    def stands_for(self, rows: Table) -> Reading | None:
+        """What rows give that need not be asked of the model; None: ask it."""
+        ...
+
+    def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
+        """What rows give, compared with what the model said, or says when it is asked."""
+        ...
+
+    def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares: ...
 
 
 class _Trees:
@@ -307,7 +355,7 @@ class _Weighted:
         self._linear, self.outputs, self.payoff = linear, linear.outputs, linear.payoff
 
     def numbers(self, rows: Table) -> FloatArray:
-        return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+        return self._linear.numbers(rows)
 
     def stands_for(self, rows: Table) -> Reading | None:
         return None  # such a model is asked in a moment
@@ -317,7 +365,7 @@ class _Weighted:
         self._linear.check(rows, matrix)
         return matrix, self._linear.margin(matrix)
 
-    def prepare(self, background: FloatArray | None, asked: CreditRequest) -> Shares:
+    def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
         if background is None:
             raise InvalidInput(
                 "a linear model needs a background to compare with; pass background=rows of the training data",
@@ -327,11 +375,162 @@ class _Weighted:
         return LinearShares(self._linear, background, asked)
 
 
+class _Multiplied:
+    """A sum of products behind the same signature."""
+
+    def __init__(self, form: Form) -> None:
+        self._form, self.outputs, self.payoff = form, form.outputs, form.payoff
+
+    def numbers(self, rows: Table) -> FloatArray:
+        try:
+            return self._form.numbers(rows)
+        except (TypeError, ValueError) as error:
+            raise NotProducts(f"{self._form.source} reads numbers; the rows hold something else: {error}") from None
+
+    def stands_for(self, rows: Table) -> Reading | None:
+        return None
+
+    def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
+        matrix = self.numbers(rows)
+        if matrix.shape[1] != self._form.columns:
+            raise NotProducts(f"{self._form.source} reads {self._form.columns} columns; the rows have {matrix.shape[1]}")
+        margin = self._form.value(matrix)
+        self._form.check(rows, matrix, margin, said)
+        return matrix, margin
+
+    def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
+        if background is None:
+            raise NotProducts(f"{self._form.source} is a sum of products, which needs background rows to compare with")
+        _refuse_stages(self._form.source, asked)
+        return _ProductShares(self._form, background, asked)
+
+
+class _ProductShares:
+    """Products as trees share."""
+
+    def __init__(self, form: Form, background: FloatArray, asked: CreditRequest) -> None:
+        self._means = f"background of {len(background)} rows"
+        self._shares = FormShares(
+            form,
+            background,
+            players=asked.players,
+            count=asked.count,
+            value=asked.value,
+            interactions=asked.interactions,
+            weight=asked.weight,
+        )
+
+    def credit(self, rows: Numbers) -> TreeCredit:
+        found = self._shares.credit(rows)
+        return TreeCredit(found.credit, found.base, found.pairs, self._means)
+
+
+def _refuse_stages(source: str, asked: CreditRequest) -> None:
+    if isinstance(asked.value, Stages):
+        raise NotProducts(f"{source} has no closed form for players that come in order")
+
+
+class _Termwise:
+    """Terms of one or two columns behind the same signature; they are asked of the model, which reads rows as they are."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms, self.outputs, self.payoff = terms, terms.outputs, terms.payoff
+
+    def numbers(self, rows: Table) -> FloatArray:
+        return plain_numbers(rows)
+
+    def stands_for(self, rows: Table) -> Reading | None:
+        return None
+
+    def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
+        return rows, self._terms.read(rows, said)
+
+    def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
+        if background is None:
+            raise NotProducts(f"{self._terms.source} is a sum of terms, which needs background rows to compare with")
+        _refuse_stages(self._terms.source, asked)
+        return TermShares(self._terms, background, asked.players, asked.count, asked.value, asked.interactions, asked.weight)
+
+
+class _Mean:
+    """A weighted mean of models, each of which has a closed form of its own, behind the same signature."""
+
+    def __init__(self, model: object, members: Sequence[Member], own: Callable[[Table], object]) -> None:
+        self._name, self._members, self._own = type(model).__name__, members, own
+        self._forms: list[ClosedForm] = []
+        for member in members:
+            try:
+                self._forms.append(ClosedForm(member.model, unit=member.unit))
+            except NO_FORM as why:
+                raise NotProducts(f"{self._name} averages a {type(member.model).__name__}, which has none: {why}") from None
+        shapes = {(form.payoff, len(form.outputs)) for form in self._forms}
+        if len(shapes) > 1:
+            said = " and ".join(sorted(f"{count} × {payoff}" for payoff, count in shapes))
+            raise NotProducts(f"{self._name} averages members with closed forms of different outputs: {said}")
+        self.payoff, self.outputs = self._forms[0].payoff, self._forms[0].outputs
+        if members[0].unit == "probability" and self.payoff != "probability":
+            raise NotProducts(f"{self._name} averages probabilities, and its members have a closed form of their {self.payoff}")
+
+    def numbers(self, rows: Table) -> FloatArray:
+        return plain_numbers(rows)
+
+    def stands_for(self, rows: Table) -> Reading | None:
+        return None
+
+    def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
+        each = [form.margin(member.rows(rows)) for member, form in zip(self._members, self._forms, strict=True)]
+        weights = np.array([member.weight for member in self._members])
+        margin, size = np.tensordot(weights, each, 1), np.tensordot(np.abs(weights), np.abs(each), 1)
+        own = np.asarray(self._own(rows) if said is None else said, dtype=np.float64).reshape(len(margin), -1)
+        if own.shape != margin.shape or not (np.abs(own - margin) <= MEMBERS_CLOSE * size + 1e-12).all():
+            raise NotProducts(f"the mean of the members of {self._name} is not what it gives; explain it as a function of rows")
+        return rows, margin
+
+    def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
+        return MeanShares(self._members, background, asked)
+
+
+class MeanShares:
+    """Members of a weighted mean, each with its own closed form: their credits are averaged as their outputs are."""
+
+    def __init__(self, members: Sequence[Member], background: Numbers | None, asked: CreditRequest) -> None:
+        self._members = members
+        self._forms = [
+            ClosedForm(
+                member.model,
+                None if background is None else member.rows(background),
+                value=asked.value,
+                interactions=asked.interactions,
+                weight=asked.weight,
+                players=asked.players if member.columns is None else asked.players[member.columns],
+                count=asked.count,
+                unit=member.unit,
+            )
+            for member in members
+        ]
+
+    def credit(self, rows: Numbers) -> TreeCredit:
+        found = [form.share(member.rows(rows)) for member, form in zip(self._members, self._forms, strict=True)]
+        weights = np.array([member.weight for member in self._members])
+
+        def mean(arrays: Sequence[FloatArray]) -> FloatArray:
+            return np.asarray(np.tensordot(weights, np.stack(arrays), 1))
+
+        pairs = [one.pairs for one in found if one.pairs is not None]
+        return TreeCredit(
+            mean([one.credit for one in found]),
+            mean([one.base for one in found]),
+            mean(pairs) if pairs else None,
+            found[0].means,
+        )
+
+
 class LinearShares:
     """A linear model and the mean of its background: what credits rows by their distance from it."""
 
     def __init__(self, linear: Linear, background: FloatArray, asked: CreditRequest) -> None:
-        semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
+        if not isinstance(asked.value, Stages):
+            semivalue_of(asked.value, asked.count)  # they all agree here, but one that does not exist is refused
         self._linear, self._asked, self._means = linear, asked, f"background of {len(background)} rows"
         self._mean = np.average(background, axis=0, weights=asked.weight)
         self._base = linear.margin(self._mean[None])[0]
@@ -353,22 +552,37 @@ def _are_numbers(rows: Table) -> bool:
     return all(getattr(kind, "kind", "O") in "biuf" and isinstance(kind, np.dtype) for kind in rows.dtypes)
 
 
-def _solver(model: object) -> _Trees | _Weighted:
-    if hasattr(model, "coef_") and hasattr(model, "intercept_"):
-        return _Weighted(linear_of(model))
+def _solver(model: object, unit: str | None) -> Solver:
+    """The way to share the output of a model without a pipeline: in this unit if there are several, else in the model's own."""
+    found = members_of(model, unit)
+    if found is not None:
+        return _Mean(model, *found)
+    name = type(model).__name__
+    if has_terms(model):
+        return _Termwise(terms_of(model))
+    if is_linear(model) and not votes_by_pairs(model):
+        linear = linear_of(model)
+        exponential = unit == "value" and linear.payoff == "log of the value"
+        return _Multiplied(exponential_form(linear)) if exponential else _Weighted(linear)
+    if name in READERS:
+        return _Multiplied(form_of(model, unit))
     return _Trees(ensemble_of(model))
 
 
 def _steps(model: object) -> tuple[object, Callable[[Table], Table]]:
-    """The last step of a pipeline and the function of rows before it; a plain model and the rows themselves."""
+    """The last step of a pipeline and the function of rows before it; a plain model and the rows themselves. A map into
+    features of all columns is one step with the model behind it."""
     if type(model).__name__ != "Pipeline" or not hasattr(model, "steps"):
         return model, lambda rows: rows
     from sklearn.pipeline import Pipeline
 
     pipeline: Pipeline = model
-    final = pipeline.steps[-1][1]
-    before = pipeline[:-1]
-    if isinstance(final, Pipeline):
+    tail = _tail(pipeline)
+    if tail == len(pipeline.steps) > 1:
+        return model, lambda rows: rows
+    final = pipeline.steps[-1][1] if tail == 1 else pipeline[-tail:]
+    before = pipeline[:-tail]
+    if isinstance(final, Pipeline) and tail == 1:
         raise NotTrees("the last step of the pipeline is a pipeline itself; flatten it")
 
     def encode(rows: Table) -> Table:
@@ -376,6 +590,14 @@ def _steps(model: object) -> tuple[object, Callable[[Table], Table]]:
         return encoded.toarray() if hasattr(encoded, "toarray") else encoded
 
     return final, encode
+
+
+def _tail(pipeline: Pipeline) -> int:
+    """How many of the last steps are one model: a map into features, perhaps scaled, with what reads them."""
+    names = [type(step).__name__ for _, step in pipeline.steps]
+    if len(names) > 2 and names[-3] in FEATURE_MAPS and names[-2] == "StandardScaler":
+        return 3
+    return 2 if len(names) > 1 and names[-2] in FEATURE_MAPS else 1
 
 
 def _table(rows: object, what: str) -> Table:

@@ -25,9 +25,11 @@ from accredit.trees.blocks import Blocks
 from accredit.trees.forest import Forest
 from accredit.trees.masks import Comparison
 from accredit.trees.paths import Paths, levels_of, paths_of
+from accredit.trees.stages import stage_credit
 from accredit.trees.tables import Background, KeptTables, Tables, shares
 from accredit.trees.walk import Walk
-from accredit.values.semivalue_rules import Semivalue, semivalue_of
+from accredit.values.precedence import Stages
+from accredit.values.semivalue_rules import SHAPLEY, Semivalue, semivalue_of
 
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
@@ -37,7 +39,6 @@ KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees
 NODE_BYTES = 300  # of a node's path and place among the blocks
 ROWS_BY_KEPT_WAY = 100  # up to which rows are served by what is kept of trees without tables
 WALK_BYTES = 500  # of what a node multiplies and earns in a walk
-STEADY_WEIGHTS = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,8 @@ def tree_credit(
     (equally by default): what the model does. Without one, a column that does not play sends the row down both sides of its
     tests in the proportion of the training weight (cover ratios): a rough guess of what the data say.
 
-    `value` is "shapley", "banzhaf", ("beta", α, β) or one weight per coalition size. `players` merges columns: the columns of
+    `value` is "shapley", "banzhaf", ("beta", α, β), one weight per coalition size, or the `Stages` in which players come (their
+    asymmetric values, with a background). `players` merges columns: the columns of
     one player come and go together. Memory does not grow with the number of rows beyond the result itself.
 
     >>> from accredit.trees import Tree
@@ -126,7 +128,8 @@ class TreeShares:
         self.forest, self.interactions = forest, interactions
         self._of = check_owners(players, forest.features)
         self._count = max(int(self._of.max()) + 1, count or 0)
-        self._rule = semivalue_of(value, self._count)
+        self._stages = np.array(value.of) if isinstance(value, Stages) else None
+        self._rule = SHAPLEY if isinstance(value, Stages) else semivalue_of(value, self._count)
         self._background = None if background is None else background_of(forest, background, weight)
         if self._background is None and not (forest.cover[forest.roots] > 0).all():
             raise InvalidInput(
@@ -138,6 +141,13 @@ class TreeShares:
             raise InvalidInput(
                 "weight is given without a background; weights count its rows", argument="weight", code="conflict"
             )
+        if self._stages is not None and (self._background is None or interactions or len(self._stages) != self._count):
+            raise InvalidInput(
+                f"value gives the stages of {len(self._stages)} players; {self._count} play, they need a background, and there "
+                "are no interactions",
+                argument="value",
+                code="unsupported",
+            )
         self.base = base_value(forest, self._background)  # (outputs,): what nobody earns
         self._asked_before, self._lock = False, Lock()
 
@@ -147,7 +157,7 @@ class TreeShares:
         credit = np.zeros((count, forest.outputs, len(matrix)))
         pairs = np.zeros((count * count, forest.outputs, len(matrix))) if self.interactions else None
         others = np.arange(forest.trees)
-        if self._asked_before and len(matrix):
+        if self._asked_before and len(matrix) and self._stages is None:
             with self._lock:  # what is kept is made once, whoever asks first
                 kept = self._kept
             few = len(matrix) <= ROWS_BY_KEPT_WAY
@@ -157,6 +167,10 @@ class TreeShares:
                 assert earned is not None
                 made.add(matrix, earned)
         for paths in _portions(forest, others, self._of, len(matrix), self._background, self.interactions):
+            if self._stages is not None and self._background is not None:
+                if paths.most and len(matrix):
+                    stage_credit(forest, paths, matrix, self._background, self._stages, credit)
+                continue
             for asked, earned in ((False, credit), (True, pairs)):
                 if earned is not None:
                     _add(forest, paths, matrix, self._background, self._rule, asked, count, earned)
@@ -303,11 +317,10 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
 
 
 def _check_steady(rule: Semivalue, most: int) -> None:
-    size = float(np.abs(rule.rule(max(1, most))[1]).sum())
-    if size > STEADY_WEIGHTS:
+    if not rule.is_steady(most):
         raise InvalidInput(
             f"value {rule.name:.60} cannot be computed to nine digits on paths of {most} columns (its weights grow to "
-            f'{size:.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background',
+            f'{rule.size(most):.1g}); use "shapley", "banzhaf" or ("beta", α, β), or give a background',
             code="unsupported",
         )
 

@@ -49,21 +49,31 @@ class Comparison:
 
     def add(self, matrix: FloatArray, earned: FloatArray) -> None:
         """Add the credit (or pair interactions i < j) of these leaves to earned (players or players², outputs, rows)."""
-        forest, paths, leaf, outputs = self.forest, self.paths, self.leaf, earned.shape[1]
-        flat = earned.reshape(-1, earned.shape[-1])
-        for some in spans(len(matrix), ROWS_PER_MASK):
-            own = fail_masks(forest, paths, leaf, matrix[some])
-            step = CELLS_AT_ONCE // (len(self.background.matrix) * (some.stop - some.start))
-            for wide, mine in _by_width(paths.count[leaf], step):
-                path = paths.path[leaf[mine]].astype(np.int64)
-                theirs = _narrow(self._theirs, mine, wide)
-                cubes = LeafCubes(_narrow(own, mine, wide), theirs, path, self.background.weight)
-                value = forest.value[paths.nodes[leaf[mine]]]
-                output = forest.output[paths.tree[leaf[mine]]]
-                if self.pairs:
-                    cubes.add_pairs(value, output, self.moments, self.players, outputs, flat[:, some])
-                else:
-                    cubes.add_credit(value, output, self.moments, outputs, flat[:, some])
+        forest, paths, outputs, flat = self.forest, self.paths, earned.shape[1], earned.reshape(-1, earned.shape[-1])
+        for some, mine, cubes in leaf_cubes(forest, paths, self.leaf, matrix, self.background, self._theirs):
+            value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
+            if self.pairs:
+                cubes.add_pairs(value, output, self.moments, self.players, outputs, flat[:, some])
+            else:
+                cubes.add_credit(value, output, self.moments, outputs, flat[:, some])
+
+
+def leaf_cubes(
+    forest: Forest,
+    paths: Paths,
+    leaf: IntArray,  # (leaves,) local nodes
+    matrix: FloatArray,
+    background: Background,
+    theirs: Masks,  # what background rows fail
+) -> Iterator[tuple[slice, IntArray, LeafCubes]]:
+    """The cubes of leaves, some rows and some leaves at a time: which rows, which leaves, their cubes."""
+    for some in spans(len(matrix), ROWS_PER_MASK):
+        own = fail_masks(forest, paths, leaf, matrix[some])
+        step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
+        for wide, mine in _by_width(paths.count[leaf], step):
+            path = paths.path[leaf[mine]].astype(np.int64)
+            cubes = LeafCubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
+            yield some, leaf[mine], cubes
 
 
 def fail_masks(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
@@ -158,14 +168,20 @@ class LeafCubes:
         cubes = csr_array((gain, used, first), shape=(rows, len(pairs)))
         earned[targets] += (cubes @ fails).toarray().T
 
+    def sides(self) -> tuple[BoolArray, BoolArray]:
+        """Who is in A and who in B, by their places on the leaf's path: (cubes, places) each."""
+        present = _bits([words.ravel()[self.pair] for words in self.theirs])
+        absent = _bits([words[self.row, self.leaf] for words in self.own])
+        places = self.path.shape[1]  # words may be narrower, or wider, than the longest path
+        return present[:, :places], absent[:, :places]
+
     def add_pairs(
         self, value: FloatArray, output: IntArray, moments: FloatArray, players: int, outputs: int, earned: FloatArray
     ) -> None:
         """Add what each pair within A and B gets; earned (players² × outputs, rows)."""
-        present = _bits([words.ravel()[self.pair] for words in self.theirs])
-        absent = _bits([words[self.row, self.leaf] for words in self.own])
+        present, absent = self.sides()
         a, c = self.present, self.absent
-        i, j = np.triu_indices(min(present.shape[1], self.path.shape[1]), 1)
+        i, j = np.triu_indices(present.shape[1], 1)
         kinds = (
             (present[:, i] & present[:, j], moments[a - 2, c]),
             (absent[:, i] & absent[:, j], moments[a, c - 2]),

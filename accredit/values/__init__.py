@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from accredit.checks.lazy import lazy
 from accredit.core import Interactions
 from accredit.values.alternatives import bolger
+from accredit.values.asymmetric import asymmetric
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.cubes import CubeGame, Cubes
 from accredit.values.exact import Exact, leave_one_out
@@ -21,6 +22,7 @@ from accredit.values.leaving_out import LeavingOut, leaving_out
 from accredit.values.multichoice import by_player, multichoice, multichoices
 from accredit.values.nucleolus import LeastCore, least_core, nucleolus
 from accredit.values.owen import banzhaf_owen, owen
+from accredit.values.products import ProductGame, Products
 from accredit.values.roll_calls import roll_calls
 from accredit.values.shapley import shapley
 from accredit.values.solver import Solver, Stop
@@ -57,9 +59,9 @@ __getattr__ = lazy(__name__, ESTIMATORS)
 
 __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
-    "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "SampledBanzhaf", "SampledBeta", "SampledSemivalue",
-    "Solver", "Stop", "Surrogate", "Truncated", "banzhaf", "banzhaf_interactions", "banzhaf_owen", "best_subsets", "beta",
-    "bolger", "by_player", "interactions", "least_core", "leave_one_out", "leaving_out", "mobius", "multichoice",
-    "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of", "permutations_needed", "roll_calls", "semivalue",
-    "shapley", "shapley_interactions", "value_given", "value_of",
+    "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "ProductGame", "Products", "SampledBanzhaf", "SampledBeta",
+    "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated", "asymmetric", "banzhaf", "banzhaf_interactions",
+    "banzhaf_owen", "best_subsets", "beta", "bolger", "by_player", "interactions", "least_core", "leave_one_out",
+    "leaving_out", "mobius", "multichoice", "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of",
+    "permutations_needed", "roll_calls", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 r"""Banzhaf, Beta and any other semivalue: one function each, exact where that is affordable, estimated where it is not.
 
-`budget` means the same everywhere: how many payoffs may be asked. A game that knows its table, its cubes or its votes is solved
-exactly whatever the budget. Otherwise all 2ⁿ payoffs are asked if they fit the budget or, where none is stated, for at most 12
-players; beyond that the value is estimated, with intervals, from the budget or from 2,000 payoffs.
+`budget` means the same everywhere: how many payoffs may be asked. A game that knows its table, cubes, products or votes is
+solved exactly whatever the budget. Otherwise all 2ⁿ payoffs are asked if they fit the budget or, where none is stated, for at
+most 12 players; beyond that the value is estimated, with intervals, from the budget or from 2,000 payoffs.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from dataclasses import replace
 from accredit import defaults
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
-from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
 from accredit.values.exact import Exact, exactly, in_closed_form
 from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.sampling import Sampled, check
 from accredit.values.semivalue_rules import BANZHAF, beta_semivalue, weigh
 from accredit.values.semivalues import banzhaf_weights, beta_law, beta_weights, check_weights
-from accredit.values.votes import VotingGame
 
 
 @every_output
@@ -31,15 +29,16 @@ def semivalue(
     $$\phi_i = \sum_{S \not\ni i} p(|S|)\,[v(S \cup i) - v(S)], \qquad \sum_k \tbinom{n-1}{k} p(k) = 1$$
 
     Symmetric, linear, and zero for null players whatever the weights (Dubey, Neyman and Weber, 1981). Costs 2ⁿ payoffs, or the
-    `budget`, which gives estimates with intervals; none for a game that knows its cubes or its votes.
+    `budget`, which gives estimates with intervals; none for a game that knows its cubes, products or votes.
 
     >>> from accredit.games import TableGame
     >>> semivalue(TableGame(("a", "b"), [0, 5, 3, 10]), [0.25, 0.75]).credit
     array([6.5, 4.5])
     """
-    if isinstance(game, Cubed | VotingGame):
-        return in_closed_form(game, weigh(weights, len(game.players)))
     p = check_weights(weights, len(game.players))
+    solved = in_closed_form(game, weigh(p, len(p)))
+    if solved is not None:
+        return solved
     if _exact(game, budget, seed, level):
         return Exact().semivalue(game, p, Procedure(weigh(p, len(p)).name, "Exact"), "semivalue(game, weights, budget=1000)")
     return SampledSemivalue(tuple(p), budget=budget or defaults.BUDGET, seed=seed, level=level).solve(game)
@@ -52,14 +51,15 @@ def banzhaf(game: Game, *, budget: int | None = None, seed: int = 0, level: floa
     $$\beta_i = 2^{1-n} \sum_{S \not\ni i} [v(S \cup i) - v(S)]$$
 
     The semivalue most robust to noise in the payoffs (Wang and Jia, 2023). Not efficient; `normalised_banzhaf` is. Costs 2ⁿ
-    payoffs, or the `budget`, which gives estimates with intervals; none for a game that knows its cubes or its votes.
+    payoffs, or the `budget`, which gives estimates with intervals; none for a game that knows its cubes, products or votes.
 
     >>> from accredit.games import TableGame
     >>> banzhaf(TableGame(("a", "b", "c"), [0, 0, 0, 1, 0, 1, 1, 1])).credit  # majority of three
     array([0.5, 0.5, 0.5])
     """
-    if isinstance(game, Cubed | VotingGame):
-        return in_closed_form(game, BANZHAF)
+    solved = in_closed_form(game, BANZHAF)
+    if solved is not None:
+        return solved
     if _exact(game, budget, seed, level):
         weights = banzhaf_weights(len(game.players))
         return Exact().semivalue(game, weights, Procedure("banzhaf", "Exact"), "banzhaf(game, budget=1000)")
@@ -77,8 +77,9 @@ def beta(
     array([6., 4.])
     """
     beta_law(1, alpha, beta)  # refuses what is not positive
-    if isinstance(game, Cubed | VotingGame):
-        return in_closed_form(game, beta_semivalue(alpha, beta))
+    solved = in_closed_form(game, beta_semivalue(alpha, beta))
+    if solved is not None:
+        return solved
     if _exact(game, budget, seed, level):
         weights = beta_weights(len(game.players), alpha, beta)
         asked = f"beta(game, {alpha:g}, {beta:g}, budget=1000)"

@@ -1,17 +1,19 @@
-"""Exact values: closed forms for cubes and weighted votes, all 2ⁿ payoffs for other games, n + 2 for leave-one-out."""
+"""Exact values: closed forms for cubes, products and votes, all 2ⁿ payoffs for other games, n + 2 for leave-one-out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, Tabulated, payoffs, tabulate
+from accredit.core.rounding import blur_of
 from accredit.errors import TooManyPlayers
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
 from accredit.values.every_output import every_output, solves_every_output
+from accredit.values.products import Multiplied, product_credit, product_ends, product_rounding, scale_products
 from accredit.values.semivalue_rules import SHAPLEY, Semivalue
 from accredit.values.semivalues import (
     leave_one_out_weights,
@@ -26,6 +28,7 @@ __all__ = ["Exact", "leave_one_out", "shapley_from_table"]
 
 _ALL = "computed from all 2ⁿ payoffs"
 _CUBES = "computed in closed form from the game's cubes"
+_PRODUCTS = "computed from the game's products by quadrature that is exact"
 _VOTES = "computed from the sums of votes"
 
 
@@ -51,22 +54,40 @@ def _claims(efficient: bool, because: str) -> tuple[Claim, ...]:
 SHAPLEY_CLAIMS = _claims(True, _ALL)
 
 
-def in_closed_form(game: Cubed | VotingGame, rule: Semivalue) -> Attribution:
-    """A semivalue of a game that knows its cubes, or of a weighted vote, whatever the number of players; no payoff is asked."""
+def in_closed_form(game: Game, rule: Semivalue) -> Attribution | None:
+    """A semivalue of a game that knows its cubes or its products, or of a weighted vote, whatever the number of players; no
+    payoff is asked. None of other games, and of products under weights that quadrature cannot follow to nine digits."""
     if isinstance(game, VotingGame):
         return _of_votes(game, rule)
-    nobody, everybody = cube_ends(game.cubes)
+    if isinstance(game, Cubed):
+        return _of_form(game, rule, "cubes", _CUBES, cube_credit(game.cubes, rule), *cube_ends(game.cubes))
+    if isinstance(game, Multiplied) and rule.is_steady(len(game.players)):
+        return _of_products(game, rule)
+    return None
+
+
+def _of_form(
+    game: Game, rule: Semivalue, form: str, because: str, credit: FloatArray, nobody: float, everybody: float
+) -> Attribution:
     return Attribution(
         game.players,
-        cube_credit(game.cubes, rule),
+        credit,
         total=everybody - nobody,
-        method=Procedure(rule.name, "cubes", closed_form=True),
-        claims=_claims(rule.efficient, _CUBES),
+        method=Procedure(rule.name, form, closed_form=True),
+        claims=_claims(rule.efficient, because),
         precision=Precision.exact(),
         baseline=nobody,
         payoffs=0,
         stopped="solved in closed form",
     )
+
+
+def _of_products(game: Multiplied, rule: Semivalue) -> Attribution:
+    constant, weight, present, absent = game.products
+    scaled = scale_products(weight[:, None], present.T, absent.T)
+    nobody, everybody = (constant + float(end[0]) for end in product_ends(scaled))
+    found = _of_form(game, rule, "products", _PRODUCTS, product_credit(scaled, rule)[:, 0], nobody, everybody)
+    return replace(found, blur=blur_of(game) + product_rounding(scaled, rule))
 
 
 def _of_votes(game: VotingGame, rule: Semivalue) -> Attribution:
@@ -108,8 +129,9 @@ class Exact:
     @solves_every_output
     def solve(self, game: Game) -> Attribution:
         """The Shapley value."""
-        if isinstance(game, Cubed | VotingGame):
-            return in_closed_form(game, SHAPLEY)
+        solved = in_closed_form(game, SHAPLEY)
+        if solved is not None:
+            return solved
         weights = shapley_weights(len(game.players))
         return self.semivalue(game, weights, Procedure("shapley", "Exact"), "shapley(game, budget=1000)")
 

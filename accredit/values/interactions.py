@@ -33,8 +33,9 @@ from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.values.cubes import Cubed, cube_credit, cube_ends, cube_pairs
 from accredit.values.every_output import every_output
 from accredit.values.indices import INDICES, Index, check_order, index_of
+from accredit.values.products import Multiplied, product_credit, product_ends, product_pairs, scale_products
 from accredit.values.sampling import Sampled, check
-from accredit.values.semivalue_rules import BANZHAF, SHAPLEY, Semivalue
+from accredit.values.semivalue_rules import BANZHAF, SHAPLEY
 
 
 def mobius_from_table(v: FloatArray) -> FloatArray:
@@ -91,8 +92,8 @@ def interactions(
         check(Sampled(level=level), budget, seed)
     if found.name == "mobius":
         return _dividends(game, k, budget)
-    if isinstance(game, Cubed) and found.name in RULES and k <= 2:
-        return _known(game, found, k, _in_closed_form(game, RULES[found.name], k), *cube_ends(game.cubes), 0)
+    if found.name in RULES and k <= 2 and isinstance(game, Cubed | Multiplied):
+        return _in_closed_form(game, found, k)
     if isinstance(game, Tabulated) or defaults.affordable(n, budget):
         v = tabulate(game)
         return _known(game, found, k, _from_table(game.players, v, found, k), float(v[0]), float(v[-1]), v.size)
@@ -240,13 +241,20 @@ def dividends_up_to(game: Game, order: int) -> dict[tuple[int, ...], float]:
 RULES = {"sii": SHAPLEY, "bii": BANZHAF}
 
 
-def _in_closed_form(game: Cubed, rule: Semivalue, order: int) -> dict[Coalition, float]:
-    """The index of every player (order 1) or pair (order 2) of a game that knows its cubes."""
-    n = len(game.players)
-    if order == 1:
-        return {(name,): float(x) for name, x in zip(game.players, cube_credit(game.cubes, rule), strict=True)}
-    pairs = cube_pairs(game.cubes, rule)
-    return {(game.players[i], game.players[j]): float(pairs[i, j]) for i, j in combinations(range(n), 2)}
+def _in_closed_form(game: Cubed | Multiplied, index: Index, order: int) -> Interactions:
+    """The index of every player (order 1) or pair (order 2) of a game that knows its cubes or its products."""
+    rule, names = RULES[index.name], game.players
+    if isinstance(game, Cubed):
+        found = cube_credit(game.cubes, rule) if order == 1 else cube_pairs(game.cubes, rule)
+        nobody, everybody = cube_ends(game.cubes)
+    else:
+        constant, weight, present, absent = game.products
+        scaled = scale_products(weight[:, None], present.T, absent.T)
+        found = (product_credit if order == 1 else product_pairs)(scaled, rule)[..., 0]
+        nobody, everybody = (constant + float(end[0]) for end in product_ends(scaled))
+    who = combinations(range(len(names)), order)
+    values: dict[Coalition, float] = {tuple(names[i] for i in some): float(found[some]) for some in who}
+    return _known(game, index, order, values, nobody, everybody, 0)
 
 
 @every_output

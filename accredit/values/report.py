@@ -61,13 +61,14 @@ def report(
     method: str = "shapley",
     groups: Mapping[str, list[str]] | None = None,
     *,
+    order: object = None,
     budget: int | None = None,
     seed: int = 0,
 ) -> GameReport:
     """Values by any method for games (see `accredit methods`), with everything that a value hides.
 
     Costs 2ⁿ payoffs, so every value that can be exact is. `budget` and `seed` are for sampled values, `groups` is only for
-    owen and banzhaf-owen.
+    owen and banzhaf-owen, `order` only for asymmetric.
     """
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
@@ -77,7 +78,7 @@ def report(
             code="conflict",
         )
     spend = budget or max(defaults.BUDGET, 1 << len(game.players))
-    values: Attribution = chosen.solver(spend, seed, groups).solve(game)
+    values: Attribution = chosen.solver(spend, seed, groups, order).solve(game)
     players, noise = game.players, _noise(game)
     everyone = set(players)
 

@@ -25,6 +25,7 @@ from accredit.values.semivalues import (
 )
 
 Rule = tuple[FloatArray, FloatArray]  # nodes in (0, 1), and their weights
+STEADY_WEIGHTS = 1e4  # the largest sum of |weights| of a rule that keeps nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,14 @@ class Semivalue:
     weights: Callable[[int], FloatArray]  # players -> p(0..players − 1)
     rule: Callable[[int], Rule]  # players -> nodes and weights, exact for polynomials of degree below `players`
     efficient: bool = False
+
+    def size(self, players: int) -> float:
+        """The sum of the |weights| of the nodes for so many players: by how much rounding grows at most. 1 for densities."""
+        return float(np.abs(self.rule(max(1, players))[1]).sum())
+
+    def is_steady(self, players: int) -> bool:
+        """Do the nodes for so many players keep nine digits?"""
+        return self.size(players) <= STEADY_WEIGHTS
 
     def moments(self, players: int) -> FloatArray:
         """M[u, v] = Λ(tᵘ(1−t)ᵛ) for u + v < players, zero elsewhere: (players + 1, players + 1)."""

@@ -8,11 +8,10 @@ from accredit.core import Attribution, Game
 from accredit.core.attribution import returned
 from accredit.core.estimate import check_level
 from accredit.errors import InvalidInput
-from accredit.values.cubes import Cubed
 from accredit.values.every_output import every_output
-from accredit.values.exact import Exact, exactly
+from accredit.values.exact import Exact, exactly, in_closed_form
+from accredit.values.semivalue_rules import SHAPLEY
 from accredit.values.solver import Solver, Stop
-from accredit.values.votes import VotingGame
 
 
 @every_output
@@ -33,7 +32,7 @@ def shapley(
     The one rule that is efficient, symmetric, linear and gives null players nothing (Shapley, 1953). Linearity is about
     adding games; it does not assume that players never interact.
 
-    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, its cubes or its votes, for at
+    With a `solver`, that solver decides. Otherwise: exact for a game that knows its table, cubes, products or votes, for at
     most 12 players when no limit is given, and whenever 2ⁿ fits the `budget`; beyond that the default estimator `Surrogate`,
     stopped by whichever of `budget` (payoffs), `seconds` and `half_width` (of the interval at `level`) comes first, 2,000
     payoffs when none is given.
@@ -58,7 +57,10 @@ def shapley(
                 code="conflict",
             )
         return returned(solver.solve(game), f"solve() of {type(solver).__name__}")
-    if isinstance(game, Cubed | VotingGame) or exactly(game, 0 if budget is None and not unlimited else budget):
+    solved = in_closed_form(game, SHAPLEY)
+    if solved is not None:
+        return solved
+    if exactly(game, 0 if budget is None and not unlimited else budget):
         return Exact().solve(game)
     from accredit.values.surrogate import Surrogate
 

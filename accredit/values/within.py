@@ -11,6 +11,7 @@ import numpy as np
 
 from accredit.core import Attribution, Game
 from accredit.methods import find
+from accredit.values.asymmetric import asymmetric
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.exact import leave_one_out
 from accredit.values.nucleolus import nucleolus
@@ -19,7 +20,13 @@ from accredit.values.shapley import shapley
 
 
 def value_of(
-    game: Game, method: str = "shapley", *, budget: int | None = None, seed: int = 0, groups: Tree | None = None
+    game: Game,
+    method: str = "shapley",
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    groups: Tree | None = None,
+    order: object = None,
 ) -> Attribution:
     """The credit of a game's players by any method that `accredit methods` lists for a game.
 
@@ -27,7 +34,7 @@ def value_of(
     >>> value_of(TableGame(("alice", "bob"), [0, 5, 3, 10]), "loo").credit
     array([7., 5.])
     """
-    credit: Attribution = find(method, "game").solver(budget, seed, groups).solve(game)
+    credit: Attribution = find(method, "game").solver(budget, seed, groups, order).solve(game)
     return credit
 
 
@@ -114,6 +121,19 @@ class OwenWithin:
     def solve(self, game: Game) -> Attribution:
         """Exact where the tree is narrow enough, else from random orders in which groups arrive together."""
         return owen(game, self.groups, budget=self.budget, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class AsymmetricWithin:
+    """Shapley values over the orders in which some players come before others."""
+
+    order: object
+    budget: int | None = None
+    seed: int = 0
+
+    def solve(self, game: Game) -> Attribution:
+        """Exact where the order leaves few coalitions, else from random orders that respect it."""
+        return asymmetric(game, self.order, budget=self.budget, seed=self.seed)
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,8 @@ def application(worker: Worker, store: str | None = None, **limits: Unpack[Limit
     async def game(asked: GameRequest) -> dict[str, object]:
         """Values, interactions, conditional values and best subsets of a small game."""
         groups = read_groups(asked.groups) if asked.groups else None
-        found = await run_in_threadpool(report, TableGame(asked.players, asked.payoffs), asked.method, groups)
+        played = TableGame(asked.players, asked.payoffs)
+        found = await run_in_threadpool(report, played, asked.method, groups, order=asked.order)
         return {"html": game_body(found), "report": found.to_plain(), "page": game_page(found)}
 
     @app.post("/api/game/file")

@@ -174,9 +174,11 @@ class GameFileRequest(PageRequest):
 
 
 class GameRequest(PageRequest):
-    """Players and all 2ⁿ payoffs, where bit i of the index says whether player i plays; groups as in `accredit game`."""
+    """Players and all 2ⁿ payoffs, where bit i of the index says whether player i plays; groups and order as in `accredit
+    game`."""
 
     players: Annotated[list[Name], Field(min_length=1, max_length=GAME_PLAYERS)]
     payoffs: Annotated[list[Annotated[float, Field(ge=-1e12, le=1e12)]], Field(max_length=1 << GAME_PLAYERS)]
     method: GameMethod = "shapley"
     groups: Annotated[str, Field(max_length=400)] | None = None
+    order: Annotated[str, Field(max_length=400)] | None = None

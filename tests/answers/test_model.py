@@ -8,13 +8,13 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from accredit.answers import answer_game, as_answering_model
-from accredit.answers.model import visible
 from accredit.answers.prompt import prompt_of
 from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput
 from accredit.models import TextModel, load_text_model
 from accredit.models.builtin import answers_folder, load_answers
 from accredit.models.builtin.facts import KINDS, facts
+from accredit.models.encoded import visible
 from tests.models.answering_models import TEXT, answering, many_sided
 from tests.models.small_models import text_model
 from tests.wording import refused

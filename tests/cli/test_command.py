@@ -46,7 +46,8 @@ def test_every_command_has_the_option_unless_it_means_nothing(option):
 def test_a_help_fits_the_window_and_ends_with_what_every_command_has(name):
     text = EVERY[name].command.get_help(EVERY[name])
     own = text.partition("Examples")[0]
-    assert "\nResult:\n" in text and says(own.rstrip(), "Show this message")
+    last = own.rstrip().splitlines()[-1].split()  # click says -h, too, once the command has been run in this process
+    assert "\nResult:\n" in text and "--help" in last
     assert max(map(len, own.splitlines())) <= 80 or name == "learn fit"  # one option lists its ten choices
     assert "9223372036854775807" not in text and "INTEGER RANGE" not in text
     assert all(trial in text for trial in what_to_try(EVERY[name]))

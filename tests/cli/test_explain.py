@@ -289,7 +289,7 @@ BAD = {
     "unknown heads": ([TEXT, "--methods", "rollout", "--heads", "first"], "--heads is 'first'"),
     "layer that is not there": ([TEXT, "--methods", "rollout", "--layers", "1-7"], "layers 0 … 1"),
     "layers that are none": ([TEXT, "--methods", "rollout", "--layers", "last"], "--layers is 'last'"),
-    "heads without attention": ([TEXT, "--methods", "shapley", "--heads", "max"], "none of the methods asked takes it"),
+    "heads without attention": ([TEXT, "--methods", "shapley", "--heads", "max"], "--heads is 'max'"),
     "budget of zero": ([TEXT, "--budget", "0"], "budget"),
     "missing file": (["missing.csv"], "no file"),
     "missing picture": (["missing.png"], "no file"),

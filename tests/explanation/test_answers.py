@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 import accredit
 from accredit import InvalidInput, explain
 from accredit.answers import answer_game, as_answering_model
+from accredit.core import NoteKind
 from accredit.core.coalitions import from_index
 from accredit.errors import BadPayoff
 from accredit.explanation import Explanation, explain_answer
@@ -335,7 +336,7 @@ class Broken(torch.nn.Module):
         ({"answer": SAID, "removal": "mask"}, "rebuild, attention, filler"),
         ({"answer": SAID, "removal": "filler"}, "filler='…'"),
         ({"answer": SAID, "payoff": "margin"}, "log-probability, mean, probability"),
-        ({"answer": SAID, "target": "baker"}, "answer, sentences or tokens"),
+        ({"answer": SAID, "target": "butcher"}, "answer, sentences or tokens"),
         ({"answer": SAID, "batch": 0}, "batch must be a whole number of at least 1, got 0"),
         ({"answer": SAID, "memory": -1}, "memory is -1"),
         ({"answer": SAID, "prefix": "Anna"}, "at the end of the prompt"),
@@ -374,7 +375,8 @@ def test_what_the_model_cannot_read_is_refused():
 
 def test_an_answer_is_not_shortened_where_the_prompt_ends_in_an_unknown_character():
     e = explain("It is good.\n", answering("llama"), answer="It is", methods="loo")
-    assert e.said.text.split() == ["It", "is"] and not e.notes[:-1]
+    assert e.said.text.split() == ["It", "is"]
+    assert not [note for note in e.notes[:-1] if note.kind is not NoteKind.NOTHING_EARNED]
 
 
 def test_ids_of_an_answer_and_a_model_without_its_tokenizer():

@@ -7,24 +7,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
-from accredit.labels.duplicates_outliers import nearest, oddities
-from accredit.labels.find import (
-    COMBINED,
-    WANTED,
-    _choose,
-    _hear,
-    _make_list,
-    _Scored,
-    precision_by_planting,
-    precision_in_thought,
-    wrong_labels,
-)
+from accredit.labels import WrongLabels, wrong_labels
+from accredit.labels.annotators import rate_by_annotator
+from accredit.labels.duplicates_outliers import edited_rows, edited_texts, nearest, oddities
+from accredit.labels.find import _accuse, _confusions, _hear, judge
 from accredit.labels.out_of_fold import belief, out_of_fold, pool, pool_shares
-from accredit.labels.planted_flips import Trial, find_share, plant
-from accredit.labels.rate import _Likelihood, error_rate
-from accredit.labels.result import Evidence, WrongLabels
-from accredit.labels.scores import margin, neighbour_agreement, scale, text_views
-from tests.wording import says
+from accredit.labels.predictability import Skill, skill
+from accredit.labels.probability import rate_interval, share_interval, shift_odds, wrong_probability
+from accredit.labels.rate import _Likelihood, random_rate
+from accredit.labels.row_views import margin, scale, text_views
+from tests.real_data import real_data
 
 pytest.importorskip("sklearn")
 
@@ -39,26 +31,26 @@ def _blobs(rows: int, apart: float, flips: int, seed: int = 0, classes: int = 2)
     return x, np.where(wrong, (y + rng.integers(1, classes, size=rows)) % classes, y), wrong
 
 
+def _area(found: WrongLabels, wrong: np.ndarray) -> float:
+    """The chance that a wrong label is more suspect than a right one."""
+    chances = found.probability
+    return float((chances[wrong][:, None] > chances[~wrong]).mean())
+
+
 @pytest.mark.slow
 def test_flips_in_clear_data_are_listed_with_the_precision_that_is_stated() -> None:
     x, y, wrong = _blobs(500, apart=4.0, flips=50, classes=3)
     found = wrong_labels(y, features=x)
-    assert find_share(-found.suspicion, wrong) > 0.97
+    assert _area(found, wrong) > 0.97
     assert found.precision is not None and found.precision_interval is not None
     true = wrong[list(found.suspects)].mean()
     assert abs(found.precision - true) <= 0.2  # 500 rows; the benchmark measures it on 1,000 texts
     low, high = found.precision_interval
-    assert low <= found.precision <= high and low <= true <= high
+    assert low <= found.precision <= high and low <= true <= high + 1 / len(found.suspects)
     right = [found.suggested[i] == str(i % 3) for i in np.flatnonzero(wrong)]
     assert np.mean(right) > 0.9  # and it knows what they should be
-    area = {e.score: e.area for e in found.evidence}
-    assert found.evidence[0].area == max(area.values()) <= area[found.chosen] + 0.02
-
-
-def test_a_score_is_preferred_where_it_finds_clearly_more() -> None:
-    near = (Evidence("neighbours, x", 0.91, 0.01), Evidence(COMBINED, 0.9, 0.01))
-    far = (Evidence("neighbours, x", 0.93, 0.01), Evidence(COMBINED, 0.9, 0.01))
-    assert _choose(near).score == COMBINED and _choose(far).score == "neighbours, x"
+    assert found.evidence[0].score == "all models together" and found.evidence[0].area > 0.85
+    assert found.rate is not None and abs(found.rate - 0.1) < 0.05
 
 
 @pytest.mark.slow
@@ -66,7 +58,7 @@ def test_features_that_say_nothing_accuse_nobody() -> None:
     """Labels drawn by a coin: 3 standard errors above the majority happen once in 700 draws; this seed is not one."""
     rng = np.random.default_rng(0)
     found = wrong_labels(rng.integers(0, 4, size=200), features=rng.normal(size=(200, 5)))
-    assert found.suspects == () and found.precision is None and found.rate is None
+    assert found.suspects == () and found.precision is None and found.rate is None and found.probability is None
     assert "nobody is accused" in found.verdict
     assert found.expected(10) is None
 
@@ -97,7 +89,7 @@ def test_texts_are_judged_by_their_words() -> None:
     assert found.suspects and set(found.suspects[:10]) <= wrong
     assert found.given[3] == "bad" and found.suggested[3] == "good"
     kept = json.loads(found.to_json())
-    assert kept["kind"] == "wrong labels" and kept["chosen"] == found.chosen
+    assert kept["kind"] == "wrong labels" and kept["confusions"][0]["share"] == found.confusions[0].share
 
 
 @pytest.mark.slow
@@ -105,13 +97,6 @@ def test_the_same_seed_gives_the_same_list() -> None:
     x, y, _ = _blobs(60, apart=2.5, flips=6)
     one, two = (wrong_labels(y, features=x, seed=3) for _ in range(2))
     assert one.suspects == two.suspects and one.precision == two.precision
-
-
-def test_planted_flips_are_a_tenth_and_always_another_class() -> None:
-    y = np.random.default_rng(0).integers(0, 4, size=200)
-    labels, flipped = plant(y, 4, seed=1)
-    assert flipped.sum() == 20
-    assert (labels[flipped] != y[flipped]).all() and (labels[~flipped] == y[~flipped]).all()
 
 
 def test_copies_of_a_row_do_not_vouch_for_its_label() -> None:
@@ -122,67 +107,18 @@ def test_copies_of_a_row_do_not_vouch_for_its_label() -> None:
     together = out_of_fold(x[rows], y[rows], penalty=1.0, copies=rows)["nearest"]
     assert (margin(alone, y[rows])[wrong[rows]] > 0).mean() > 0.7
     assert (margin(together, y[rows])[wrong[rows]] < 0).all()
-    labels, flipped = plant(y[rows], 2, seed=0, copies=rows)
-    assert flipped.sum() == 24
-    assert (labels.reshape(4, 60) == labels[:60]).all() and (flipped.reshape(4, 60) == flipped[:60]).all()
 
 
 @pytest.mark.slow
 def test_where_every_label_is_foretold_none_looks_wrong() -> None:
     found = wrong_labels(["p", "q"] * 15, features=np.column_stack([np.arange(30) % 2, np.arange(30) % 2]).astype(float))
-    assert found.suspects == () and says(found.verdict, "label looks wrong")
-
-
-def test_small_classes_keep_two_rows_of_their_own() -> None:
-    y = np.array([0] * 50 + [1] * 3 + [2] * 2)
-    for seed in range(50):
-        labels, flipped = plant(y, 3, seed)
-        assert flipped.any() and not flipped[53:].any() and flipped[50:53].sum() <= 1
-        assert (labels[~flipped] == y[~flipped]).all()
+    assert found.suspects == () and found.verdict.startswith("no label looks wrong")
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_texts_that_are_all_the_same_accuse_nobody_and_warn_of_nothing() -> None:
     assert wrong_labels([0, 1] * 15, texts=["good film"] * 30).suspects == ()
-
-
-def test_precision_is_right_where_scores_are_known() -> None:
-    """Scores of right and wrong rows drawn from two known distributions: a list's true precision is known beforehand."""
-    rng = np.random.default_rng(0)
-    rows, rate = 20_000, 0.1
-
-    def run(share: float) -> tuple[np.ndarray, np.ndarray]:
-        wrong = rng.random(rows) < share
-        return np.where(wrong, rng.normal(-2, 1, rows), rng.normal(2, 1, rows)), wrong
-
-    score, wrong = run(rate)
-    again, errors = run(rate + 0.1 * (1 - rate))
-    fresh = errors & (rng.random(rows) < 0.1 * (1 - rate) / (rate + 0.1 * (1 - rate)))  # those of them that were planted
-    stated = precision_by_planting([Trial(fresh, again)], rate)
-    true = np.cumsum(wrong[np.argsort(score)]) / np.arange(1, rows + 1)
-    for size in (1000, 1500, 4000):
-        assert stated[size - 1] == pytest.approx(true[size - 1], abs=0.05)
-    assert (precision_by_planting([Trial(fresh, again)], 0.0) == 0).all()
-
-
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("sharp", [1.0, 4.0], ids=["hard", "clear"])
-def test_flips_in_thought_say_how_right_a_list_is(classes: int, sharp: float) -> None:
-    """Labels drawn from known probabilities, then a known share moved: the precision of every list is known, also where the
-    features are so weak that most of a list is hard and not wrong."""
-    rng = np.random.default_rng(classes)
-    rows, rate = 40_000, 0.12
-    logs = sharp * rng.normal(size=(rows, classes))
-    logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
-    truth = (np.cumsum(np.exp(logs), axis=1) > rng.random((rows, 1))).argmax(axis=1)
-    wrong = rng.random(rows) < rate
-    y = np.where(wrong, (truth + rng.integers(1, classes, size=rows)) % classes, truth)
-    stated = precision_in_thought(logs, y, rate)
-    order = np.argsort(margin(logs, y), kind="stable")
-    true = np.cumsum(wrong[order]) / np.arange(1, rows + 1)
-    for size in (2000, 4000, 8000, rows):  # five standard errors of 2,000 rows are 0.056
-        assert stated[size - 1] == pytest.approx(true[size - 1], abs=0.056)
 
 
 def _answers(rows: int, classes: int, sharp: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -202,11 +138,10 @@ def test_the_rate_is_that_of_labels_moved_at_random(classes: int, rate: float) -
     rng = np.random.default_rng(7)
     wrong = rng.random(8000) < rate
     y = np.where(wrong, (true + rng.integers(1, classes, size=8000)) % classes, true)
-    found = error_rate(logs, y)
-    low, high = found.interval
-    assert found.likeliest == pytest.approx(rate, abs=0.03) and low < found.likeliest < high < found.likeliest + 0.04
+    found = random_rate(logs, y)
+    assert found == pytest.approx(rate, abs=0.03)
     for factor in (0.3, 3.0):
-        assert error_rate(factor * logs, y).likeliest == pytest.approx(found.likeliest, abs=0.002)
+        assert random_rate(factor * logs, y) == pytest.approx(found, abs=0.002)
 
 
 @pytest.mark.slow
@@ -217,9 +152,9 @@ def test_labels_that_are_confused_are_not_counted_as_wrong_at_random() -> None:
     rng = np.random.default_rng(8)
     runner_up = np.argsort(logs, axis=1)[:, -2]
     confused = np.where(rng.random(8000) < 0.1, runner_up, true)
-    assert error_rate(logs, confused).likeliest < 0.03
+    assert random_rate(logs, confused) < 0.03
     both = np.where(rng.random(8000) < 0.1, (confused + rng.integers(1, 5, size=8000)) % 5, confused)
-    assert error_rate(logs, both).likeliest == pytest.approx(0.1, abs=0.04)
+    assert random_rate(logs, both) == pytest.approx(0.1, abs=0.04)
 
 
 def test_the_slopes_of_the_likelihood_are_its_differences() -> None:
@@ -230,41 +165,6 @@ def test_the_slopes_of_the_likelihood_are_its_differences() -> None:
         steps = 1e-5 * np.eye(len(at))
         apart = [judged.surprise(np.array(at) + step)[0] - judged.surprise(np.array(at) - step)[0] for step in steps]
         assert_allclose(slopes, np.array(apart) / 2e-5, rtol=1e-5)
-
-
-def test_a_hundred_rows_without_an_error_are_no_proof_of_none() -> None:
-    logs = np.log(np.array([[0.99, 0.01]] * 100))
-    found = error_rate(logs, np.zeros(100, dtype=int))
-    assert found.likeliest < 0.03 and found.interval[0] < found.likeliest < found.interval[1]
-    ties = np.log(np.full((50, 3), 1 / 3))  # answers that say nothing
-    assert 0 <= error_rate(ties, np.arange(50) % 3).likeliest <= 0.5
-
-
-def test_answers_that_say_nothing_leave_the_rate_open_whatever_the_prior() -> None:
-    low, high = error_rate(np.log(np.full((500, 2), 0.5)), np.arange(500) % 2).interval
-    assert low < 0.05 and high > 0.3  # of 0.1 % to 49.9 %, all alike
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("sharp", "rate", "open_question"), [(1.0, 0.02, True), (6.0, 0.1, False)])
-def test_a_list_is_as_right_as_its_interval_says_and_admits_what_it_cannot_tell(sharp, rate, open_question) -> None:
-    """Two classes, 1,000 rows, 20 draws: of 90 % intervals fewer than ten hold the truth once in a million."""
-    inside, lists, unsure = 0, 0, 0
-    for seed in range(20):
-        logs, true = _answers(1000, 2, sharp, seed)
-        wrong = np.random.default_rng([seed, 1]).random(1000) < rate
-        y = np.where(wrong, 1 - true, true)
-        order = np.argsort(margin(logs, y), kind="stable")
-        found = _make_list(order, _Scored({}, logs, logs.argmax(axis=1) == y), y, COMBINED, [], WANTED)
-        if not found.suspects:
-            inside += 1
-            continue
-        low, high = found.precision_interval
-        lists += 1
-        inside += low <= wrong[list(found.suspects)].mean() <= high
-        unsure += "cannot tell how many" in found.verdict
-    assert inside >= 10
-    assert unsure == lists * open_question
 
 
 def test_models_have_a_say_by_what_they_add() -> None:
@@ -286,7 +186,6 @@ def test_margins_and_neighbours_by_hand() -> None:
     assert_allclose(margin(logs, np.array([0, 2])), [np.log(3.5), np.log(0.4)])
     near = nearest(np.array([[0.0], [1.0], [1.5], [9.0]]))
     assert near.rows[0].tolist() == [1, 2, 3]
-    assert_allclose(neighbour_agreement(near.rows, np.array([0, 0, 1, 0]))[0], (1 + 1 / 3) / (1 + 1 / 2 + 1 / 3))
 
 
 def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
@@ -307,7 +206,8 @@ def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
         ([0, 1] * 20, {"features": np.zeros((39, 2))}, "39 rows"),
         ([0, 1] * 19 + [None, None], {"features": np.zeros((40, 2))}, "labels hold None in row 38"),
         (np.array([0.0, 1.0] * 19 + [np.nan] * 2), {"features": np.zeros((40, 2))}, "labels hold nan in row 38"),
-        (list(range(15)) * 2, {"features": np.zeros((30, 2))}, "hardly a class could spare a row"),
+        ([*range(29), 0], {"features": np.zeros((30, 2))}, "29 different values in 30 rows"),
+        ([0, 1] * 20, {"features": np.zeros((40, 2)), "annotators": ["ann"]}, "annotators holds 1 for 40"),
         ([0, 1] * 20, {"features": np.full((40, 2), np.nan)}, "finite"),
         ([0] * 40, {"features": np.zeros((40, 2))}, "two classes"),
         ([0, 1] * 20 + [2], {"features": np.zeros((41, 2))}, "one row only"),
@@ -353,3 +253,135 @@ def test_what_is_written_can_be_read_back() -> None:
     assert again.oddities == found.oddities and again.evidence == found.evidence and again.expected(3) == found.expected(3)
     with pytest.raises(InvalidInput, match="expected 'wrong labels'"):
         WrongLabels.from_plain({"kind": "valuation"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["class-dependent", "hard rows"])
+def test_a_ranking_that_works_is_never_beside_an_empty_list(noise: str) -> None:
+    """Digits labelled wrongly in a pattern, or where they are hard: 500 real rows, one draw at which nothing was chosen."""
+    from benchmarks.noisy_labels import draw
+
+    drawn = draw("digits", noise, 900)
+    found = wrong_labels(drawn.given, features=drawn.x)
+    listed = list(found.suspects)
+    assert _area(found, drawn.wrong) > 0.85
+    assert drawn.wrong[listed].mean() > 0.45 and drawn.wrong[listed].sum() / drawn.wrong.sum() > 0.45
+    assert found.rate == pytest.approx(drawn.wrong.mean(), abs=0.06)
+    low, high = found.precision_interval
+    assert low <= drawn.wrong[listed].mean() <= high
+
+
+@pytest.mark.slow
+def test_few_rows_of_one_class_do_not_silence_the_list() -> None:
+    """3 % of real rows are of one class, and more labels of it are wrong than right: accuracy cannot beat the largest class."""
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer()
+    rng = np.random.default_rng(5)
+    rows = np.concatenate([rng.permutation(np.flatnonzero(data.target == k))[:size] for k, size in ((1, 350), (0, 10))])
+    y = (data.target[rows] == 0).astype(int)
+    wrong = np.isin(np.arange(len(y)), rng.permutation(350)[:12])
+    found = wrong_labels(np.where(wrong, 1 - y, y), features=data.data[rows])
+    assert wrong[list(found.suspects)].sum() >= 10 and wrong[list(found.suspects)].mean() > 0.5
+
+
+@pytest.mark.slow
+def test_strong_noise_of_two_classes_leaves_a_list() -> None:
+    x, y, wrong = _blobs(400, apart=5.0, flips=140)
+    found = wrong_labels(y, features=x)
+    assert _area(found, wrong) > 0.8 and wrong[list(found.suspects)].mean() > 0.6
+
+
+def test_probabilities_have_the_rate_on_average_and_follow_the_margin() -> None:
+    margins = np.random.default_rng(0).normal(2, 3, size=200)
+    chances = wrong_probability(margins, 0.1)
+    assert chances.mean() == pytest.approx(0.1) and (np.diff(chances[np.argsort(margins)]) <= 0).all()
+    odds = np.log(chances / (1 - chances))
+    assert_allclose(np.diff(odds), -np.diff(margins), rtol=1e-6)
+    assert_allclose(shift_odds(np.array([0.5]), np.log([3.0])), [[0.75]])
+    low, high = rate_interval(chances)
+    assert low < 0.1 < high
+    low, high = share_interval(np.full(4, 0.5))
+    assert low == 0.0 and high == 1.0
+
+
+def test_the_gain_is_in_log_probability_and_a_rare_class_that_is_found_counts() -> None:
+    y = np.array([0] * 97 + [1] * 3)
+    known = np.log(np.where(y[:, None] == np.arange(2), 0.9, 0.1))
+    even = np.log(np.tile([0.97, 0.03], (100, 1)))
+    assert skill(even, y).gain == pytest.approx(0.0) and skill(even, y).refusal
+    assert not skill(known, y).refusal and skill(known, y).by_chance < 1e-4
+    assert "too few" in Skill(1.0, 0.1, 1.0, 0.5, 8).refusal
+
+
+def test_a_careless_annotator_is_doubted_in_every_row() -> None:
+    chances = np.array([0.5] * 20 + [0.02] * 180)
+    by = ["ann"] * 40 + ["bob"] * 160
+    moved, who = rate_by_annotator(chances, by)
+    assert who[0].name == "ann" and who[0].labels == 40 and who[0].low < who[0].rate < who[0].high
+    assert moved[30] > 0.02 > moved[100]
+    alone = rate_by_annotator(chances, ["eve"] + ["ann"] * 199)[1]
+    assert {one.name: one.labels for one in alone}["eve"] == 1
+
+
+def test_the_confusion_is_named() -> None:
+    """Forty eights, ten of them written as nine: a fifth of fifty."""
+    logs = np.log(np.array([[0.98, 0.01, 0.01]] * 50 + [[0.01, 0.98, 0.01]] * 50))
+    y = np.array([0] * 40 + [1] * 10 + [1] * 50)
+    found = _confusions(np.where(np.arange(100) // 10 == 4, 1.0, 0.0), logs, y, ["8", "9", "x"])
+    assert str(found[0]) == "8 labelled 9: 20%" and found[0].rows == pytest.approx(10, abs=0.2)
+
+
+@pytest.mark.slow
+def test_edits_of_texts_are_near_duplicates() -> None:
+    """One word changed in each of fifty real sentences, among 2,000 others."""
+    import gzip
+
+    with gzip.open(real_data("sst2.tsv.gz"), "rt", encoding="utf-8") as lines:
+        texts = [line.rstrip("\n").split("\t")[2] for line in lines if line.startswith("test\t")]
+    rng = np.random.default_rng(0)
+    long = [text for text in texts if len(text.split()) >= 8]
+    edits = []
+    for text in long[:50]:
+        words = text.split()
+        words[rng.integers(len(words))] = "zebra"
+        edits.append(" ".join(words))
+    found = edited_texts([*long, *edits])
+    hits = sum((i, len(long) + i) in found for i in range(50))
+    assert hits >= 48
+    assert len(found) - hits < 10  # and hardly a pair of sentences besides
+
+
+def test_edits_of_numbers_are_near_duplicates() -> None:
+    from sklearn.datasets import load_breast_cancer
+
+    x = load_breast_cancer().data[:300]
+    edited = x[:20].copy()
+    edited[np.arange(20), np.arange(20)] *= 1.5
+    slightly = x[20:40] * (1 + 0.002 * np.random.default_rng(0).normal(size=(20, 30)))
+    rows = scale(np.vstack([x, edited, slightly]), "x")
+    assert edited_rows(rows) >= {(i, 300 + i) for i in range(20)}
+    y = np.zeros(340, dtype=int)
+    y[305] = 1
+    odd = oddities(nearest(rows), y)
+    assert set(odd.duplicates) >= {(i, 300 + i) for i in range(40)} and odd.duplicates[0] == (5, 305)
+    assert len(odd.duplicates) < 45
+
+
+@pytest.mark.slow
+def test_progress_is_reported_to_the_end() -> None:
+    x, y, _ = _blobs(40, apart=4.0, flips=3)
+    seen: list[float] = []
+    judge({"x": x}, y, None, 0, seen.append)
+    assert seen == sorted(seen) and seen[-1] == 1.0 and len(seen) > 20
+
+
+@pytest.mark.slow
+def test_faint_features_list_hardly_anybody_though_they_say_something() -> None:
+    """Answers that are a little better than chance: hardly a label is contradicted."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=4000)
+    x = rng.normal(size=(4000, 2)) + 0.1 * y[:, None]
+    judged = judge({"x": x}, y, None, 0)
+    assert not judged.skill.refusal
+    assert len(_accuse(judged, y, 0.1, None).suspects) < 40  # of 4,000

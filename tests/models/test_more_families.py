@@ -160,7 +160,7 @@ def test_tokens_that_were_added_to_the_tokenizer_and_not_to_the_model_stand_for_
     found = explain(TEXT, model, methods="shapley,integrated-gradients", players="sentence")
     for method, result in found:
         assert_allclose(result.credit, expected[method].credit, atol=1e-6)
-    with refused("unsupported"):
+    with refused("unsupported", "removal"):
         text_game(model, TEXT, removal="mask", players="token", payoff="logit")
 
 

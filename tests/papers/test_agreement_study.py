@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 pytest.importorskip("torch")
 pytest.importorskip("ortools")
 
-from accredit.errors import InvalidInput
 from accredit_papers import agreement, verb_number
 from accredit_papers.report import Report
 from accredit_papers.verb_number import Prefix
@@ -92,7 +91,7 @@ def test_minimal_pairs_end_before_the_verb_that_differs(folder):
 
 
 def test_missing_data_are_named(tmp_path):
-    with pytest.raises(InvalidInput, match=r"no agreement_linzen_wiki.tsv.gz; .*--data"):
+    with refused("missing", "data", has="agreement_linzen_wiki.tsv.gz"):
         verb_number.linzen(tmp_path)
 
 

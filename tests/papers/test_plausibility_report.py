@@ -12,6 +12,7 @@ pytest.importorskip("ortools")
 
 from accredit.errors import InvalidInput
 from accredit_papers.plausibility_report import METHODS, passages, plausibility_report
+from tests.wording import refused
 
 REVIEW = "the film is slow at first , but the acting is superb and the ending is deeply moving ."
 
@@ -46,7 +47,7 @@ def test_every_method_and_chance_are_in_the_table(file):
 
 
 def test_bad_files_are_named(file, tmp_path):
-    with pytest.raises(InvalidInput, match="does not exist"):
+    with refused("missing", "file", has="none.jsonl.gz"):
         plausibility_report("builtin", tmp_path / "none.jsonl.gz", 1, True, 0)
     with gzip.open(tmp_path / "empty.jsonl.gz", "wt") as lines:
         lines.write("")

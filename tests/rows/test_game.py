@@ -88,7 +88,7 @@ def test_empirical_weights_prefer_rows_that_resemble_the_row():
 
 
 def test_independent_columns_make_all_dependences_agree_at_the_ends():
-    for dependence in DEPENDENCE:
+    for dependence in (name for name in DEPENDENCE if name != "causal"):  # which needs an order
         game = game_of(lambda rows: rows.sum(axis=1), X[0], X[10:], dependence)
         v = table(game)[:, 0]
         assert_allclose(v[[0, -1]], [X[10:].sum(axis=1).mean(), X[0].sum()], atol=1e-9)
@@ -100,8 +100,8 @@ def test_words_and_gaps_have_no_conditional_answer():
         game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background, "gaussian")
     with pytest.raises(InvalidInput, match="column 'b'"):
         game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background.assign(a=1.0), "empirical")
-    with pytest.raises(InvalidInput, match="dependence is 'causal'"):
-        game_of(lambda rows: np.ones(len(rows)), X[0], X, "causal")
+    with pytest.raises(InvalidInput, match="dependence is 'psychic'"):
+        game_of(lambda rows: np.ones(len(rows)), X[0], X, "psychic")
 
 
 def test_column_names_come_before_positions():

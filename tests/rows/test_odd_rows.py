@@ -240,11 +240,13 @@ def test_decision_values_of_pairs_of_classes_are_not_taken_for_those_of_classes(
     rows = np.random.default_rng(0).normal(size=(60, 3))
     kinds = np.digitize(rows[:, 0], [-0.5, 0.5])
     model = make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")).fit(rows, kinds)
-    for read in (as_array_model, lambda model: accredit.explain(rows[:2], model, background=rows[10:20])):
-        with pytest.raises(InvalidInput, match="pairs of classes") as refused:
-            read(model)
+    with pytest.raises(InvalidInput, match="pairs of classes") as refused:
+        as_array_model(model)
     pair = eval(offered(refused), {"model": model})
     assert accredit.explain(rows[:2], pair, background=rows[10:20]).outputs == ("prediction",)
+    found = accredit.explain(rows[:2], model, background=rows[10:20])
+    assert found.payoff == "pairs" and found.outputs == ("0 rather than 1", "0 rather than 2", "1 rather than 2")
+    assert found.prediction == pytest.approx(model.decision_function(rows[:2]))
     model[-1].decision_function_shape = "ovr"
     assert accredit.explain(rows[:2], model, background=rows[10:20]).outputs == ("0", "1", "2")
 

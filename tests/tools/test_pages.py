@@ -4,9 +4,12 @@ import json
 import re
 import sys
 
+import numpy as np
+
+from accredit.answers.verdicts import usual_calibration
 from benchmarks.record import record
 from tests.wording import says
-from tools import benchmarks_page, release_check, reliability_page, truth, wheel_page
+from tools import answer_methods, benchmarks_page, citations, release_check, reliability_page, truth, wheel_page
 
 
 def test_the_benchmarks_page_is_what_the_kept_lines_say():
@@ -18,6 +21,22 @@ def test_the_benchmarks_page_is_what_the_kept_lines_say():
 def test_the_wheel_page_is_what_the_kept_lines_say():
     lines = wheel_page.LINES.read_text(encoding="utf-8")
     assert wheel_page.PAGE.read_text(encoding="utf-8") == wheel_page.page(lines), "write it again: make release-check"
+
+
+def test_the_report_of_citations_is_what_the_kept_lines_say():
+    lines, told = citations.read(citations.LINES), usual_calibration()
+    again = citations.calibration(lines)
+    np.testing.assert_allclose(told.weights, again.weights, rtol=1e-3, atol=1e-3)
+    written = citations.REPORT.read_text(encoding="utf-8")
+    assert written == citations.report(lines, citations.PROMPTS, told), (
+        "write it again: python -m tools.citations --only-report"
+    )
+
+
+def test_the_table_of_methods_for_answers_is_what_the_kept_lines_say():
+    page = answer_methods.PAGE.read_text(encoding="utf-8")
+    written = page.partition(answer_methods.BEGIN)[2].partition(answer_methods.END)[0].strip()
+    assert written == answer_methods.table(answer_methods.read(answer_methods.LINES))
 
 
 def test_every_benchmark_has_a_section_and_every_figure_its_place():

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
-from accredit.labels.predictability import Foretold, predict_share
+from accredit.labels.predictability import Skill, predict_skill
 from accredit.training_data.features import features, glove
 from tests.wording import says
 
@@ -116,12 +116,12 @@ def test_texts_that_an_encoder_cuts_are_counted() -> None:
 
 @pytest.mark.slow
 def test_labels_are_foretold_or_nobody_is_accused() -> None:
-    """Noise is three standard errors above chance once in 700 draws of one model; this seed is not one."""
+    """Noise is three standard errors above chance once in 700 draws; this seed is not one."""
     rng = np.random.default_rng(1)
     y = np.arange(120) % 2
-    assert predict_share(rng.normal(size=(120, 3)), y).refusal
+    assert predict_skill(rng.normal(size=(120, 3)), y).refusal
     ring = rng.normal(size=(120, 2))
     ring *= ((1 + 3 * y) / np.linalg.norm(ring, axis=1))[:, None]  # no line parts them, neighbours do
-    assert not predict_share(ring, y).refusal
-    assert "too few" in Foretold(1.0, 0.5, 8).refusal
-    assert predict_share(np.zeros((3, 1)), np.array([0, 1, 2])).refusal  # nobody has a fellow
+    assert not predict_skill(ring, y).refusal
+    assert "too few" in Skill(1.0, 0.1, 1.0, 0.5, 8).refusal
+    assert predict_skill(np.zeros((3, 1)), np.array([0, 1, 2])).refusal  # nobody has a fellow

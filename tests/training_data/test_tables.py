@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from accredit.errors import InvalidInput
-from accredit.labels.predictability import Foretold
 from accredit.training_data.tables import table
 from tests.wording import says
 
@@ -109,14 +108,3 @@ def test_a_number_that_outweighs_all_others_is_named(tmp_path: Path) -> None:
     test = written(tmp_path, rows[5:], "test.csv")
     (note,) = table(written(tmp_path, rows), "y", test=test).notes[:1]
     assert says(note, "1e+06, which alone")
-
-
-@pytest.mark.parametrize(
-    ("agreement", "majority", "rows", "refused"),
-    [(1.0, 0.98, 400, False), (0.99, 0.98, 400, True), (1.0, 0.99, 400, True), (0.549, 0.5, 1000, False)],
-)
-def test_features_must_foretell_more_than_the_largest_class_by_chance(
-    agreement: float, majority: float, rows: int, refused: bool
-) -> None:
-    """0.98⁴⁰⁰ = 0.0003 < 0.00135 < 0.99⁴⁰⁰ = 0.018: with one row in a hundred outside, no features can prove anything."""
-    assert bool(Foretold(agreement, majority, rows).refusal) is refused

@@ -11,16 +11,17 @@ from numpy.testing import assert_allclose
 from sklearn import linear_model, preprocessing
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestRegressor
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput
+from accredit.products import NotProducts
 from accredit.rows.frames import stack
 from accredit.rows.game import mix
-from accredit.trees import NotLinear, NotSeparable, NotTrees, closed_form, owners
+from accredit.trees import NotSeparable, closed_form, owners
 from accredit.values.semivalues import shapley_from_table
 from tests.trees.families import frame, numbers, three
 
@@ -97,13 +98,11 @@ def test_linear_models_earn_weight_times_distance_from_the_mean(model):
 
 def test_what_has_no_closed_form_is_refused_by_name():
     x, y = numbers(0, missing=False)
-    with pytest.raises(NotTrees, match="IsolationForest"):
-        closed_form(IsolationForest(n_estimators=3).fit(x), x[:2])
     with pytest.raises(NotSeparable, match="together"):
         closed_form(make_pipeline(PCA(2), linear_model.Ridge()).fit(x, y), x[:2], x[2:9])
     with pytest.raises(NotSeparable):
         closed_form(make_pipeline(preprocessing.Normalizer(), linear_model.Ridge()).fit(x, y), x[:2], x[2:9])
-    with pytest.raises(NotLinear, match="weighted sum"):
+    with pytest.raises(NotProducts, match="votes"):
         closed_form(SVC(kernel="linear", decision_function_shape="ovr").fit(x, three(y)), x[:2], x[2:9])
     with pytest.raises(InvalidInput, match="needs a background"):
         closed_form(linear_model.Ridge().fit(x, y), x[:2])

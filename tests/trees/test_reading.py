@@ -130,7 +130,6 @@ def target_statistics() -> Any:
     [
         (linear_booster, "no trees"),
         (linear_leaves, "linear models in its leaves"),
-        (vector_leaves, "several outputs each"),
         (target_statistics, "statistics of the target"),
         (lambda: "model", "not a tree ensemble"),
     ],
@@ -138,6 +137,12 @@ def target_statistics() -> Any:
 def test_models_that_are_not_sums_of_leaves_are_refused_by_name(make, says):
     with pytest.raises(NotTrees, match=says):
         ensemble_of(make())
+
+
+def test_leaves_of_several_outputs_are_read():
+    model, x = vector_leaves(), numbers(0, missing=False)[0]
+    read = ensemble_of(model)
+    assert_allclose(read.forest.margin(read.matrix(x)), model.predict(x, output_margin=True), rtol=1e-5, atol=1e-6)
 
 
 def test_frames_must_have_the_columns_of_the_training():

@@ -31,6 +31,7 @@ from accredit.values import (
     SampledSemivalue,
     Surrogate,
     Truncated,
+    asymmetric,
     banzhaf,
     banzhaf_owen,
     best_subsets,
@@ -91,6 +92,8 @@ SOLVERS = [
     Lasso(budget=60),
 ]  # fmt: skip
 RULES = {
+    "asymmetric": lambda game: asymmetric(game, "a < b"),
+    "asymmetric, sampled": lambda game: asymmetric(game, "a < b", budget=12),
     "banzhaf": banzhaf,
     "banzhaf-owen": lambda game: banzhaf_owen(game, GROUPS),
     "beta": lambda game: beta(game, 2, 1),

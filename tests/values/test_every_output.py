@@ -16,6 +16,7 @@ from accredit.values import (
     Lime,
     Permutations,
     Surrogate,
+    asymmetric,
     banzhaf,
     banzhaf_interactions,
     best_subsets,
@@ -36,6 +37,7 @@ from tests.wording import reads, refused
 
 N = 6
 GROUPS = [["p0", "p1"], "p2", ["p3", "p4"]]
+ORDER = "p0, p3 < p1"
 OUTPUTS = ("votes", "additive", "constant", "noise")
 
 
@@ -73,6 +75,7 @@ ATTRIBUTED = {
     "beta": lambda game: beta(game, 4, 1),
     "semivalue": lambda game: semivalue(game, lopsided_weights(N)),
     "leave_one_out": leave_one_out,
+    "asymmetric": lambda game: asymmetric(game, ORDER),
     "owen": lambda game: owen(game, GROUPS),
     "owen, orders": lambda game: owen(game, GROUPS, orders=30),
 }

@@ -14,8 +14,9 @@ from accredit.core import Attribution, Claim, Estimate, Holds, Interactions, Pre
 from accredit.evaluate.data import Curve
 from accredit.games import TableGame
 from accredit.influence.trace import Trace
+from accredit.labels.annotators import Annotator, Consensus
 from accredit.labels.duplicates_outliers import Oddities
-from accredit.labels.result import Evidence, WrongLabels
+from accredit.labels.result import Confusion, Evidence, WrongLabels
 from accredit.rows.result import TableExplanation
 from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.suspects import Harmful, RowFacts, Sureness
@@ -64,24 +65,26 @@ def wrong_labels(names: Names) -> WrongLabels:
     rows = tuple(range(len(names)))
     pairs = ((0, 1), (2, 3))
     return WrongLabels(
-        tuple(names),
-        tuple(names),
-        tuple(reversed(names)),
-        np.linspace(1, 0, len(names)),
-        rows,
-        0.1,
-        names[0],
-        (Evidence(names[0], 0.9, 0.01),),
-        0.8,
-        0.5,
-        names[1],
-        Oddities(pairs, pairs[:1], rows[:3]),
-        (names[2],),
-        0.9,
-        (0.8, 1.0),
-        (names[4],),
-        None,
-        {name: name for name in names},
+        names=tuple(names),
+        given=tuple(names),
+        suggested=tuple(reversed(names)),
+        probability=np.linspace(1, 0, len(names)),
+        suspects=rows,
+        rate=0.1,
+        rate_interval=(0.05, 0.2),
+        precision=0.9,
+        precision_interval=(0.8, 1.0),
+        confusions=(Confusion(names[0], names[1], 0.2, 3.0),),
+        evidence=(Evidence(names[0], 0.9),),
+        agreement=0.8,
+        majority=0.5,
+        verdict=names[1],
+        oddities=Oddities(pairs, pairs[:1], rows[:3]),
+        seen_as=(names[2],),
+        notes=(names[4],),
+        annotators=(Annotator(names[0], 3, 0.1, 0.0, 0.3, 0.5),),
+        consensus=(Consensus(names[1], names[2], 0.1, 3, 2),),
+        excerpts={name: name for name in names},
     )
 
 

@@ -169,7 +169,7 @@ def test_the_page_answers_both_questions_and_says_why_it_names_nobody(path):
     assert seen.labels is not None and seen.labels.to_plain() == found.to_plain()
     body = data_body(seen)
     assert body.index("Which labels are") < body.index("What is each")
-    assert "&lt;i&gt;0" in body and "<i>" not in body and "one is wrong" in body
+    assert "&lt;i&gt;0" in body and "<i>" not in body and "one is likely wrong" in body
     assert "does most harm" not in body and "are worth least" in body
     assert seen.harmful == () and says(body, "row is called") and "these &lt;features&gt; are" in body
     with Journal(path) as journal:

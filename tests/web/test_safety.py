@@ -226,6 +226,7 @@ def test_no_request_takes_a_path_or_an_address():
         "rule",
         "method",
         "groups",
+        "order",
         "answer",
         "rather_than",
         "context",

@@ -79,6 +79,13 @@ def linear_model() -> Any:
     return LinearRegression().fit(x, x @ [1.0, 2.0, 3.0])
 
 
+def machine_model() -> Any:
+    from sklearn.svm import SVR
+
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    return SVR().fit(x, x[:, 0] * x[:, 1])
+
+
 ROWS = np.array([[0.5, -0.25, 1.0], [1.0, 0.5, -0.5]])
 BACKGROUND = np.array([[0.0, 0.0, 0.0], [0.25, 0.5, -1.0], [1.0, -1.0, 0.5]])
 
@@ -93,6 +100,13 @@ def _report() -> Any:
     from accredit.values.report import report
 
     return report(TableGame(PLAYERS, TABLE))
+
+
+@cache
+def _cited() -> Any:
+    from accredit import cite
+
+    return cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
 
 
 @cache
@@ -312,6 +326,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "values.interactions.budget": lambda f: NOTHING,
     "values.shapley_interactions.budget": lambda f: NOTHING,
     "values.banzhaf_interactions.budget": lambda f: NOTHING,
+    "values.asymmetric.order": lambda f: "a < b",
+    "values.value_of.order": lambda f: NOTHING,
     "values.owen.groups": lambda f: [["a", "b"], "c"],
     "values.owen.orders": lambda f: NOTHING,
     "values.value_of.groups": lambda f: NOTHING,
@@ -321,6 +337,9 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "values.Permutations.orders": lambda f: NOTHING,
     "values.Antithetic.orders": lambda f: NOTHING,
     "values.SampledSemivalue.weights": lambda f: (0.25, 0.25, 0.25),
+    "values.ProductGame.weight": lambda f: np.array([1.0, 2.0]),
+    "values.ProductGame.present": lambda f: np.array([[1.0, 2.0, 3.0], [1.0, 0.5, 1.0]]),
+    "values.ProductGame.absent": lambda f: np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 2.0]]),
     "values.CubeGame.weight": lambda f: np.array([1.0, 2.0]),
     "values.CubeGame.present": lambda f: np.array([[True, False, False], [False, True, True]]),
     "values.CubeGame.absent": lambda f: np.array([[False, True, False], [False, False, False]]),
@@ -418,6 +437,15 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "answers.asked_game.prompt": lambda f: "One fact. Two facts.",
     "answers.asked_game.answer": lambda f: "Yes.",
     "answers.asked_game.players": lambda f: "sentences",
+    "explanation.calibrate.model": lambda f: lambda prompts, answer: -np.array([float(len(prompt)) for prompt in prompts]),
+    "explanation.calibrate.prompts": lambda f: 15,
+    "answers.AnswerGame.place.words": lambda f: "Paris",
+    "views.citations_markdown.found": lambda f: _cited(),
+    "explanation.cite.*": lambda f: NOTHING,
+    "explanation.cite.model": lambda f: answering()[0],
+    "explanation.cite.tokenizer": lambda f: answering()[1],
+    "explanation.cite.prompt": lambda f: "Anna lives in Paris. Where does Anna live?",
+    "explanation.cite.answer": lambda f: "Paris",
     "answers.answer_game.model": lambda f: answering()[0],
     "answers.answer_game.tokenizer": lambda f: answering()[1],
     "answers.answer_game.prompt": lambda f: "Anna lives in Paris. Where does Anna live?",
@@ -474,6 +502,8 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "explanation.explain_picture.budget": lambda f: 16,
     "explanation.explain_picture.size": lambda f: NOTHING,
     "explanation.explain_rows.players": lambda f: NOTHING,
+    "explanation.explain_rows.order": lambda f: NOTHING,
+    "explanation.explain_rows.confounding": lambda f: NOTHING,
     "explanation.explain_rows.rows": lambda f: ROWS,
     "explanation.explain_rows.names": lambda f: ["a", "b", "c"],
     "explanation.explain_rows.model": lambda f: linear_model(),
@@ -489,7 +519,10 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "trees.closed_form.model": lambda f: linear_model(),
     "trees.ensemble_of.model": lambda f: forest_model(),
     "trees.forest_of.model": lambda f: forest_model(),
-    "trees.linear_of.model": lambda f: linear_model(),
+    "products.linear_of.model": lambda f: linear_model(),
+    "products.form_of.model": lambda f: machine_model(),
+    "products.form_of.unit": lambda f: NOTHING,
+    "trees.closed_form.unit": lambda f: NOTHING,
     "trees.load_ensemble.path": forest_file,
     "trees.owners.encode": lambda f: lambda rows: np.asarray(rows, float),
     "trees.tree_credit.forest": lambda f: _forest(),
@@ -521,6 +554,26 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "labels.wrong_labels.features": lambda f: np.random.default_rng(0).normal(size=(20, 2)),
     "labels.wrong_labels.texts": lambda f: NOTHING,
     "labels.wrong_labels.names": lambda f: NOTHING,
+    "labels.wrong_labels.annotators": lambda f: NOTHING,
+    "labels.wrong_labels.excerpts": lambda f: NOTHING,
+    "labels.wrong_labels.watch": lambda f: NOTHING,
+    "labels.wrong_numbers.targets": lambda f: np.random.default_rng(0).normal(size=20),
+    "labels.wrong_numbers.texts": lambda f: NOTHING,
+    "labels.wrong_numbers.names": lambda f: NOTHING,
+    "labels.wrong_numbers.excerpts": lambda f: NOTHING,
+    "labels.wrong_numbers.watch": lambda f: NOTHING,
+    "labels.wrong_numbers.features": lambda f: np.random.default_rng(0).normal(size=(20, 2)),
+    "labels.wrong_tags.tags": lambda f: [{"a"}, {"b"}] * 10,
+    "labels.wrong_tags.texts": lambda f: NOTHING,
+    "labels.wrong_tags.names": lambda f: NOTHING,
+    "labels.wrong_tags.watch": lambda f: NOTHING,
+    "labels.wrong_tags.features": lambda f: np.random.default_rng(0).normal(size=(20, 2)),
+    "labels.wrong_votes.votes": lambda f: {"ann": ["a", "b"] * 10, "bob": ["a", "b"] * 10},
+    "labels.wrong_votes.texts": lambda f: NOTHING,
+    "labels.wrong_votes.names": lambda f: NOTHING,
+    "labels.wrong_votes.excerpts": lambda f: NOTHING,
+    "labels.wrong_votes.watch": lambda f: NOTHING,
+    "labels.wrong_votes.features": lambda f: np.random.default_rng(0).normal(size=(20, 2)),
     "training_data.data_shapley.truncation": lambda f: NOTHING,
     "views.table_page.explanation": lambda f: _table_explanation(),
     "views.plots_of.result": lambda f: _explanation(),

@@ -1,7 +1,7 @@
 """Ordinary graphs of every kind, and what general solvers say of all their optimal flows.
 
 The reference writes each problem down anew, as one dense linear program with a return edge, and asks HiGHS for the optimum and
-for the least and the most of every edge among the optima; networkx confirms whole numbers. A flow f has the least squares of a
+for the least and the most of every edge among the optima. A flow f has the least squares of a
 polytope exactly if no point g of it has f·g < f·f, and is a barrier's centre exactly if the barrier's slope is a difference of
 node prices: one linear program and one least-squares fit, in which nothing of accredit takes part.
 """

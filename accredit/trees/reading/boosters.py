@@ -50,6 +50,7 @@ class XgboostTree(TypedDict):
     categories_nodes: list[int]
     categories_segments: list[int]
     categories_sizes: list[int]
+    leaf_weights: list[float]  # of trees with several outputs: a leaf names its place in it where others name a child
 
 
 def read_xgboost(
@@ -105,7 +106,8 @@ def read_xgboost(
 def _single_precision(forest: Forest, outputs: int) -> FloatArray:
     """How far a sum of n numbers in single precision may be from the true one, relative to the sum of their sizes: for every
     output (Higham, 2002, eq. 4.4). Beside the trees' leaves there are the base score, its link, and the weight of a leaf."""
-    terms = np.bincount(forest.output, minlength=outputs) + 4
+    several = forest.value.shape[1] > 1  # every tree adds to every output
+    terms = (np.full(outputs, forest.trees) if several else np.bincount(forest.output, minlength=outputs)) + 4
     return np.asarray(terms * LAST_BIT / (1 - terms * LAST_BIT))
 
 
@@ -133,9 +135,9 @@ def _xgboost_bases(learner: XgboostLearner, outputs: int) -> list[FloatArray]:
 
 
 def _xgboost_tree(tree: XgboostTree, output: int) -> Tree:
-    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-        raise NotTrees("xgboost grew trees with several outputs each (multi_output_tree); fit with one_output_per_tree")
-    left = np.array(tree["left_children"])
+    left, values = np.array(tree["left_children"]), int(tree["tree_param"]["size_leaf_vector"])
+    if values > 1 and "leaf_weights" not in tree:
+        raise NotTrees("xgboost grew trees with several outputs each and does not say what their leaves weigh; use xgboost 3")
     leaf = left < 0
     condition = np.array(tree["split_conditions"], dtype=np.float64)
     sets = {}
@@ -148,6 +150,10 @@ def _xgboost_tree(tree: XgboostTree, output: int) -> Tree:
     feature = np.where(leaf, -1, np.array(tree["split_indices"]))
     threshold = condition.astype(np.float32).astype(np.float64)
     value = np.where(leaf, threshold, 0.0)
+    if values > 1:  # a leaf's right child is its place among the leaves
+        weights = np.array(tree["leaf_weights"], dtype=np.float32).astype(np.float64).reshape(-1, values)
+        value = np.zeros((len(left), values))
+        value[leaf] = weights[np.array(tree["right_children"])[leaf]]
     return Tree(
         feature,
         threshold,

@@ -11,6 +11,7 @@ from accredit.checks.files import check_is_file
 from accredit.checks.numbers import shown
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models.row_files import load_row_model
+from accredit.models.survival import SurvivalCurves
 from accredit.trees.forest import Forest
 from accredit.trees.reading.ensemble import Ensemble, NotTrees
 
@@ -36,6 +37,10 @@ def ensemble_of(model: object) -> Ensemble:
         return model
     library = type(model).__module__.split(".")[0]
     name = type(model).__name__
+    if isinstance(model, SurvivalCurves):
+        from accredit.trees.reading.scikit import read_survival_forest
+
+        return read_survival_forest(model).check()
     if library == "sklearn":
         from accredit.trees.reading.scikit import read_scikit
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import FloatArray, IntArray
-from accredit.models.rows import scikit_has_log_link
+from accredit.models.rows import path_lengths, scikit_has_log_link, usual_path_length
+from accredit.models.survival import SurvivalCurves
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, column_names, number, plain_rows, trust
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SINGLE = ("DecisionTree", "ExtraTree")
 AVERAGED = ("RandomForest", "ExtraTrees")
+SURVIVAL = ("RandomSurvivalForest", "ExtraSurvivalTrees")
 
 
 def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
@@ -40,10 +42,7 @@ def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
     if family == "HistGradientBoosting":
         return _histogram(model)
     if name == "IsolationForest":
-        raise NotTrees(
-            "IsolationForest scores 2^(−depth), which is not a sum of its leaves; explain its decision_function as a function "
-            "of rows"
-        )
+        return _isolate(model)
     raise NotTrees(f"{name} is not a tree ensemble that can be read")
 
 
@@ -76,6 +75,22 @@ def _average(model: sklearn.base.BaseEstimator, members: list[sklearn.tree.BaseD
     forest = Forest.of(trees, model.n_features_in_, np.zeros(width), single=True, source=source)
     payoff, own = ("probability", "predict_proba") if classes is not None else ("value", "predict")
     return _of(model, forest, labels if classes is not None or width > 1 else ("value",), payoff, getattr(model, own))
+
+
+def read_survival_forest(curves: SurvivalCurves) -> Ensemble:
+    """A survival forest of scikit-survival: every leaf holds a curve, and the forest is their mean. Its trees are those of
+    scikit-learn, with the cumulative hazard and the survival at every time of the training rows as values."""
+    model, name = curves.model, type(curves.model).__name__
+    if name not in SURVIVAL or curves.known is None:
+        raise NotTrees(f"{name} is not a survival forest; {' and '.join(SURVIVAL)} are read as trees")
+    place = np.searchsorted(curves.known, curves.times, side="right") - 1  # a curve is constant up to the next time
+    which = 1 if curves.curve == "survival" else 0
+    members = list(model.estimators_)
+    if members[0].tree_.value.shape[1:] != (len(curves.known), 2):
+        raise NotTrees(f"{name} keeps no curves in its leaves; fit it without low_memory")
+    trees = [_arrays(member.tree_, member.tree_.value[:, place, which] / len(members)) for member in members]
+    forest = Forest.of(trees, model.n_features_in_, np.zeros(len(place)), single=True, source=name)
+    return _of(model, forest, curves.labels, "value", curves.predict)
 
 
 def _of(
@@ -127,6 +142,19 @@ def _boost(model: sklearn.base.BaseEstimator) -> Ensemble:
     forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source=source)
     own = model.decision_function if hasattr(model, "classes_") else model.predict
     return _with_base(_of(model, forest, _labels(model, outputs), "margin" if hasattr(model, "classes_") else "value", own))
+
+
+def _isolate(model: sklearn.base.BaseEstimator) -> Ensemble:
+    """An isolation forest by the depth at which it finds a row, the mean over its trees. Its score is a power of it."""
+    trees = []
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        grown = member.tree_
+        beyond = np.array([usual_path_length(int(rows)) for rows in grown.n_node_samples])
+        found = _arrays(grown, (grown.compute_node_depths() - 1 + beyond) / len(model.estimators_))
+        inner = np.asarray(found.feature) >= 0
+        trees.append(replace(found, feature=np.where(inner, np.asarray(columns)[np.where(inner, found.feature, 0)], -1)))
+    forest = Forest.of(trees, model.n_features_in_, np.zeros(1), single=True, source="IsolationForest")
+    return _of(model, forest, ("value",), "path length", lambda rows: path_lengths(model, rows))
 
 
 def _labels(model: sklearn.base.BaseEstimator, outputs: int) -> tuple[str, ...]:

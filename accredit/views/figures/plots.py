@@ -9,7 +9,8 @@ from accredit.checks import shown
 from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
-from accredit.views.figures import explanation_figures, table_figures
+from accredit.series.result import SeriesExplanation
+from accredit.views.figures import explanation_figures, series_figures, table_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +83,32 @@ class TablePlots:
         return table_figures.pair_heatmap(e.interaction_importance() if row is None else e.interactions(row), ax, top=top)
 
 
-def plots_of(result: Explanation | TableExplanation) -> ExplanationPlots | TablePlots:
+@dataclass(frozen=True)
+class SeriesPlots:
+    """Figures of explained series, by the first method; the target's credit is drawn."""
+
+    explanation: SeriesExplanation
+
+    def series(self, row: int = 0, ax: Axes | None = None, *, bar: bool = True) -> Axes:
+        """One series as a line over stretches coloured by their credit."""
+        return series_figures.series(self.explanation, row, ax, bar=bar)
+
+    def bar(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
+        """Mean size of each player's credit, largest first, with its interval over series."""
+        return table_figures.bar(self.explanation.table, ax, top=top)
+
+    def waterfall(self, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
+        """One series from the base value step by step to the prediction."""
+        return table_figures.waterfall(self.explanation.table, row, ax, top=top)
+
+    def heatmap(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
+        """Series across in the order of their prediction, players down."""
+        return table_figures.heatmap(self.explanation.table, ax, top=top)
+
+
+def plots_of(
+    result: Explanation | TableExplanation | SeriesExplanation,
+) -> ExplanationPlots | TablePlots | SeriesPlots:
     """The figures of a result.
 
     >>> row = TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], [3.0], [[4.0]], [[41], [1200]], "m")
@@ -91,6 +117,8 @@ def plots_of(result: Explanation | TableExplanation) -> ExplanationPlots | Table
     """
     if isinstance(result, TableExplanation):
         return TablePlots(result)
+    if isinstance(result, SeriesExplanation):
+        return SeriesPlots(result)
     if isinstance(result, Explanation):
         return ExplanationPlots(result)
     raise InvalidInput(f"result is {shown(result)}; give what explain returns", argument="result", code="type")

@@ -17,7 +17,7 @@ from accredit.views.language.palette import LEVELS, level
 from accredit.views.language.phrases import origin, title
 from accredit.views.pages.engine import render
 from accredit.views.pages.token_strips import Drawer
-from accredit.views.terminal.answer_text import likelihood, reading, worth_words
+from accredit.views.terminal.answer_text import darkest, likelihood, reading, worth_words
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -156,16 +156,16 @@ def _credits(explanation: Explanation, shown: dict[str, tuple[str, int, int]]) -
         for k, (name, _, _) in shown.items():
             result = main if name == explanation.target else explanation.others.get(name, {}).get(method)
             if result is not None:
-                found.append(_credit(m, k, explanation.players, result, signed))
+                found.append(_credit(m, k, explanation.players, result, signed, darkest(explanation, result)))
     return found
 
 
-def _credit(method: int, target: str, players: tuple[str, ...], result: Attribution, signed: bool) -> Credit:
+def _credit(method: int, target: str, players: tuple[str, ...], result: Attribution, signed: bool, darkest: float) -> Credit:
     place = {player: i for i, player in enumerate(result.players)}
     order = [place[player] for player in players]
     credit = result.credit[order]
     largest = max(float(np.abs(credit).max(initial=0.0)), rounding(result))
-    levels = "".join(CODES[level(x, largest, signed)] for x in credit.tolist())
+    levels = "".join(CODES[level(x, max(largest, darkest), signed)] for x in credit.tolist())
     numbers = " ".join(credit_number(x, largest) if signed else brief(x, signed) for x in credit.tolist())
     ends = "" if result.interval is None else "|".join(between(a, b, 3) for a, b in result.interval[order].tolist())
     return Credit(method, target, levels, numbers, ends)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # From the base value to the output: what each player adds to the sum, in the order in which the text is read.
 
+SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
 STEPS = 16  # players that are steps of their own; of more, those of largest credit, and the others together
 
 
@@ -99,9 +100,7 @@ def explanation_body(explanation: Explanation, live: Live = "") -> Markup:
 def explanation_blocks(explanation: Explanation, live: Live = "") -> dict[str, str]:
     """The body in pieces, by name and in order, so that a page that is shown can renew only what has changed."""
     drawer = Drawer(explanation, live)
-    notes = render(
-        "explanation", "notes", lines=[str(note) for note in explanation.notes if note.kind is not NoteKind.NOTHING_KNOWN]
-    )
+    notes = render("explanation", "notes", lines=[str(note) for note in explanation.notes if note.kind not in SAID_FIRST])
     blocks: dict[str, str] = {"intro": _intro(explanation), "prediction": _prediction(explanation), "notes": notes}
     if explanation.said is not None:
         del blocks["prediction"], blocks["notes"]
@@ -148,7 +147,7 @@ def _answer(explanation: Explanation) -> str:
     """What raises the output most and what lowers it most, by the first method that can tell which way."""
     signed = [result for method, result in explanation if method not in explanation.unsigned]
     for note in explanation.notes:
-        if note.kind is NoteKind.NOTHING_KNOWN:
+        if note.kind in SAID_FIRST:
             return note.text
     if not signed:
         return ""

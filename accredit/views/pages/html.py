@@ -7,22 +7,31 @@ from typing import TYPE_CHECKING
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Interactions, Selection
+from accredit.explanation.citations import Citations
+from accredit.explanation.refits import RefitExplanation
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
+from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
+from accredit.views.pages.citations_page import citations_body, citations_page
 from accredit.views.pages.document import frame, page
 from accredit.views.pages.engine import render
 from accredit.views.pages.explanation_page import explanation_body, headline
 from accredit.views.pages.game_page import game_body
 from accredit.views.pages.interactions_page import interactions_body
 from accredit.views.pages.parts import attribution_table, claims_table
+from accredit.views.pages.refit_page import QUESTION as REFITS
+from accredit.views.pages.refit_page import refit_body
+from accredit.views.pages.series_page import QUESTION as PARTS
+from accredit.views.pages.series_page import series_body
 from accredit.views.pages.table_page import QUESTION as COLUMNS
 from accredit.views.pages.table_page import table_body
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation
+Explained = Explanation | TableExplanation | SeriesExplanation | RefitExplanation | Citations
+Drawable = Attribution | Attributions | Interactions | Selection | GameReport | Explained
 
 
 @check_arguments
@@ -34,10 +43,16 @@ def fragment(result: Drawable) -> str:
     >>> "alice" in piece, "<bob>" in piece
     (True, False)
     """
+    if isinstance(result, Citations):
+        return frame(citations_body(result))
     if isinstance(result, Explanation):
         return frame(explanation_body(result), headline(result))
     if isinstance(result, TableExplanation):
         return frame(table_body(result), COLUMNS)
+    if isinstance(result, SeriesExplanation):
+        return frame(series_body(result), PARTS)
+    if isinstance(result, RefitExplanation):
+        return frame(refit_body(result), REFITS)
     if isinstance(result, GameReport):
         return frame(game_body(result))
     if isinstance(result, Selection):
@@ -87,13 +102,19 @@ def table_page(explanation: TableExplanation, about: tuple[str, ...] = ()) -> st
 
 
 @check_arguments
-def to_page(result: Explanation | TableExplanation) -> str:
+def to_page(result: Explained) -> str:
     """A result as one file.
 
     >>> from accredit import explain
     >>> to_page(explain("A gripping film.", methods=["leave-one-out"])).startswith("<!doctype html>")
     True
     """
+    if isinstance(result, Citations):
+        return citations_page(result)
+    if isinstance(result, SeriesExplanation):
+        return page(PARTS, series_body(result), script_of="sorting")
+    if isinstance(result, RefitExplanation):
+        return page(REFITS, refit_body(result), script_of="sorting")
     return table_page(result) if isinstance(result, TableExplanation) else explanation_page(result)
 
 

@@ -112,7 +112,7 @@ def _people(watched: WatchedRun) -> dict[str, Who]:
         for s in suspects(labels):
             found.setdefault(s.row, []).append(f"Its label looks wrong: rather {s.suggested}.")
         for i, j in labels.oddities.duplicates:
-            other = "another label: one of them is wrong" if labels.given[i] != labels.given[j] else "the same label"
+            other = "another label: one of them is likely wrong" if labels.given[i] != labels.given[j] else "the same label"
             for one, twin in ((i, j), (j, i)):
                 found.setdefault(labels.names[one], []).append(f"Nearly the same as {labels.names[twin]}, with {other}.")
         for i in labels.oddities.outliers:

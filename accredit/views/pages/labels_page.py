@@ -8,7 +8,7 @@ from accredit.labels.result import WrongLabels
 from accredit.training_data.suspects import suspects
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import Who
-from accredit.views.terminal.labels_text import CANNOT, QUESTION, evidence, state
+from accredit.views.terminal.labels_text import CANNOT, QUESTION, agrees, evidence, state
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -31,9 +31,13 @@ def labels_body(found: WrongLabels | None, unanswered: str = "") -> Markup:
         silent=not found.suspects,
         evidence=evidence(found),
         cannot=CANNOT,
-        rows=[(Who(s.row, "", s.text), s.given, s.suggested) for s in suspects(found)],
-        tried=[(e.score, f"{e.area:.3f}", f"{e.stderr:.3f}") for e in found.evidence],
+        rows=[(Who(s.row, "", s.text), s.given, s.suggested, f"{s.probability:.0%}") for s in suspects(found)],
+        confused=[(c.true, c.given, f"{c.share:.1%}", f"{c.rows:.0f}") for c in found.confusions],
+        annotators=[
+            (a.name, f"{a.labels:,}", f"{a.rate:.1%}", f"{a.low:.0%} to {a.high:.0%}", agrees(a)) for a in found.annotators
+        ],
+        tried=[(e.score, f"{e.area:.3f}") for e in found.evidence],
         pairs=[(row(i), row(j), found.given[i] != found.given[j]) for i, j in odd.duplicates],
         outliers=[row(i) for i in odd.outliers],
-        left_out=list(found.left_out),
+        notes=list(found.notes),
     )

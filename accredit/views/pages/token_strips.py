@@ -16,6 +16,7 @@ from accredit.views.language.segments import Segment, segments
 from accredit.views.pages.engine import render
 from accredit.views.pages.outlines import outlines
 from accredit.views.pages.parts import Bar, bar, bounds, sky, span
+from accredit.views.terminal.answer_text import darkest
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -93,7 +94,12 @@ class Drawer:
         self.number = {player: k for k, player in enumerate(self.everyone)}
         answers = explanation.said is not None
         self.scales = {
-            m: _Scale.of(a, m not in explanation.unsigned, rounding(a) if answers else 0.0, max(largest, unnoticed(a)))
+            m: _Scale.of(
+                a,
+                m not in explanation.unsigned,
+                rounding(a) if answers else 0.0,
+                max(largest, unnoticed(a), darkest(explanation, a) if answers else 0.0),
+            )
             for m, a in explanation
         }
         self.direction = direction(explanation.text) if explanation.picture is None else "ltr"

@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator
 
 from accredit.checks.json_data import round_off
-from accredit.core import Attribution
-from accredit.explanation.result import WHOLE, Explanation, Said
+from accredit.core import Attribution, NoteKind
+from accredit.explanation.result import LITTLE, WHOLE, Explanation, Said
 from accredit.methods import named
 from accredit.views.language.notation import LEGEND, claim_letters
 from accredit.views.language.numbers import between, brief, credit_number, fix, percent, rounding
@@ -42,7 +42,7 @@ def answer_text(explanation: Explanation, rows: int, colour: bool) -> str:
             lines += ["", *_targets(explanation, kind, targets)]
     lines += ["", *(f"{method}: {in_words(result)}{_cost(explanation, method)}" for method, result in explanation)]
     lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
-    lines += [printable(str(note)) for note in explanation.notes]
+    lines += [printable(str(note)) for note in explanation.notes if note.kind is not NoteKind.NOTHING_EARNED]
     lines += another_target(explanation)
     return "\n".join([*lines, *map(printable, reading(explanation)), f"claims: {LEGEND}"])
 
@@ -133,6 +133,7 @@ def _answer(explanation: Explanation, said: Said) -> Iterator[str]:
     yield f"{printable(str(explanation.provenance.get('model', '')))}; the answer is {printable(origin(said.source))}"
     if words := worth_words(explanation):
         yield words
+    yield from (note.text for note in explanation.notes if note.kind is NoteKind.NOTHING_EARNED)
 
 
 def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
@@ -148,18 +149,34 @@ def _parts(explanation: Explanation, rows: int, colour: bool) -> list[str]:
     cells = [
         [shorten(name), *(x for m, a in explanation for x in _cells(a, name, m not in explanation.unsigned))] for name in names
     ]
-    values = [first[name] if abs(first[name]) > rounding(first) else 0.0 for name in names]
+    least = float("inf") if explanation.earns_nothing else rounding(first)
+    values = [first[name] if abs(first[name]) > least else 0.0 for name in names]
+    largest = full_bar(explanation, first)
     if colour:
-        largest = max(float(abs(first.credit).max()), rounding(first))
-        lines = table(header, cells, values)
+        lines = table(header, cells, values, full=largest)
         lines[1:] = [
             paint(line, x, largest, method not in explanation.unsigned) for line, x in zip(lines[1:], values, strict=True)
         ]
     else:
-        lines = table(header, cells, values)
+        lines = table(header, cells, values, full=largest)
     hidden = len(explanation.players) - len(names)
     letters = ", ".join(f"{name} {claim_letters(result) or 'none'}" for name, result in explanation)
     return [*lines, *[f"… {hidden} more of smaller credit"] * bool(hidden), f"claims kept: {letters}"]
+
+
+def full_bar(explanation: Explanation, result: Attribution) -> float:
+    """The credit that a full bar stands for: what there was to earn, up to a probability of 1, or the largest credit if that is
+    more. Of payoffs without such an end, and of scores, the largest."""
+    largest = max(float(abs(result.credit).max(initial=0.0)), rounding(result))
+    plain = payoff_words(explanation) == "log-probability" and result.total is not None and result.baseline is not None
+    return max(largest, -(result.baseline or 0.0)) if plain else largest
+
+
+def darkest(explanation: Explanation, result: Attribution) -> float:
+    """The credit of the strongest colour: as `full_bar`, and none at all where next to nothing was earned."""
+    plain = payoff_words(explanation) == "log-probability" and result.total is not None
+    little = max(abs(result.total or 0.0), float(abs(result.credit).max(initial=0.0))) < LITTLE
+    return math.inf if plain and little else full_bar(explanation, result)
 
 
 def _cells(result: Attribution, name: str, signed: bool) -> list[str]:

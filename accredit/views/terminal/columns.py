@@ -10,11 +10,16 @@ BAR = 12  # cells of the longest bar
 
 
 def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], bars: Sequence[float] | None = None, left: bool = False
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    bars: Sequence[float] | None = None,
+    left: bool = False,
+    full: float = 0.0,
 ) -> list[str]:
-    """Aligned columns: the first to the left, numbers to the right (words too with `left`), a signed bar at the end."""
+    """Aligned columns: the first to the left, numbers to the right (words too with `left`), a signed bar at the end; the
+    longest is that of `full`, or of the largest number if that is more."""
     widths = [max(width(row[c]) for row in [header, *rows]) for c in range(len(header))]
-    largest = max((abs(x) for x in bars), default=0.0) if bars is not None else 0.0
+    largest = max((abs(x) for x in (*bars, full)), default=0.0) if bars is not None else 0.0
     lines = []
     for number, row in enumerate([header, *rows]):
         pads = [" " * (w - width(cell)) for cell, w in zip(row, widths, strict=True)]

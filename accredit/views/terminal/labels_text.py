@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from accredit.labels.annotators import Annotator
 from accredit.labels.result import WrongLabels
 from accredit.training_data.suspects import suspects
 from accredit.views.language.printable import excerpt, printable
 from accredit.views.terminal.columns import table
 
-if TYPE_CHECKING:
-    pass
-
 QUESTION = "Which labels are wrong?"
 SHOWN, ODD, TEXT = 20, 5, 60  # suspects and oddities in the terminal, characters of a text
+CONFUSED, RATED = 5, 12  # confusions and annotators in the terminal
 CANNOT = (
-    "What cannot be known from the data: whether wrong labels occur at random, as the planted ones did. Labels that are "
-    "confused in a pattern look right to every model, and fewer of them are found than stated. Rare but right rows look wrong."
+    "What cannot be known from the data: how many errors look right to every model, and how many hard rows look wrong. The "
+    "interval covers what was seen on other data with known errors; if hardly any label is wrong, the list is of hard rows."
 )
 
 
@@ -27,12 +24,41 @@ def labels_text(found: WrongLabels | None, unanswered: str = "") -> list[str]:
     lines = [QUESTION.upper(), state(found)]
     if found.suspects:
         listed = suspects(found)[:SHOWN]
-        cells = [[s.row, printable(s.given), printable(s.suggested), excerpt(s.text, TEXT)] for s in listed]
-        lines += table(["row", "label", "rather", ""], cells, left=True)
+        cells = [
+            [printable(s.row), printable(s.given), printable(s.suggested), f"{s.probability:.0%}", excerpt(s.text, TEXT)]
+            for s in listed
+        ]
+        lines += table(["row", "label", "rather", "wrong", ""], cells, left=True)
         more = len(found.suspects) - len(listed)
-        lines += [f"… {more} more; the JSON, the page and the CSV of labels list all of them"] * (more > 0)
-    lines += [evidence(found), *_odd(found), *(f"not tried: {why}" for why in found.left_out)]
+        lines += [f"… {more} more; the JSON, the page, the CSV of labels and the written table list all of them"] * (more > 0)
+    lines += [*_confused(found), *_rated(found), evidence(found), *_odd(found), *found.notes]
     return [*lines, *([CANNOT] if found.suspects else [])]
+
+
+def _confused(found: WrongLabels) -> list[str]:
+    """Which class is written as which, in words."""
+    if not found.confusions:
+        return []
+    more = f", … {len(found.confusions) - CONFUSED} more" if len(found.confusions) > CONFUSED else ""
+    return [f"Confused: {printable(', '.join(map(str, found.confusions[:CONFUSED])))}{more}"]
+
+
+def _rated(found: WrongLabels) -> list[str]:
+    """Who labels how well, as a table."""
+    if not found.annotators:
+        return []
+    cells = [
+        [printable(a.name), f"{a.labels:,}", f"{a.rate:.0%}", f"{a.low:.0%} to {a.high:.0%}", agrees(a)]
+        for a in found.annotators[:RATED]
+    ]
+    more = len(found.annotators) - RATED
+    header = ["annotator", "labels", "wrong", "90% interval", "agrees with others"]
+    return [*table(header, cells, left=True), *[f"… {more} more annotators"] * (more > 0)]
+
+
+def agrees(annotator: Annotator) -> str:
+    """How often an annotator agrees with another one."""
+    return "–" if annotator.agreement is None else f"{annotator.agreement:.0%}"
 
 
 def state(found: WrongLabels) -> str:
@@ -45,20 +71,26 @@ def state(found: WrongLabels) -> str:
 
 
 def evidence(found: WrongLabels) -> str:
-    """What ranked the rows, and how well it found flips that were planted."""
-    best = next(e for e in found.evidence if e.score == found.chosen)
-    told = f"a model predicts {found.agreement:.0%} of the labels (always guessing the largest class: {found.majority:.0%})"
-    area = f"it found planted flips with an area of {best.area:.2f} ± {best.stderr:.2f}, where ½ is chance"
-    return f"Judged by {', '.join(found.seen_as)}: {told}. Ranked by: {found.chosen}; {area}"
+    """By what the rows were judged, and how well that tells moved labels from others."""
+    said = f"Judged by {', '.join(found.seen_as)}"
+    if found.majority:
+        said += (
+            f": a model predicts {found.agreement:.0%} of the labels (always guessing the largest class: {found.majority:.0%})"
+        )
+    if found.evidence:
+        said += (
+            f". A label moved at random is told from one as given with an area of {found.evidence[0].area:.2f}, ½ being chance"
+        )
+    return said
 
 
 def _odd(found: WrongLabels) -> list[str]:
     odd, lines = found.oddities, []
-    two = [f"{found.names[i]} ({found.given[i]}) = {found.names[j]} ({found.given[j]})" for i, j in odd.contradictions]
-    same = [f"{found.names[i]} = {found.names[j]}" for i, j in odd.duplicates[len(odd.contradictions) :]]
+    two = [f"{found.names[i]} ({found.given[i]}) ≈ {found.names[j]} ({found.given[j]})" for i, j in odd.contradictions]
+    same = [f"{found.names[i]} ≈ {found.names[j]}" for i, j in odd.duplicates[len(odd.contradictions) :]]
     alone = [found.names[i] for i in odd.outliers]
     for said, listed in (
-        ("the same row with two labels, one of them wrong", two),
+        ("nearly the same row with two labels, one of them likely wrong", two),
         ("near-duplicates", same),
         ("unlike all others", alone),
     ):

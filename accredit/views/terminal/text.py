@@ -5,8 +5,11 @@ from __future__ import annotations
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, Holds, Interactions, Selection
+from accredit.explanation.citations import Citations
+from accredit.explanation.refits import RefitExplanation
 from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
+from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
 from accredit.views.language.numbers import between, column
 from accredit.views.language.phrases import (
@@ -21,8 +24,11 @@ from accredit.views.language.phrases import (
 )
 from accredit.views.language.printable import printable
 from accredit.views.terminal.answer_text import answer_text
+from accredit.views.terminal.citations_text import citations_text
 from accredit.views.terminal.columns import table
 from accredit.views.terminal.explanation_text import explanation_text
+from accredit.views.terminal.refit_text import refit_text
+from accredit.views.terminal.series_text import series_text
 from accredit.views.terminal.table_text import table_text
 
 ROWS = 40  # players shown before the table is cut
@@ -32,7 +38,16 @@ NOISE = 1e-11  # of what there was to share: a smaller credit reads 0 and gets n
 
 @check_arguments
 def text(
-    result: Attribution | Attributions | Interactions | Selection | GameReport | Explanation | TableExplanation,
+    result: Attribution
+    | Attributions
+    | Interactions
+    | Selection
+    | GameReport
+    | Explanation
+    | TableExplanation
+    | SeriesExplanation
+    | RefitExplanation
+    | Citations,
     rows: int = ROWS,
     colour: bool = False,
 ) -> str:
@@ -50,12 +65,18 @@ def text(
     claims: efficiency, symmetry, null player, linearity exactly
     exact: there is no sampling error; 4 payoffs
     """
+    if isinstance(result, Citations):
+        return citations_text(result)
     if isinstance(result, Explanation) and result.said is not None:
         return answer_text(result, rows, colour)
     if isinstance(result, Explanation):
         return explanation_text(result, rows, colour)
     if isinstance(result, TableExplanation):
         return table_text(result, rows)
+    if isinstance(result, SeriesExplanation):
+        return series_text(result, rows)
+    if isinstance(result, RefitExplanation):
+        return refit_text(result, rows)
     if isinstance(result, GameReport):
         return _game(result)
     if isinstance(result, Selection):

@@ -41,24 +41,24 @@ export function gameView(about, frame) {
   let sorted = "size"; // or "payoff", highest first; or "rising"
   let controller = null;
 
-  // What a method needs besides its name: parameters after a colon, or groups to divide inside.
+  // What a method needs besides its name: parameters after a colon, groups to divide inside, or who comes before whom.
   const methods = new Map((about.games ?? []).map((method) => [method.name, method]));
   by("game-method").append(...[...methods].filter(([name]) => name !== "shapley").map(([name, { title }]) => element("option", { value: name }, title)));
   const chosen = () => methods.get(by("game-method").value);
 
   function offer(given) {
-    const { parameters, groups } = chosen() ?? {};
-    by("game-more").hidden = !parameters && !groups;
-    by("game-more").querySelector("span").textContent = groups ? "Groups, such as pair=A+B" : "Parameters";
+    const { parameters, groups, order } = chosen() ?? {};
+    by("game-more").hidden = !parameters && !groups && !order;
+    by("game-more").querySelector("span").textContent = groups ? "Groups, such as pair=A+B" : order ? "Order, such as A, B < C" : "Parameters";
     const equal = players.map(() => 2 ** (1 - players.length)).join(","); // all coalitions alike: Banzhaf's weights
-    by("game-given").value = given ?? (groups ? players.slice(0, 2).join("+") : parameters?.per_player ? equal : (parameters?.example ?? ""));
+    by("game-given").value = given ?? (groups ? players.slice(0, 2).join("+") : order ? players.slice(0, 2).join(" < ") : parameters?.per_player ? equal : (parameters?.example ?? ""));
   }
 
   function asked() {
     const method = by("game-method").value;
-    const { parameters, groups } = chosen() ?? {};
+    const { parameters, groups, order } = chosen() ?? {};
     const given = by("game-given").value.trim();
-    return { method: parameters && given ? `${method}:${given}` : method, groups: groups ? given : null };
+    return { method: parameters && given ? `${method}:${given}` : method, groups: groups ? given : null, order: order ? given : null };
   }
 
   const settings = () => ({

@@ -18,7 +18,7 @@ from tools.proof.zoo.oracles import brute_force, contributions, own_output
 from tools.proof.zoo.recipes import Recipe
 
 ROWS, BACKGROUND = 3, 8
-RAW = ("log", "logit")  # raw scales, asked for where what is natural has no closed form
+RAW = ("log", "logit", "log-joint", "pairs", "path length")  # raw scales, asked for where what is natural has no closed form
 INSTEAD = ("one game per row", "through the trees")  # what a result says that it did without a closed form
 SINGLE = {"xgboost"}  # libraries whose outputs are in single precision
 CLOSE = 1e-6  # how far two computations in double precision may differ, relative to the largest credit

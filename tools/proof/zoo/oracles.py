@@ -24,6 +24,12 @@ def library_of(model: Any) -> str:
 
 def own_output(model: Any, rows: Any, payoff: str) -> FloatArray:
     """The model's own output on a scale that is named: (rows, outputs); a score of two classes for both of them."""
+    if payoff == "log-odds" and hasattr(model, "predict_joint_log_proba"):  # where chances are 0 or 1, these are not
+        from scipy.special import logsumexp
+
+        joint = model.predict_joint_log_proba(rows)
+        each = range(joint.shape[1])
+        return np.stack([joint[:, k] - logsumexp(np.delete(joint, k, axis=1), axis=1) for k in each], axis=1)
     if payoff == "log-odds":
         chance = own_output(model, rows, "probability")
         return np.asarray(np.log(chance) - np.log1p(-chance))
@@ -56,6 +62,14 @@ def _asked(model: Any, rows: Any, payoff: str) -> Any:
             return model.predict(rows) if not _scores_outliers(model) else model.decision_function(rows)
         case _, "probability":
             return model.predict_proba(rows)
+        case _, "log-joint":
+            return model.predict_joint_log_proba(rows)
+        case _, "pairs":
+            from copy import deepcopy
+
+            return deepcopy(model).set_params(decision_function_shape="ovo").decision_function(rows)
+        case _, "path length":
+            return -np.log2(-model.score_samples(rows)) * _usual_depth(model.max_samples_)
         case "xgboost", _:
             return model.predict(rows, output_margin=True)
         case "lightgbm", _:
@@ -68,6 +82,11 @@ def _asked(model: Any, rows: Any, payoff: str) -> Any:
         case _ if hasattr(model, "decision_function"):
             return model.decision_function(rows)
     return np.log(model.predict(rows))  # the raw score of a regression with a log link
+
+
+def _usual_depth(rows: int) -> float:
+    """The mean depth of a row in a random search tree: 2 H(rows − 1) − 2 (rows − 1) / rows, with ln n + γ for H(n) as there."""
+    return float(2.0 * (np.log(rows - 1.0) + np.euler_gamma) - 2.0 * (rows - 1.0) / rows)
 
 
 def _scores_outliers(model: Any) -> bool:

@@ -265,7 +265,7 @@ def _scikit() -> Iterator[Recipe]:
     for data in ("gaps", "mixed"):
         for name, make in _with_gaps("Classifier" if _is_classes(data) else "Regressor"):
             yield recipe(data, name, make)
-    for data, name, make in _others():
+    for data, name, make in (*_others(), *_machines(), *_densities(), *_means()):
         yield recipe(data, name, make)
     yield recipe("diabetes", "RandomForestRegressor, weighted", _forest_of_values, weighted=True)
 
@@ -379,3 +379,82 @@ def _others() -> Iterator[tuple[str, str, Callable[[], Any]]]:
     yield "iris", "GaussianNB", naive_bayes.GaussianNB
     yield "counts", "KNeighbors", lambda: neighbors.KNeighborsRegressor(5)
     yield "iris", "SVC", lambda: svm.SVC(probability=False)
+
+
+def _scaled(last: Any) -> Any:
+    from sklearn import pipeline, preprocessing
+
+    return pipeline.make_pipeline(preprocessing.StandardScaler(), last)
+
+
+def _machines() -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Kernel machines, Gaussian processes, and linear models of features."""
+    from sklearn import gaussian_process, kernel_approximation, kernel_ridge, linear_model, pipeline, preprocessing, svm
+
+    kernels = gaussian_process.kernels
+    for data, kernel in product(("diabetes", "prices", "counts"), ("rbf", "poly", "sigmoid", "linear")):
+        yield data, f"SVR {kernel}", lambda kernel=kernel: _scaled(svm.SVR(kernel=kernel, C=10))
+    for data, gamma in product(("rare", "cancer"), ("scale", 0.01, 1.0)):
+        yield data, f"SVC gamma={gamma}", lambda gamma=gamma: _scaled(svm.SVC(gamma=gamma))
+    yield "diabetes", "SVR without a scaler", lambda: svm.SVR(C=100)
+    yield "diabetes", "NuSVR", lambda: _scaled(svm.NuSVR())
+    yield "rare", "NuSVC", lambda: _scaled(svm.NuSVC(nu=0.05))
+    for data in ("diabetes", "iris"):
+        yield data, "OneClassSVM", lambda: svm.OneClassSVM(nu=0.1)
+    for data in ("iris", "wine"):
+        yield data, "SVC pairs of classes", lambda: svm.SVC(decision_function_shape="ovo")
+    for kernel in ("rbf", "laplacian", "linear", "polynomial", "cosine"):
+        yield "diabetes", f"KernelRidge {kernel}", lambda kernel=kernel: _scaled(kernel_ridge.KernelRidge(kernel=kernel))
+    processes = {
+        "RBF": kernels.RBF() + kernels.WhiteKernel(),
+        "ARD": 1.0 * kernels.RBF([1.0] * 6) + kernels.WhiteKernel(),
+        "sum": 1.0 * kernels.RBF(0.5) + 2.0 * kernels.RBF(5.0) + kernels.DotProduct() + kernels.WhiteKernel(),
+        "Matern": kernels.Matern() + kernels.WhiteKernel(),
+    }
+    for name, kernel in processes.items():
+        process = gaussian_process.GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True)
+        yield "amounts", f"GaussianProcess {name}", lambda process=process: process
+    for name, features in {
+        "RBFSampler": kernel_approximation.RBFSampler(gamma=0.1, random_state=SEED),
+        "Nystroem": kernel_approximation.Nystroem(gamma=0.1, random_state=SEED, n_components=50),
+        "PolynomialFeatures": preprocessing.PolynomialFeatures(2),
+    }.items():
+        for data in ("diabetes", "counts"):
+            last = pipeline.make_pipeline(preprocessing.StandardScaler(), features, linear_model.Ridge())
+            yield data, f"{name} → Ridge", lambda last=last: last
+
+
+def _densities() -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Naive Bayes of two and of several classes, log links behind a scaler, neighbours."""
+    from sklearn import linear_model, naive_bayes, neighbors
+
+    for data in ("rare", "cancer", "wine"):
+        yield data, "GaussianNB", naive_bayes.GaussianNB
+        yield data, "BernoulliNB", naive_bayes.BernoulliNB
+    yield "wine", "MultinomialNB", naive_bayes.MultinomialNB
+    yield "cancer", "ComplementNB", naive_bayes.ComplementNB
+    yield "counts", "scaler → PoissonRegressor", lambda: _scaled(linear_model.PoissonRegressor())
+    yield "amounts", "scaler → TweedieRegressor", lambda: _scaled(linear_model.TweedieRegressor(power=2))
+    for data in ("rare", "iris"):
+        yield data, "KNeighborsClassifier by distance", lambda: neighbors.KNeighborsClassifier(5, weights="distance")
+    yield "diabetes", "KNeighborsRegressor by distance", lambda: neighbors.KNeighborsRegressor(7, weights="distance")
+
+
+def _means() -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Bagging and voting of models of different kinds."""
+    from sklearn import ensemble, linear_model, svm, tree
+
+    settings = {"random_state": SEED}
+    for data in REGRESSIONS:
+        yield data, "Bagging of SVR", lambda: ensemble.BaggingRegressor(_scaled(svm.SVR()), 5, **settings)
+        yield data, "Bagging of columns", lambda: ensemble.BaggingRegressor(n_estimators=9, max_features=0.5, **settings)
+        members = [
+            ("bells", _scaled(svm.SVR(C=10))),
+            ("line", linear_model.Ridge()),
+            ("tree", tree.DecisionTreeRegressor(max_depth=5, **settings)),
+        ]
+        yield data, "Voting of three kinds", lambda members=members: ensemble.VotingRegressor(members, weights=[1, 2, 1])
+    yield "rare", "Bagging of SVC", lambda: ensemble.BaggingClassifier(svm.SVC(), 5, **settings)
+    trees = [("forest", ensemble.RandomForestClassifier(9, **settings)), ("tree", tree.DecisionTreeClassifier(max_depth=4))]
+    for data in ("iris", "rare"):
+        yield data, "Voting of trees", lambda: ensemble.VotingClassifier(trees, voting="soft")

@@ -1,8 +1,4 @@
-"""Scores of how well a row fits the label it was given: lower is more suspect. Each is blind to the row's own label.
-
-A row is seen through *views*: word counts, an encoder's features, the columns of a table. Every scorer turns one view and the
-labels into numbers; no scorer is best on all data, so `labels.py` tries them on flips that it planted itself.
-"""
+"""Rows are seen through *views*: word counts, an encoder's features, the columns of a table."""
 
 from __future__ import annotations
 
@@ -20,9 +16,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-FOLDS = 5  # of which each is judged by the others
-EPOCHS, HIDDEN = 20, 64  # of the network whose margins are followed
-COMPONENTS = 100  # that a sparse view is reduced to where distances or a network are asked
+COMPONENTS = 100  # that a sparse view is reduced to where distances are asked
 NEAREST_ROWS = 10
 
 View: TypeAlias = "FloatArray | csr_matrix"  # (N, d) of finite numbers
@@ -102,46 +96,3 @@ def margin(logs: FloatArray, y: IntArray) -> FloatArray:
     others = logs.copy()
     others[rows, y] = -np.inf
     return np.asarray(logs[rows, y] - others.max(axis=1))
-
-
-def margin_over_training(view: View, y: IntArray, seed: int = 0) -> FloatArray:
-    """AUM (Pleiss et al., 2020): the margin of the given label, averaged over the epochs in which a small network learns it.
-
-    Wrong labels are learned late and against the pull of the others.
-    """
-    from sklearn.neural_network import MLPClassifier
-
-    x = dense(view)
-    net = MLPClassifier((HIDDEN,), batch_size=min(64, len(y)), learning_rate_init=3e-3, alpha=1e-3, random_state=seed)
-    total = np.zeros(len(y))
-    for _ in range(EPOCHS):
-        net.partial_fit(x, y, classes=np.unique(y))
-        total += margin(np.log(np.clip(net.predict_proba(x), 1e-9, 1.0)), y)
-    return total / EPOCHS
-
-
-def neighbour_agreement(neighbours: IntArray, y: IntArray) -> FloatArray:
-    """The share of the nearest other rows (N, k) that have the same label; the nearer count more."""
-    weight = 1.0 / np.arange(1, neighbours.shape[1] + 1)
-    return np.asarray((y[neighbours] == y[:, None]) @ weight / weight.sum())
-
-
-def knn_value(view: View, y: IntArray, seed: int = 0) -> FloatArray:
-    """KNN-Shapley value of every row, judged by the other folds: a row with a wrong label misleads its neighbours."""
-    from sklearn.model_selection import StratifiedKFold
-
-    from accredit.valuation.knn import knn_shapley
-    from accredit.valuation.split import Split
-
-    x = dense(view)
-    value = np.zeros(len(y))
-    classes = tuple(map(str, range(int(y.max()) + 1)))
-    folds = StratifiedKFold(min(FOLDS, int(np.bincount(y).min())), shuffle=True, random_state=seed)
-    for train, judged in folds.split(x, y):
-        judged = judged[:JUDGES]
-        data = Split(x[train], y[train], x[judged], y[judged], tuple(map(str, train.tolist())), classes)
-        value[train] += knn_shapley(data, 5).credit
-    return value
-
-
-JUDGES = 1_000  # rows of a fold that judge the others

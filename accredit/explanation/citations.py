@@ -1,0 +1,461 @@
+"""Citations that can be checked: for each sentence of an answer where it comes from, and the passes that show it.
+
+One backward pass (AttnLRP) names the candidates; the model then reads its own answer with all passages, with none, with every
+group of up to three candidates alone, and without those that are cited. What a verdict means, and its error rate, is in
+`accredit.answers.verdicts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from accredit.answers.planted import Planted, planted_prompts
+from accredit.answers.verdicts import ERROR, Calibration, Origin, Passages, Surprise, surprise, usual_calibration
+from accredit.checks import check_text, real_number
+from accredit.checks.arguments import check_arguments
+from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_mapping, read_list, read_object
+from accredit.core import BoolArray, FloatArray, IntArray, Note, NoteKind
+from accredit.core.display import Drawn
+from accredit.core.notes import check_notes, read_notes
+from accredit.errors import AccreditError, InvalidInput
+from accredit.explanation.answers import AnswerSubject, answer_subject
+from accredit.explanation.loading import answering_model
+
+CANDIDATES = 3  # passages that are tried alone and together, for each sentence
+PASSED_ON = ("template", "separator", "chat", "fixed", "memory", "batch")  # settings of the prompt and of passes
+WORTH_SHARING = 1.0  # nats that all passages must add before shares of them mean anything
+KIND, FORMAT = "citations", 1  # of the JSON
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of the model over its answer: which passages it read, and what that did to one sentence."""
+
+    passages: tuple[int, ...]  # numbers from 0
+    log_probability: float  # of the sentence, after the answer up to it
+    surprise: float  # what its four least likely tokens cost, in nats
+    worst: str  # the least likely of them
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Where one sentence, or another stretch, of an answer comes from.
+
+    `support` lists groups of passages: with each of them alone the model says this, and none of them can be smaller.
+
+    >>> passes = (Pass((0, 1), -0.5, 0.5, ""), Pass((), -8.5, 8.0, "Rome"), Pass((0,), -1.3, 1.2, ""), Pass((1,), -8.5, 8, ""))
+    >>> one = Citation(0, 5, Origin.PASSAGES, ((0,),), {}, passes)
+    >>> one.cited, round(one.sufficiency([0]), 2), one.necessity
+    ((0,), 0.9, 1.0)
+    """
+
+    start: int  # first character in the answer
+    stop: int
+    verdict: Origin
+    support: tuple[tuple[int, ...], ...]
+    p_values: Mapping[str, float]  # of each origin
+    passes: tuple[Pass, ...]  # with all passages, with none, then with some alone, then without what is cited
+
+    @property
+    def cited(self) -> tuple[int, ...]:
+        """Every passage of the support, in order."""
+        return tuple(sorted({i for group in self.support for i in group}))
+
+    def with_only(self, passages: Iterable[int]) -> Pass:
+        """The pass over these passages alone."""
+        wanted = tuple(sorted(passages))
+        for each in self.passes:
+            if each.passages == wanted:
+                return each
+        raise InvalidInput(f"passages is {wanted!r:.60}, and no pass read these alone", argument="passages", code="missing")
+
+    @property
+    def whole(self) -> Pass:
+        """The pass with every passage."""
+        return self.passes[0]
+
+    @property
+    def none(self) -> Pass:
+        """The pass without any passage."""
+        return self.passes[1]
+
+    @property
+    def earned(self) -> float:
+        """What all passages together add to the log-probability."""
+        return self.whole.log_probability - self.none.log_probability
+
+    def sufficiency(self, passages: Iterable[int]) -> float | None:
+        """The share of `earned` that these passages alone keep; None where there is little to share."""
+        alone = self.with_only(passages).log_probability
+        return self._share(alone - self.none.log_probability)
+
+    @property
+    def necessity(self) -> float | None:
+        """The share of `earned` that is lost without what is cited; None where nothing is cited, or little is shared."""
+        if not self.support:
+            return None
+        left = set(self.whole.passages) - set(self.cited)
+        return self._share(self.whole.log_probability - self.with_only(left).log_probability)
+
+    def _share(self, gain: float) -> float | None:
+        return gain / self.earned if self.earned >= WORTH_SHARING else None
+
+
+@dataclass(frozen=True)
+class Citations(Drawn):
+    """An answer with one verdict for each of its sentences: supported, from memory, unsupported, or cannot tell.
+
+    >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
+    >>> found = cite(context=facts, query="Where does Anna live ?")
+    >>> [(found.text_of(each), each.whole.surprise < each.none.surprise) for each in found.citations]
+    [('Anna lives in Rome .', True)]
+    """
+
+    answer: str
+    passages: tuple[str, ...]
+    citations: tuple[Citation, ...]  # in the order of the answer
+    error: float  # share of wrong verdicts that was allowed
+    query: str = ""
+    notes: tuple[Note, ...] = ()
+    provenance: Facts = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        check_text(self.answer, "answer")
+        put(self, "passages", tuple(check_text(each, "passages") for each in self.passages))
+        put(self, "error", real_number(self.error, "error", 0))
+        put(self, "notes", check_notes(self.notes))
+        put(self, "provenance", plain_mapping(self.provenance, "provenance"))
+        count = len(self.passages)
+        for each in self.citations:
+            named = {i for part in (*each.support, *(one.passages for one in each.passes)) for i in part}
+            if not 0 <= each.start < each.stop <= len(self.answer) or not all(0 <= i < count for i in named):
+                raise InvalidInput(
+                    f"citations holds characters {each.start} to {each.stop} and passages {sorted(named)}; the answer has "
+                    f"{len(self.answer)} characters and {count} passages",
+                    argument="citations",
+                    code="range",
+                )
+
+    def __iter__(self) -> Any:
+        """The citations, in the order of the answer."""
+        return iter(self.citations)
+
+    def __len__(self) -> int:
+        return len(self.citations)
+
+    def text_of(self, citation: Citation) -> str:
+        """The words of the answer that a citation is about."""
+        return self.answer[citation.start : citation.stop].strip()
+
+    def of(self, words: str) -> Citation:
+        """The citation about these words, or the first that holds them."""
+        check_text(words, "words")
+        for each in self.citations:
+            if words in self.answer[each.start : each.stop]:
+                return each
+        raise InvalidInput(f"words is {words!r:.60}, which is in no sentence of the answer", argument="words", code="missing")
+
+    def to_markdown(self) -> str:
+        """The answer with footnotes: what supports each sentence, or that nothing does."""
+        from accredit.core.display import drawings
+
+        return str(drawings().citations_markdown(self))
+
+    def to_html(self, path: Any) -> None:
+        """Write one self-contained page: no script from elsewhere, no request."""
+        from accredit.checks.files import check_writable, put
+        from accredit.core.display import drawings
+
+        put(check_writable(path), drawings().to_page(self).encode())
+
+    def to_plain(self) -> dict[str, Any]:
+        """Everything as JSON types."""
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        data["notes"] = [note.as_plain() for note in self.notes]
+        data["citations"] = [
+            {f.name: getattr(each, f.name) for f in fields(each)}
+            | {"passes": [{f.name: getattr(one, f.name) for f in fields(one)} for one in each.passes]}
+            for each in self.citations
+        ]
+        whole: dict[str, Any] = {"kind": KIND, "format": FORMAT} | plain(data, KIND)
+        return whole
+
+    def to_json(self) -> str:
+        """As JSON."""
+        import json
+
+        return json.dumps(self.to_plain(), ensure_ascii=False, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> Citations:
+        """Read what `to_json` wrote; anything else is refused."""
+        values = fields_of(cls, read_object(text, KIND), KIND, FORMAT)
+        with damaged(KIND):
+            read_list(values, "passages", "citations")
+            values["notes"] = read_notes(values["notes"], are_lines=False)
+            try:
+                values["citations"] = tuple(_citation(each) for each in values["citations"])
+            except (TypeError, KeyError, ValueError, AttributeError) as error:
+                raise InvalidInput(f"citations cannot be read: {error}", argument="citations", code="type") from None
+            return cls(**values)
+
+
+def _citation(data: Mapping[str, Any]) -> Citation:
+    passes = tuple(
+        Pass(
+            tuple(int(i) for i in one["passages"]),
+            real_number(one["log_probability"], "log_probability"),
+            real_number(one["surprise"], "surprise"),
+            check_text(one["worst"], "worst"),
+        )
+        for one in data["passes"]
+    )
+    p_values = {str(Origin(name)): real_number(p, "p_values") for name, p in data["p_values"].items()}
+    support = tuple(tuple(int(i) for i in group) for group in data["support"])
+    return Citation(int(data["start"]), int(data["stop"]), Origin(data["verdict"]), support, p_values, passes)
+
+
+# The door
+
+
+@check_arguments
+def cite(
+    prompt: object = None,
+    model: object = None,
+    tokenizer: object = None,
+    *,
+    context: Sequence[str] | None = None,
+    query: str | None = None,
+    answer: object = None,
+    generate: object = None,
+    spans: Sequence[str] | None = None,
+    players: object = None,
+    error: float = ERROR,
+    calibration: Calibration | None = None,
+    seed: int = 0,
+    **how: Any,
+) -> Citations:
+    """Where each sentence of an answer comes from: passages that say it, the model's own memory, or neither.
+
+    Prompt, model, answer and players are those of `explain_answer`; `how` are its `template`, `separator`, `chat`, `fixed`,
+    `memory` and `batch`. `spans` are strings of the answer to judge instead of its sentences. `error` is the share of wrong
+    verdicts that is allowed for each origin; `calibration` is of this model (`calibrate`), by default that of
+    SmolLM2-135M-Instruct, and the result says when the model is another one.
+
+    >>> found = cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
+    >>> found.answer, round(found.citations[0].whole.surprise, 2), round(found.citations[0].none.surprise, 2)
+    ('Anna lives in Rome .', 0.01, 2.49)
+    """
+    for name in how:
+        if name not in PASSED_ON:
+            raise InvalidInput(
+                f"{name} is not a setting of cite; beside its own arguments it takes {', '.join(PASSED_ON)}",
+                argument=name,
+                code="unknown",
+            )
+    subject = answer_subject(
+        answering_model(model, tokenizer),
+        prompt,
+        context=context,
+        query=query,
+        answer=answer,
+        generate=generate,
+        players=players,
+        target="words",
+        seed=seed,
+        **how,
+    )
+    passes = _Passes(subject)
+    told = calibration or usual_calibration()
+    told.check_error(error)
+    found = [_judge(passes, span, told, error) for span in _spans(subject, spans)]
+    facts = subject.facts
+    return Citations(
+        answer=_text(subject),
+        passages=_passages(subject),
+        citations=tuple(found),
+        error=error,
+        query=query or "",
+        notes=(*check_notes([*facts["notes"], *passes.notes]), *_on_calibration(told, subject)),
+        provenance={
+            "model": facts["model"],
+            "answer from": facts["answer from"],
+            "removal": facts["removal"],
+            "passes": len(passes.known),
+            "calibration": {"model": told.model, "sentences": {str(k): len(v) for k, v in told.scores.items()}},
+            **({"measured": told.facts["measured"]} if "measured" in told.facts else {}),
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """A stretch of the answer: its characters, and the numbers of its tokens."""
+
+    start: int
+    stop: int
+    where: IntArray
+
+
+class _Passes:
+    """Passes of the model over its answer, each made once; every one of them reads all sentences."""
+
+    def __init__(self, subject: AnswerSubject) -> None:
+        self.subject, self.count = subject, len(subject.players)
+        self.known: dict[Passages, FloatArray] = {}  # passages that were read -> (tokens,)
+        self.notes: list[str | Note] = []
+
+    def read(self, groups: Iterable[Passages]) -> None:
+        """Read the answer with each group of passages alone."""
+        new = [group for group in dict.fromkeys(groups) if group not in self.known]
+        if new:
+            coalitions: BoolArray = np.array([[i in group for i in range(self.count)] for group in new])
+            self.known |= dict(zip(new, self.subject.game.payoff(coalitions), strict=True))
+
+    def over(self, group: Passages, span: Span) -> Pass:
+        """What one pass says of a span."""
+        said = self.known[group][span.where]
+        answer = self.subject.game.answer
+        word = "" if answer is None else answer.pieces[int(span.where[int(said.argmin())])].strip()
+        return Pass(tuple(sorted(group)), float(said.sum()), surprise(said), word)
+
+    @property
+    def everyone(self) -> Passages:
+        return frozenset(range(self.count))
+
+    def candidates(self, span: Span) -> list[int]:
+        """The passages that most likely earned a span: by one backward pass, or else by a pass over each alone."""
+        if self.count <= CANDIDATES:
+            return list(range(self.count))
+        try:
+            credit = self._relevance(span)
+        except AccreditError as error:
+            self.read(frozenset([i]) for i in range(self.count))
+            credit = np.array([-self.over(frozenset([i]), span).surprise for i in range(self.count)])
+            said = f"Candidates come from a pass over each passage alone, because relevance cannot be had: {error}"
+            self.notes += [said] if said not in self.notes else []
+        return [int(i) for i in np.argsort(-credit, kind="stable")[:CANDIDATES]]
+
+    def _relevance(self, span: Span) -> FloatArray:
+        if self.subject.kind != "answer":
+            raise InvalidInput("a function of prompts has no gradients", code="unsupported")
+        from accredit.explanation.gradients import points_in_answer
+        from accredit.gradients.relevance import attn_lrp_at
+
+        point = points_in_answer(self.subject, {"span": span.where})["span"]
+        return attn_lrp_at(point).credit[: self.count]
+
+
+def measure(passes: _Passes, span: Span) -> Surprise:
+    """The surprise of a span without passages, with all, and with every group of its candidates alone.
+
+    Where all passages together take the surprise away and no group of candidates does, relevance has named the wrong ones:
+    those without which it is largest are tried, too.
+    """
+    seen = _try(passes, span, passes.candidates(span))
+    if seen.misses:
+        everyone = passes.everyone
+        passes.read(everyone - {i} for i in everyone)
+        lost = [passes.over(everyone - {i}, span).surprise for i in range(passes.count)]
+        more = _try(passes, span, np.argsort(-np.array(lost), kind="stable")[:CANDIDATES].tolist())
+        seen = replace(seen, alone={**seen.alone, **more.alone})
+    return seen
+
+
+def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
+    groups = [frozenset(group) for size in range(1, len(candidates) + 1) for group in combinations(candidates, size)]
+    nobody: Passages = frozenset()
+    passes.read([passes.everyone, nobody, *groups])
+    alone = {group: passes.over(group, span).surprise for group in groups}
+    return Surprise(passes.over(nobody, span).surprise, passes.over(passes.everyone, span).surprise, alone)
+
+
+def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Citation:
+    seen = measure(passes, span)
+    verdict = told.judge(seen, error)
+    support = seen.support() if verdict is Origin.PASSAGES else ()
+    groups = [passes.everyone, frozenset[int](), *(group for group in seen.alone if group != passes.everyone)]
+    if support:
+        groups.append(passes.everyone - frozenset().union(*support))
+        passes.read(groups[-1:])
+    return Citation(
+        span.start,
+        span.stop,
+        verdict,
+        tuple(tuple(sorted(group)) for group in support),
+        {str(origin): p for origin, p in told.p_values(seen).items()},
+        tuple(passes.over(group, span) for group in dict.fromkeys(groups)),
+    )
+
+
+def _text(subject: AnswerSubject) -> str:
+    answer = subject.game.answer
+    return str(subject.facts["answer"]) if answer is None else answer.text
+
+
+def _passages(subject: AnswerSubject) -> tuple[str, ...]:
+    """Each player's words in full, where the prompt is dealt out in stretches of text."""
+    parts: Any = getattr(subject.game.pays, "parts", None)
+    dealt = getattr(parts, "parts", parts)
+    return tuple(dealt.texts()) if hasattr(dealt, "texts") else subject.players
+
+
+def _spans(subject: AnswerSubject, asked: Sequence[str] | None) -> list[Span]:
+    """The sentences of the answer, or the strings of it that are asked for."""
+    answer, count = subject.game.answer, len(subject.game.outputs)
+    if answer is None:
+        if asked is not None:
+            raise InvalidInput(
+                "spans are given, and a function of prompts pays for the answer as a whole; leave them out",
+                argument="spans",
+                code="unsupported",
+            )
+        return [Span(0, len(_text(subject)), np.arange(count))]
+    return [Span(a, b, where) for a, b, where in (answer.sentence_places() if asked is None else map(answer.place, asked))]
+
+
+def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
+    """That the error rate was calibrated on another model."""
+    if subject.kind == "answer" and told.fingerprint and told.fingerprint == subject.model.fingerprint:
+        return []
+    said = f"the error rate was calibrated on {told.model}, and this is {subject.facts['model']}: it may not hold here; "
+    return [Note(NoteKind.WARNING, f"{said}calibrate(model, tokenizer) makes one for this model")]
+
+
+# Calibration
+
+
+def planted_surprise(model: object, planted: Planted) -> tuple[Surprise, Mapping[Passages, FloatArray]]:
+    """How surprised a model is at the last sentence of a planted answer, and its readings of that sentence, by passages."""
+    subject = answer_subject(
+        model, None, answer=planted.answer, context=list(planted.context), query=planted.query, target="sentences"
+    )
+    passes, span = _Passes(subject), _spans(subject, None)[-1]
+    seen = measure(passes, span)
+    asked = [passes.everyone, frozenset[int](), *seen.alone]
+    return seen, {group: passes.known[group][span.where] for group in asked}
+
+
+@check_arguments
+def calibrate(model: object, tokenizer: object = None, *, prompts: int = 100, seed: int = 0) -> Calibration:
+    """The calibration of a model, from so many planted prompts: about twelve passes and one backward pass for each.
+
+    Half of them are fitted to, half are scored: with fewer than 90 there are too few known facts for an error rate of a tenth.
+
+    >>> def reads(prompts, answer):  # a hosted model that copies, and knows nothing
+    ...     return [-sum(0.1 if word in prompt else 4.0 for word in answer.split()) for prompt in prompts]
+    >>> sorted(len(scores) for scores in calibrate(reads, prompts=15).scores.values())
+    [2, 4, 5]
+    """
+    asked = answering_model(model, tokenizer)
+    seen = [
+        (planted_surprise(asked, planted)[0], planted.origin) for planted in planted_prompts(prompts, "calibration", seed=seed)
+    ]
+    name, weights = getattr(asked, "name", "a function"), getattr(asked, "fingerprint", "")
+    return Calibration.fit(name, seen, weights, prompts=prompts, seed=seed)

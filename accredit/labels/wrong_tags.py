@@ -1,0 +1,118 @@
+"""Rows with several tags each: every tag is a question of its own, yes or no, and the lists are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from accredit.checks.arguments import check_arguments
+from accredit.errors import InvalidInput
+from accredit.labels.duplicates_outliers import Oddities
+from accredit.labels.find import ROWS_NEEDED, WANTED, row_names, wrong_labels
+from accredit.labels.probability import rate_interval, share_interval
+from accredit.labels.result import WrongLabels, with_excerpts
+from accredit.labels.row_views import View
+
+FEWEST_ROWS = 5  # with and without a tag, below which it is not judged
+YES, NO = "yes", "no"
+
+
+@check_arguments
+def wrong_tags(
+    tags: Sequence[Collection[str]],
+    *,
+    texts: Sequence[str] | None = None,
+    features: View | Mapping[str, View] | None = None,
+    names: Sequence[str] | None = None,
+    wanted: float = WANTED,
+    seed: int = 0,
+    watch: Callable[[float], None] | None = None,
+) -> WrongLabels:
+    """Find tags that are likely missing or wrong, where a row may have any number of them.
+
+    The rows of the result are pairs of a row and a tag, named "row 3 · sport", labelled yes or no.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(120, 2))
+    >>> tags = [{tag for tag, number in zip(["a", "b"], row) if number > 0} for row in x]
+    >>> row = int(x[:, 0].argmax()); tags[row].discard("a")
+    >>> found = wrong_tags(tags, features=x)
+    >>> first = found.suspects[0]
+    >>> found.names[first] == f"row {row} · a", found.given[first], found.suggested[first]
+    (True, 'no', 'yes')
+    """
+    if len(tags) < ROWS_NEEDED or any(isinstance(one, str) for one in tags):
+        raise InvalidInput(
+            f"tags holds {len(tags)} rows; at least {ROWS_NEEDED} are needed, each a set of tags such as {{'a', 'b'}}",
+            argument="tags",
+            code="type",
+        )
+    rows = row_names(names, len(tags))
+    known = sorted({str(tag) for one in tags for tag in one})
+    count = {tag: sum(tag in one for one in tags) for tag in known}
+    judged = [tag for tag in known if FEWEST_ROWS <= count[tag] <= len(tags) - FEWEST_ROWS]
+    if not judged:
+        raise InvalidInput(
+            f"tags holds {len(known)} tags, and none has {FEWEST_ROWS} rows with it and {FEWEST_ROWS} without it; merge "
+            "rare tags",
+            argument="tags",
+            code="undefined",
+        )
+    found = []
+    for place, tag in enumerate(judged):
+
+        def part(share: float, place: int = place) -> None:
+            if watch:
+                watch((place + share) / len(judged))
+
+        labels = [YES if tag in one else NO for one in tags]
+        found.append(wrong_labels(labels, texts=texts, features=features, names=rows, wanted=wanted, seed=seed, watch=part))
+    left = [tag for tag in known if tag not in judged]
+    notes = (
+        (f"not judged, in too few rows or in nearly all: {', '.join(left[:10])}" + ", …" * (len(left) > 10),) if left else ()
+    )
+    return with_excerpts(_join(rows, judged, found, notes), None if texts is None else [*texts] * len(judged))
+
+
+def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels], notes: tuple[str, ...]) -> WrongLabels:
+    """The answers about all tags as one."""
+    said = [one for one in found if one.probability is not None]
+    silent = [tag for tag, one in zip(tags, found, strict=True) if one.probability is None]
+    notes += (f"nobody is accused, the features say nothing about them: {', '.join(silent)}",) if silent else ()
+    probability = np.concatenate([np.zeros(len(rows)) if one.probability is None else one.probability for one in found])
+    pairs = [len(rows) * k + i for k, one in enumerate(found) for i in one.suspects]
+    suspects = tuple(sorted(pairs, key=lambda pair: (-probability[pair], pair)))
+    precision = float(probability[list(suspects)].mean()) if suspects else None
+    rate = float(np.concatenate([one.probability for one in said if one.probability is not None]).mean()) if said else None
+    verdict = found[0].verdict if not said else f"about {rate:.1%} of {len(said) * len(rows):,} answers about tags look wrong"
+    verdict += f"; of the {len(suspects)} listed about {precision:.0%} should be" if suspects else ""
+    odd = found[0].oddities
+    first = next(iter(said), found[0])
+    return replace(
+        first,
+        names=tuple(f"{row} · {tag}" for tag in tags for row in rows),
+        given=tuple(label for one in found for label in one.given),
+        suggested=tuple(label for one in found for label in one.suggested),
+        probability=probability if said else None,
+        suspects=suspects,
+        rate=rate,
+        rate_interval=rate_interval(probability) if said else None,
+        precision=precision,
+        precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
+        confusions=tuple(
+            replace(c, true=f"{tag} {c.true}", given=f"{tag} {c.given}")
+            for tag, one in zip(tags, found, strict=True)
+            for c in one.confusions
+        ),
+        evidence=tuple(
+            replace(one.evidence[0], score=f"{one.evidence[0].score}, {tag}") for tag, one in zip(tags, found, strict=True)
+        ),
+        agreement=float(np.mean([one.agreement for one in found])),
+        majority=float(np.mean([one.majority for one in found])),
+        verdict=verdict,
+        oddities=Oddities(odd.duplicates, (), odd.outliers),
+        notes=notes,
+        excerpts={},
+    )

@@ -1,0 +1,36 @@
+"""Citations as a page: the answer with numbered notes, what shows each verdict, and the passages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accredit.explanation.citations import Citations
+from accredit.views.pages.document import page
+from accredit.views.pages.engine import render
+from accredit.views.terminal.citations_text import MARKS, evidence, headline, promise, verdict
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+def citations_body(found: Citations) -> Markup:
+    """The answer with its notes as a piece of a page."""
+    return render(
+        "citations",
+        "body",
+        headline=headline(found),
+        query=found.query,
+        sentences=[
+            (found.text_of(each), each.verdict.name.lower(), each.cited, MARKS[each.verdict], number)
+            for number, each in enumerate(found, 1)
+        ],
+        notes=[(found.text_of(each), each.verdict.name.lower(), verdict(each), evidence(found, each)) for each in found],
+        passages=[(i + 1, text, any(i in each.cited for each in found)) for i, text in enumerate(found.passages)],
+        promise=promise(found),
+        remarks=[str(note) for note in found.notes],
+    )
+
+
+def citations_page(found: Citations) -> str:
+    """The same as one self-contained HTML file."""
+    return page("Where does each sentence come from?", citations_body(found))

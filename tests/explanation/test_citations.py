@@ -1,0 +1,148 @@
+"""Citations: the passes behind a verdict, what is cited, how it is written; and a real language model."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import accredit
+from accredit.answers.planted import Origin, planted_prompt
+from accredit.answers.verdicts import Calibration
+from accredit.core import NoteKind
+from accredit.errors import InvalidInput
+from accredit.explanation.citations import Citations, cite
+from accredit.models import builtin
+from accredit.models.builtin.facts import facts
+
+WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5]])
+SURE = Calibration("made by hand", WEIGHTS, dict.fromkeys(Origin.known(), tuple(np.linspace(0, 0.5, 20))))
+ANSWERED = {"context": ["Anna lives in Rome .", "Boris owns a dog ."], "query": "Where does Anna live ?"}
+
+
+def test_every_pass_is_what_the_model_itself_says():
+    """Against the model's plain call over a prompt written by hand."""
+    found = cite(**ANSWERED, calibration=SURE)
+    model, tokenizer = builtin.load_answers()
+    for passages in ((), (0,), (1,), (0, 1)):
+        kept = "\n".join(ANSWERED["context"][i] for i in passages)
+        prompt = tokenizer(f"{kept}\n\n{ANSWERED['query']}" if kept else f"\n\n{ANSWERED['query']}").input_ids
+        said = tokenizer(found.answer, add_special_tokens=False).input_ids
+        with torch.no_grad():
+            logits = model(torch.tensor([prompt + said])).logits[0, len(prompt) - 1 : -1].double().log_softmax(-1)
+        expected = logits[range(len(said)), said].numpy()
+        one = found.citations[0].with_only(passages)
+        assert one.log_probability == pytest.approx(expected.sum(), abs=1e-4)
+        assert one.surprise == pytest.approx(-np.sort(expected)[:4].sum(), abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "redundant", "joint"])
+def test_what_says_it_is_cited(kind):
+    """The built-in model answers by construction, so the passages that earn an answer are known."""
+    for seed in range(3):
+        made = facts(kind, passages=6, seed=seed)
+        (found,) = cite(context=list(made.context), query=made.query, answer=made.answer, calibration=SURE)
+        assert found.verdict is Origin.PASSAGES
+        assert {frozenset(group) for group in found.support} == {frozenset(each) for each in made.enough}
+        assert found.necessity == pytest.approx(1, abs=0.1)
+
+
+def test_what_no_passage_says_is_not_cited():
+    (found,) = cite(**ANSWERED, answer="Anna lives in Oslo .", calibration=SURE)
+    assert found.verdict is Origin.NOWHERE and found.support == () and found.necessity is None
+
+
+def test_a_function_of_prompts_is_asked_word_by_word():
+    def hosted(prompts, answer):
+        told = {"Anna": -0.1, "lives": -0.2, "in": -0.1, "Rome.": -6.0, "It": -0.1, "rains.": -0.1}
+        return [sum(-0.1 if w == "Rome." and "Rome" in p else told[w] for w in answer.split()) for p in prompts]
+
+    asked = {"context": ["Anna moved to Rome."], "query": "Where is she?", "answer": "Anna lives in Rome. It rains."}
+    found = cite(None, hosted, **asked, calibration=SURE)
+    first, second = found
+    assert [found.text_of(each) for each in found] == ["Anna lives in Rome.", "It rains."]
+    assert first.none.surprise == pytest.approx(6.4) and first.whole.surprise == pytest.approx(0.5)
+    assert first.none.worst == "Rome." and second.none.surprise == pytest.approx(0.2)
+
+
+def test_another_model_than_the_calibrated_one_is_said():
+    notes = cite(**ANSWERED, error=0.2).notes
+    assert [note.kind for note in notes].count(NoteKind.WARNING) == 1
+
+
+def test_spans_of_the_answer_can_be_asked_for():
+    found = cite(**ANSWERED, spans=["Rome", "lives in"], calibration=SURE)
+    assert [found.text_of(each) for each in found] == ["Rome", "lives in"]
+    assert found.of("Rome").earned > 2 > abs(found.of("lives").earned)
+    assert found.of("lives").sufficiency([0]) is None  # nothing to share
+    with pytest.raises(InvalidInput):
+        cite(**ANSWERED, spans=["Oslo"], calibration=SURE)
+
+
+def test_json_is_read_as_it_was_written_and_damage_is_refused():
+    found = cite(**ANSWERED, calibration=SURE)
+    written = found.to_json()
+    assert Citations.from_json(written) == found
+    data = json.loads(written)
+    for name, odd in (("citations", [1]), ("citations", [{}]), ("passages", "x"), ("error", -1), ("notes", "x"), ("extra", 1)):
+        with pytest.raises(InvalidInput):
+            Citations.from_json(json.dumps(data | {name: odd}))
+    data["citations"][0]["support"] = [[7]]
+    with pytest.raises(InvalidInput):
+        Citations.from_json(json.dumps(data))
+
+
+def test_every_form_holds_its_marks_and_nothing_breaks_out():
+    odd = "<script>alert(1)</script> **lives** [x](y)"
+    found = cite(**ANSWERED, calibration=SURE)
+    found = Citations(found.answer, (odd, found.passages[1]), found.citations, found.error, "<b>?</b>", found.notes)
+    assert found.citations[0].cited == (0,)
+    text, page, markdown = str(found), accredit.views.to_page(found), found.to_markdown()
+    assert max(map(len, text.splitlines())) <= 80 and "[1]" in text.splitlines()[2]
+    assert "<script>alert" not in page and "<b>?" not in page and 'href="#passage-1"' in page
+    assert markdown.startswith("Anna lives in Rome .[^1]") and "<script" not in markdown.replace("\\<script", "")
+    assert "[x](y)" not in markdown and "**lives**" not in markdown
+
+
+def test_words_across_tokens_are_targets(language_model):
+    """A name of several tokens: by the sum of its tokens and as a target of its own, from the same passes."""
+    model = accredit.Explainer(str(language_model), methods="shapley")
+    asked = {
+        "context": ["Pellworth is the mayor of Drusk.", "The harbour is old."],
+        "query": "Who is the mayor of Drusk?",
+        "answer": "The mayor of Drusk is Pellworth.",
+    }
+    whole = model(**asked)
+    assert "Pellworth" not in whole.outputs
+    by_sum = whole.of("Pellworth")["shapley"]
+    directly = model(**asked, target="Pellworth").of("Pellworth")["shapley"]
+    np.testing.assert_allclose(by_sum.credit, directly.credit, atol=1e-9)
+    assert by_sum.total == pytest.approx(directly.total) and by_sum.top(1).players == (asked["context"][0],)
+    with pytest.raises(InvalidInput):
+        whole.of("Drusk town")
+
+
+def test_what_earned_nothing_says_so_first(language_model):
+    passages = ["The museum in Drusk opens at ten.", "Pellworth is the mayor of Drusk.", "The harbour was built in 1912."]
+    found = accredit.explain(
+        None, str(language_model), context=passages, query="What is the capital of France?", generate=3, methods="shapley"
+    )
+    assert found.earns_nothing and found.notes[0].kind is NoteKind.NOTHING_EARNED
+    shown = str(found)
+    assert "Next to nothing was earned" in shown.split("\n\n")[0] and "█" not in shown and "░" not in shown
+    assert any("cut" in note.text for note in found.notes)  # three tokens are not enough
+
+
+@pytest.mark.parametrize("kind", ["plain", "contradicted"])
+def test_a_real_model_cites_what_says_it_and_not_what_says_otherwise(language_model, kind):
+    """Prompts that neither the calibration nor its report used. A verdict may be "cannot tell"; what is cited must be what was
+    planted, and a passage that says otherwise must not be."""
+    for seed in (7001, 7002):
+        made = planted_prompt(kind, "evaluation", seed=seed)
+        found = cite(None, str(language_model), context=list(made.context), query=made.query, answer=made.answer)
+        assert not any(note.kind is NoteKind.WARNING for note in found.notes)  # this is the calibrated model
+        cited = {frozenset(group) for each in found for group in each.support}
+        assert cited <= set(made.enough)
