@@ -64,7 +64,8 @@ def influence_assumption(report: Report, seed: int) -> None:
         "Influence needs ∇L(S, θ) = 0: away from a minimum the formula is about another model",
         found[SETTLED][0] and not found[1][0] and found[1][1] > 2 * found[SETTLED][1],
         f"logistic regression, 40 rows, against training again without each: relative error {found[SETTLED][1]:.2f} at the "
-        f"minimum and {found[1][1]:.2f} after one step. The certificate says so: `influence` reports ‖∇J‖ and refuses a Hessian that is not positive",
+        f"minimum and {found[1][1]:.2f} after one step. The "
+        "certificate says so: `influence` reports ‖∇J‖ and refuses a Hessian that is not positive",
     )
 
 

@@ -196,7 +196,8 @@ def pricing(report: Report) -> None:
     report.verdict(
         "Problem 10.5.1, 3: Shapley values are a misleading guide for buying two data sets",
         set(chosen) != set(best[2][0]),
-        f"the two highest values are {' and '.join(sorted(chosen))}, worth {game.table[5]:g} together; the best pair is {' + '.join(best[2][0])}, worth {best[2][1]:g}",
+        f"the two highest values are {' and '.join(sorted(chosen))}, worth {game.table[5]:g} together; "
+        f"the best pair is {' + '.join(best[2][0])}, worth {best[2][1]:g}",
     )
     report.say(
         f"The interaction of B and C is {shapley_interactions(game)['B', 'C']:+.4g}, that of A and C "

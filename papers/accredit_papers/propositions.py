@@ -26,9 +26,7 @@ SENTENCE = "The plot is thin but the acting is superb."
 TWICE = "A superb film with superb acting."
 
 
-def propositions(
-    model: TextModel, quick: bool = False, seed: int = 0, texts: Sequence[str] | None = None
-) -> Report:
+def propositions(model: TextModel, quick: bool = False, seed: int = 0, texts: Sequence[str] | None = None) -> Report:
     """Run all three; `model` is a `TextModel` whose attention is read."""
     report = Report("propositions", "Attention, flows, leave-one-out and Shapley: three propositions, run")
     report.say(

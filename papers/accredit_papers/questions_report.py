@@ -154,8 +154,8 @@ def warnings(report: Report, found: Sequence[LeavingOut], seed: int) -> None:
     report.heading("Do cheap warnings predict the error of leave-one-out?")
     report.say(
         "n more payoffs, what each player earns alone, warn early: `leaving_out(game).missing` is what leave-one-out leaves of "
-        "v(N) − v(∅), `.lonely` the largest difference between a player's leave-one-out value and what it earns alone. Both are "
-        f"0 where nobody interacts. Here both are divided by the largest leave-one-out value, and a game is *warned of* where "
+        "v(N) − v(∅), `.lonely` the largest difference between a player's leave-one-out value and what it earns alone. Both "
+        f"are 0 where nobody interacts. Here both are divided by the largest leave-one-out value, and a game is *warned of* where "
         f"one of them is above {CLOSE:.0%}."
     )
     cheap = np.array([_warnings(one) for one in found])  # (games, 2)
@@ -275,7 +275,7 @@ def payoffs(report: Report, models: Sequence[Reader], texts: Sequence[str], seed
     report.verdict(
         "With correctness as the payoff, leave-one-out is binary: a word is critical or irrelevant",
         set(values) <= {0.0, 1.0},
-        f"leave-one-out takes the values {', '.join(f'{x:g}' for x in values)} in {len(steps)} games of a sentence and a model; "
+        f"leave-one-out takes the values {', '.join(f'{x:g}' for x in values)} in {len(steps)} games of sentence and model; "
         f"Shapley values of the same payoff take {len(shared)} different ones",
     )
 

@@ -305,7 +305,9 @@ def shortcuts(
     help="Folder with the data files; docs/selection.md names them.",
 )
 @click.option("--sets", default="imdb,yelp,mnist,fashion", show_default=True, help="Data sets, separated by commas.")
-@click.option("--seeds", type=Count(min=1), help="Black boxes for each data set; default 3, with --whole 10 as in the paper, quick 1.")
+@click.option(
+    "--seeds", type=Count(min=1), help="Black boxes for each data set; default 3, with --whole 10 as in the paper, quick 1."
+)
 @click.option(
     "--scale",
     type=Amount(0.1, 100),
@@ -316,10 +318,12 @@ def shortcuts(
 @click.option(
     "--whole",
     is_flag=True,
-    help="Every training row of the data files, 5,000 test rows, settings of explainers chosen on training rows; hours. Smaller "
-    "than the paper: 2 epochs, LIME on 100 or 150 inputs, Yelp of 10,000 reviews.",
+    help="Every training row of the data files, 5,000 test rows, settings of explainers chosen on training rows; hours. "
+    "Smaller than the paper: 2 epochs, LIME on 100 or 150 inputs, Yelp of 10,000 reviews.",
 )
-@click.option("--further", is_flag=True, help="Also try other settings of the explainers, on the first three seeds of every set.")
+@click.option(
+    "--further", is_flag=True, help="Also try other settings of the explainers, on the first three seeds of every set."
+)
 @click.option("--finished", is_flag=True, help="Run nothing: report the black boxes that --store holds whole.")
 @click.option("--store", type=NamedPath(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Processes.")
@@ -400,7 +404,15 @@ def _cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
-UNSEEN = ("out", "store", "workers", "executor", "as_json", "html_file", "quiet")  # options that do not change what a report says
+UNSEEN = (
+    "out",
+    "store",
+    "workers",
+    "executor",
+    "as_json",
+    "html_file",
+    "quiet",
+)  # options that do not change what a report says
 COUNTED = {"holds": "statements hold", "refuted": "are refuted", "cannot tell": "cannot be told from so little"}
 
 

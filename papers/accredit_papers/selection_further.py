@@ -1,4 +1,4 @@
-"""What was tried where a published figure of Table 3 does not appear: other settings of explainers, on the first seeds of every set.
+"""What was tried where a published figure of Table 3 does not appear: other settings, on the first seeds of every set.
 
 All are run and all are shown, on the test rows that judge the table; nothing is chosen among them.
 """

@@ -142,8 +142,8 @@ def _describe(what: str, sizes: RunSizes) -> str:
     heat = f"temperature {several}, {widths} filters in the selector, for Weighting the recipe's own steps and cap{weighings}"
     if len(sizes.temperatures) > 1 or sizes.selectors or sizes.weightings:
         heat += (
-            f"; where there are several, one after the other, whichever keeps more answers after learning from {CHOOSING:.1%} of "
-            "the training rows, on as many others of them, anew for every seed and method"
+            f"; where there are several, one after the other, whichever keeps more answers after learning from "
+            f"{CHOOSING:.1%} of the training rows, on as many others of them, anew for every seed and method"
         )
     removal = "words one by one" if what == "texts" else "2×2 blocks, whose pixels share one score"
     return (
@@ -152,7 +152,8 @@ def _describe(what: str, sizes: RunSizes) -> str:
         f"random masks, then {sizes.epochs} for the selector), {heat}. LIME: {sizes.lime_budget} coalitions for each of "
         f"{sizes.lime_rows} test inputs, chosen by |slope|; *supporting* chooses by signed slope. CXPlain: removal "
         f"losses of {rows} training rows ({removal}), {sizes.cxplain_models} network(s); it alone is "
-        "given true labels. Weighting is the recipe that ships: P(Y|M) weighs rows before it learns from them. Gradient: |∂logit/∂x| (length at the word's vector)."
+        "given true labels. Weighting is the recipe that ships: P(Y|M) weighs rows before it learns from "
+        "them. Gradient: |∂logit/∂x| (length at the word's vector)."
     )
 
 

@@ -301,7 +301,9 @@ class ExplainerSetting:
         >>> ExplainerSetting(0.5, 32, (10, 50.0)).words()
         'temperature 0.5, 32 filters, 10 steps of P(Y|M), weights at most 50'
         """
-        weighing = "" if self.weighting is None else f", {self.weighting[0]} steps of P(Y|M), weights at most {self.weighting[1]:g}"
+        weighing = (
+            "" if self.weighting is None else f", {self.weighting[0]} steps of P(Y|M), weights at most {self.weighting[1]:g}"
+        )
         return f"temperature {self.temperature:g}, {self.selector} filters{weighing}"
 
 

@@ -75,7 +75,11 @@ def _where_it_fails() -> dict[str, tuple[float, float]]:
     cases = {
         "(2) broken, the mask is the label": (tied, tied.select(1.0), np.ones((2, 2, 2))),
         "(3) broken, selection looks at x": (coin.draw(fair), coin.draw(fair).select(matched), seen),
-        "(3) broken, a pair (y, m) is never selected": (knows.draw(fair), knows.draw(fair).select(np.eye(2)), np.ones((2, 2, 2))),
+        "(3) broken, a pair (y, m) is never selected": (
+            knows.draw(fair),
+            knows.draw(fair).select(np.eye(2)),
+            np.ones((2, 2, 2)),
+        ),
         "(4) broken, shown masks are selected three times as often": (
             knows.draw(fair),
             knows.draw(fair).select(np.array([[1 / 3, 1.0]])),

@@ -25,9 +25,9 @@ from accredit.cli import accredit
 from accredit.errors import InvalidInput
 from accredit.store import Finished
 from accredit_papers import shortcuts, shortcuts_runs
+from accredit_papers.report import Whose
 from accredit_papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, SettingRow, choose_shortcut, firsts
 from accredit_papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
-from accredit_papers.report import Whose
 from accredit_papers.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
