@@ -155,7 +155,7 @@ def warnings(report: Report, found: Sequence[LeavingOut], seed: int) -> None:
     report.say(
         "n more payoffs, what each player earns alone, warn early: `leaving_out(game).missing` is what leave-one-out leaves of "
         "v(N) − v(∅), `.lonely` the largest difference between a player's leave-one-out value and what it earns alone. Both "
-        f"are 0 where nobody interacts. Here both are divided by the largest leave-one-out value, and a game is *warned of* where "
+        f"are 0 where nobody interacts. Here both are divided by the largest leave-one-out value; a game is *warned of* where "
         f"one of them is above {CLOSE:.0%}."
     )
     cheap = np.array([_warnings(one) for one in found])  # (games, 2)
