@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, get_args
 
 Code = Literal[
     "",  # the sentence alone says it
+    "ambiguous",  # it can be read in more than one way
     "conflict",  # two arguments do not fit one another
     "duplicate",  # the same thing is given twice
     "empty",  # there is nothing in it

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from accredit.arena.contest import Example
-from accredit.checks.tables import read_sheet
+from accredit.checks.tables import read_sheet, warn_notes
 from accredit.errors import InvalidInput
 
 SENTENCES = Path(__file__).parent / "sentences.tsv"
@@ -57,7 +57,7 @@ def read_examples(
     >>> read_examples(file, "review", None, where={"split": "dev"})
     [Example(row=0, text='It never lands.', target=None)]
     """
-    sheet, wanted = read_sheet(file), dict(where or {})
+    sheet, wanted = warn_notes(read_sheet(file)), dict(where or {})
     texts = sheet.column(text, "text")
     labels = [""] * len(sheet) if target is None else sheet.column(target, "target")
     needed = [(sheet.column(column, "where"), value) for column, value in wanted.items()]

@@ -101,9 +101,9 @@ class RowFileContest:
         return Unfit(name, METRICS[name].better, METRICS[name].paper, because)
 
     def _frame(self) -> pandas.DataFrame:
-        from accredit.store.frames import read_frame
+        from accredit.store.frames import read_frame, warn_reading
 
-        return read_frame(self.data)
+        return warn_reading(read_frame(self.data))
 
     def _family(self) -> RowFamily:
         return _family(self.model, self.data, self.background, self.payoff, self.trusted, self.seed)

@@ -12,7 +12,7 @@ from accredit.audit.finding import Findings, find_checks
 from accredit.checks import optional_whole
 from accredit.checks.arguments import check_arguments
 from accredit.checks.arrays import read_arrays as arrays_in
-from accredit.checks.tables import is_table, number, read_sheet
+from accredit.checks.tables import is_table, number, read_sheet, warn_notes
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.learned.black_boxes import BlackBox, answers_of, check_answers, numbers_of
@@ -220,7 +220,7 @@ def read_arrays(file: str | Path, target: str = "label") -> dict[str, Array]:
 
 
 def _table(path: Path, target: str) -> dict[str, Array]:
-    sheet = read_sheet(path)
+    sheet = warn_notes(read_sheet(path).with_plain_numbers(words=(target,)))
     sheet.column(target, "target")
     if not sheet.rows:
         raise InvalidInput(f"{str(path)!r} has a header and no rows", argument="file", code="empty")

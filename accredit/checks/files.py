@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from accredit.checks.encodings import nul_half
 from accredit.checks.json_data import read_json
 from accredit.checks.numbers import shown
 from accredit.checks.suggestions import did_you_mean
@@ -209,7 +210,7 @@ def read_text(path: object, limit: int = LIMIT) -> str:
 
 def as_text(content: bytes, path: object) -> str:
     """Bytes of a file as text in UTF-8; `path` says which file."""
-    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or _every_second_is_nul(content[:64]):
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or nul_half(content) is not None:
         raise InvalidInput(f"{str(path)!r} is text in UTF-16; save it as UTF-8", code="unreadable")
     try:
         return content.decode("utf-8-sig")
@@ -218,11 +219,6 @@ def as_text(content: bytes, path: object) -> str:
         raise InvalidInput(
             f"{str(path)!r} is not text in UTF-8: {error.reason} in line {line}; save it as UTF-8", code="unreadable"
         ) from None
-
-
-def _every_second_is_nul(begins: bytes) -> bool:
-    """Plain letters in UTF-16, which are also UTF-8, with a NUL before or after each."""
-    return len(begins) > 3 and any(not any(half) for half in (begins[::2], begins[1::2])) and any(begins)
 
 
 def read_json_object(path: object, limit: int = 16 << 20) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Tables in files: CSV, TSV and JSON lines, read by one set of rules wherever a command or a function takes one.
 
-The rules, which docs/tables.md states for readers: text is UTF-8, with or without a byte-order mark, plain or gzipped, of at
-most 256 MiB. The ending of the name decides how cells are separated. The first line names the columns, each name once. Every
-other line has as many cells as the first one; lines of blanks are skipped. A cell that JSON leaves out is empty.
+The rules, which docs/tables.md states for readers: what is certain is read, and a note says how; what can be read in two ways
+is refused with the line, the column and the setting of `TableFormat` that decides. The first line names the columns, each
+name once. Every other line has as many cells as the first one; lines of blanks are skipped. A cell that JSON leaves out is
+empty.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ import csv
 import gzip
 import io
 import json
+import re
+import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from accredit.checks.files import LIMIT, as_path, as_text, check_is_file, read_bytes
+from accredit.checks.encodings import decode
+from accredit.checks.files import LIMIT, as_path, check_is_file, read_bytes
 from accredit.checks.json_data import read_json
 from accredit.checks.lazy import needs
 from accredit.checks.suggestions import did_you_mean
+from accredit.checks.table_format import DELIMITERS, KEEP, TableFormat, TableNote, current_format
+from accredit.checks.written_numbers import NumberColumns
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,6 +36,9 @@ if TYPE_CHECKING:
 TOO_LONG = "split it, or keep only the rows you need"
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
+EXCEL_SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # the first line of some of Excel's files
+RULED = re.compile(r"[-+=| ]+")  # a line that is drawn below the names of columns, or around a table
+UNNAMED = re.compile(r"(Unnamed: 0(\.\d+)?)?")  # what pandas and R call a column of row names
 Lines = list[tuple[int, list[str]]]  # where a row begins in its file, counted from 1, and its cells
 
 
@@ -41,13 +50,30 @@ class Sheet:
     names: tuple[str, ...]  # of the columns, each once
     rows: tuple[tuple[str, ...], ...]  # each as long as `names`
     lines: tuple[int, ...]  # of the file, counted from 1: where each row begins
+    delimiter: str = ","
+    how: tuple[str, ...] = ()  # it was read, where that goes beyond what its name says: "with ; as delimiter"
+    remarks: tuple[str, ...] = ()  # what was left out or changed on the way
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of how the file was read."""
+        said = f"The file {Path(self.file).name} was read {' and '.join(self.how)}."
+        return (said, *self.remarks) if self.how else self.remarks
+
     def records(self) -> Iterator[dict[str, str]]:
         """Row by row, column -> cell."""
         return (dict(zip(self.names, row, strict=True)) for row in self.rows)
+
+    def with_plain_numbers(self, said: TableFormat | None = None, words: Iterable[str] = ()) -> Sheet:
+        """The same with numbers as Python writes them, whatever stands for the decimal mark, thousands, currencies and missing
+        values; columns of words, and those named so, stay as they are."""
+        said = said or current_format()
+        columns = NumberColumns(self.file, self.names, self.rows, self.lines, self.delimiter, said, frozenset(words))
+        rows = columns.rewrite()
+        return replace(self, rows=rows, how=self.how + columns.how, remarks=self.remarks + tuple(columns.notes))
 
     def column(self, name: str | None, argument: str) -> list[str]:
         """The cells of one column, by name; without a name, those of the only one. `argument` is what a person sets to name
@@ -81,28 +107,110 @@ def is_table(path: str | Path) -> bool:
     return ending(path) in (*SEPARATORS, *JSON_LINES)
 
 
-def read_sheet(path: str | Path) -> Sheet:
-    """The table in a .csv, .tsv, .jsonl or .ndjson file (.gz may follow)."""
+def read_sheet(path: str | Path, said: TableFormat | None = None) -> Sheet:
+    """The table in a .csv, .tsv, .jsonl or .ndjson file (.gz may follow). `said` is what is known of how it is written."""
     check_is_file(path)
-    file, kind = str(path), ending(path)
+    file, kind, said = str(path), ending(path), said or current_format()
     if not is_table(path):
         raise InvalidInput(
             f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents", code="format"
         )
-    content = read_content(path)
-    lines = _json_lines(content, file) if kind in JSON_LINES else _split(content, file, SEPARATORS[kind])
+    content, encoded = _decoded(path, said)
+    if kind in JSON_LINES:
+        lines, delimiter = _json_lines(content, file), ","
+    else:
+        lines, delimiter = _split(content, file, SEPARATORS[kind], said.delimiter)
     if not lines:
         raise InvalidInput(f"{file!r} is empty; its first line must name the columns", code="empty")
+    how = [f"with {_shown(delimiter)} as delimiter"] if SEPARATORS.get(kind, ",") != delimiter else []
+    how += [encoded] if encoded else []
+    remarks = [] if kind in JSON_LINES else _tidy(lines, Path(file).name, said.index)
     (_, names), *rows = lines
-    _check_names(names, file, kind)
+    _check_names(names, file)
     for line, cells in rows:
         if len(cells) != len(names):
             raise InvalidInput(
-                f"line {line} of {file!r} has {_count(len(cells), 'cell')} and the header {len(names)}; write every cell, "
-                f"and put quotation marks around one that holds a {'comma' if kind == '.csv' else 'tab'}",
+                f"line {line} of {file!r} has {_count(len(cells), 'cell')} and the header {len(names)}; write every cell, put "
+                f"quotation marks around one that holds a {DELIMITERS.get(delimiter, delimiter)}, or name what stands between "
+                "cells with delimiter=…",
                 code="shape",
             )
-    return Sheet(file, tuple(names), tuple(tuple(cells) for _, cells in rows), tuple(line for line, _ in rows))
+    cells_of_rows, at = tuple(tuple(cells) for _, cells in rows), tuple(line for line, _ in rows)
+    sheet = Sheet(file, tuple(names), cells_of_rows, at, delimiter, tuple(how), tuple(remarks))
+    return _without(sheet, said.index) if said.index not in (None, KEEP) else sheet
+
+
+def warn_notes(sheet: Sheet) -> Sheet:
+    """The same sheet, its notes said as warnings: for readers whose result cannot carry a note."""
+    for note in sheet.notes:
+        warnings.warn(note, TableNote, stacklevel=3)
+    return sheet
+
+
+def _decoded(path: str | Path, said: TableFormat) -> tuple[str, str]:
+    raw = read_bytes(path, LIMIT, TOO_LONG)
+    if Path(path).name.lower().endswith(".gz"):
+        raw = _unpack(raw, str(path))
+    return decode(raw, str(path), said.encoding)
+
+
+def _without(sheet: Sheet, index: str | None) -> Sheet:
+    """The sheet without the column that numbers its rows."""
+    sheet.column(index, "index")  # which refuses a name that is not there
+    at = sheet.names.index(index or "")
+    kept = tuple(row[:at] + row[at + 1 :] for row in sheet.rows)
+    return replace(sheet, names=sheet.names[:at] + sheet.names[at + 1 :], rows=kept)
+
+
+def _tidy(lines: Lines, file: str, index: str | None) -> list[str]:
+    """Take out, in place, cells that belong to no column: what follows a last delimiter, and unnamed numbers or names of rows.
+    Returns what was done."""
+    (_, names), *rows = lines
+    notes = []
+    longer = bool(rows) and all(len(cells) == len(names) + 1 for _, cells in rows)
+    if longer and not any(cells[-1].strip() for _, cells in rows):
+        for _, cells in rows:
+            del cells[-1]
+        notes.append(f"A delimiter at the end of every line of {file} was left out.")
+    elif longer and len(names) > 1 and _name_rows([cells[0] for _, cells in rows]):
+        names.insert(0, "")  # as R writes a table: row names, which the header does not count
+    if any(len(cells) != len(names) for _, cells in rows):
+        return notes  # which is refused
+    blank = [k for k, name in enumerate(names) if not name.strip() and not any(cells[k].strip() for _, cells in rows)]
+    if blank and rows and len(blank) < len(names):
+        for _, cells in lines:
+            for k in reversed(blank):
+                del cells[k]
+        notes.append(
+            f"{_count(len(blank), 'column')} of {file} without a name and without a value {_were(len(blank))} left out."
+        )
+    if index is None and len(names) > 1 and UNNAMED.fullmatch(names[0]) and _are_distinct([cells[0] for _, cells in rows]):
+        for _, cells in lines:
+            del cells[0]
+        notes.append(
+            f"The first column of {file}, which has no name, numbers or names the rows and was left out; to read it, write "
+            f"index={KEEP!r}."
+        )
+    return notes
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _are_distinct(cells: list[str]) -> bool:
+    return bool(cells) and all(cells) and len(set(cells)) == len(cells)
+
+
+def _name_rows(cells: list[str]) -> bool:
+    """Are these names of rows that a header does not count? Numbers are if they count 1, 2, 3, …; any others may be data."""
+    if len(cells) < 2 or not _are_distinct(cells):
+        return False
+    return cells == [str(k + 1) for k in range(len(cells))] or not any(re.match(r"[-+.]?\d", cell) for cell in cells)
+
+
+def _shown(delimiter: str) -> str:
+    return "a tab" if delimiter == "\t" else delimiter
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -112,11 +220,12 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def read_content(path: str | Path) -> str:
-    """The text of a file in UTF-8, unpacked where its name ends in .gz. No more than `LIMIT` bytes are ever held."""
-    raw = read_bytes(path, LIMIT, TOO_LONG)
-    if Path(path).name.lower().endswith(".gz"):
-        raw = _unpack(raw, str(path))
-    return as_text(raw, path)
+    """The text of a file, unpacked where its name ends in .gz; what is not UTF-8 is said. No more than `LIMIT` bytes are ever
+    held."""
+    content, encoded = _decoded(path, current_format())
+    if encoded:
+        warnings.warn(f"The file {Path(path).name} was read {encoded}.", TableNote, stacklevel=3)
+    return content
 
 
 def _unpack(packed: bytes, file: str) -> bytes:
@@ -131,32 +240,80 @@ def _unpack(packed: bytes, file: str) -> bytes:
     return raw
 
 
-def _check_names(names: Sequence[str], file: str, kind: str) -> None:
-    other = next((mark for mark in "\t;" if kind == ".csv" and len(names) == 1 and mark in names[0]), None)
-    if other is not None:
-        instead = "name it .tsv" if other == "\t" else "save it with commas"
-        raise InvalidInput(f"the first line of {file!r} holds a {other!r} and no comma; {instead}", code="format")
+def _check_names(names: Sequence[str], file: str) -> None:
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each its own name", code="duplicate")
 
 
-def _split(content: str, file: str, mark: str) -> Lines:
-    """Lines of cells. In CSV quotation marks enclose cells; in TSV they may, and the file decides once for all its cells."""
+def _split(content: str, file: str, usual: str, said: str | None) -> tuple[Lines, str]:
+    """Lines of cells, and the delimiter that is between them: what was said, what Excel wrote into the first line, or the one
+    that gives every line as many cells as the header."""
+    skipped = 0
+    if (excel := EXCEL_SEPARATOR.match(content)) is not None:
+        content, skipped = content[excel.end() :], 1
+    told = said or (excel[1] if excel else None)
+    mark = told or _find_delimiter(content, file, usual)
+    return [(line + skipped, cells) for line, cells in _split_by(content, file, mark)], mark
+
+
+def _find_delimiter(content: str, file: str, usual: str) -> str:
+    """The delimiter of a file: the usual one of its name, unless only another makes columns of it."""
+    header = next((line for line in content.splitlines() if line.strip()), "")
+    others = [mark for mark in DELIMITERS if mark != usual and _splits(header, mark)]
+    if not others:
+        return usual
+    fits = [mark for mark in (usual, *others) if _makes_columns(content, file, mark)]
+    if len(fits) == 1 or (fits and usual == "\t" == fits[0]):
+        return fits[0]
+    if fits:
+        raise InvalidInput(
+            f"{file!r} can be split into columns by {' and by '.join(DELIMITERS[mark] for mark in fits)}; say which with "
+            f"delimiter={DELIMITERS[fits[0]]!r}",
+            argument="delimiter",
+            code="ambiguous",
+        )
+    return usual if _splits(header, usual) else others[0]  # lines differ in length, which is refused
+
+
+def _splits(header: str, mark: str) -> bool:
+    """Is there such a mark outside quotation marks?"""
+    return mark in re.sub('"[^"]*"', "", header)
+
+
+def _makes_columns(content: str, file: str, mark: str) -> bool:
+    """Does this delimiter give every line as many cells as the header, or one more for a name of the row, or for nothing?"""
+    try:
+        header, *rows = [len(cells) for _, cells in _split_by(content, file, mark)] or [0]
+    except InvalidInput:
+        return False
+    return header > 1 and ({*rows} <= {header} or {*rows} == {header + 1})
+
+
+def _split_by(content: str, file: str, mark: str) -> Lines:
+    """Lines of cells. Quotation marks enclose cells where commas or semicolons separate them; in a TSV they may, and the file
+    decides once for all its cells."""
     try:
         quoted = _cells(content, mark, csv.QUOTE_MINIMAL)
     except _Torn as torn:
-        if mark == ",":
+        if mark not in "\t|":
             raise InvalidInput(
                 f"line {torn.line} of {file!r} cannot be split into cells: {torn}; close every quotation mark that opens a "
                 "cell, and double those inside it",
                 code="unreadable",
             ) from None
-        return _cells(content, mark, csv.QUOTE_NONE)
-    if mark == "," or '"' not in content:
-        return quoted
+        return _trim(_cells(content, mark, csv.QUOTE_NONE), mark)
+    if mark not in "\t|" or '"' not in content:
+        return _trim(quoted, mark)
     plain = _cells(content, mark, csv.QUOTE_NONE)
-    return quoted if _enclose(quoted, plain) else plain
+    return _trim(quoted if _enclose(quoted, plain) else plain, mark)
+
+
+def _trim(lines: Lines, mark: str) -> Lines:
+    """Tables with pipes are written for the eye: blanks around cells, and lines that are drawn, are not part of them."""
+    if mark != "|":
+        return lines
+    return [(line, [cell.strip() for cell in cells]) for line, cells in lines if not RULED.fullmatch("|".join(cells))]
 
 
 def _enclose(quoted: Lines, plain: Lines) -> bool:

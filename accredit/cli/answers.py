@@ -10,6 +10,7 @@ import click
 from accredit.checks.files import read_text
 from accredit.checks.json_data import read_json
 from accredit.checks.numbers import shown
+from accredit.cli.command import check_ending
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.output import write, write_whole
 from accredit.cli.settings import ALONE, read_settings
@@ -22,6 +23,8 @@ def explain_an_answer(subject: str | None, model: str | None, typed: Settings, o
     from accredit.explanation import explain_answer
 
     settings = read_settings("answer", typed)
+    if to.out:
+        check_ending(to.out)
     prompt = _prompt(subject, own.get("prompt"))
     _check_together(settings)
     settings |= _answer(settings, own.get("max_new_tokens"))

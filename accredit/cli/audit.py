@@ -11,6 +11,7 @@ from accredit.checks import needs
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 
 @click.command(cls=Command)
 @click.argument("subject", metavar="[TEXT|FILE]", required=False)
+@table_options
 @click.option(
     "--model",
     help="A folder with a Hugging Face text classifier (default: the built-in one); with --explainer the model file of rows "

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +16,8 @@ from accredit.checks.files import put
 from accredit.checks.suggestions import nearest
 from accredit.cli.codes import ERRORS
 from accredit.cli.output import NewFile, write
-from accredit.errors import AccreditError
+from accredit.cli.table_options import HEADING, TABLE_OPTIONS, reading_tables
+from accredit.errors import AccreditError, InvalidInput
 
 
 @contextmanager
@@ -124,7 +126,9 @@ class Command(click.Command):
             if ctx.meta.get(QUIET):
                 stack.enter_context(redirect_stderr(io.StringIO()))
             if (path := ctx.meta.pop(OUT, None)) is not None:
+                check_ending(path, ctx.params.get("form") == "csv")
                 stack.enter_context(to_file(path))
+            stack.enter_context(reading_tables(ctx))
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -138,9 +142,10 @@ class Command(click.Command):
         """Headings with their options: those without one first, what all commands have last."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         last = [option for name in RESULT for option in options if name in option.opts]
-        placed = {name for names in self.sections.values() for name in names}
+        sections = {**self.sections, HEADING: tuple(TABLE_OPTIONS)}
+        placed = {name for names in sections.values() for name in names}
         yield "Options", [option for option in options if option not in last and option.name not in placed]
-        for heading, names in self.sections.items():
+        for heading, names in sections.items():
             yield heading, [option for name in names for option in options if option.name == name]
         yield "Result", last
 
@@ -183,6 +188,18 @@ def check_known(given: str, ctx: click.Context, commands: Iterable[str], *option
         near = nearest(given, [*known, *options, "--help"])
         advice = f"did you mean {near}?" if near else f"the commands are {', '.join(known)}"
         raise click.UsageError(f"there is no command {given!r}; {advice}", ctx)
+
+
+def check_ending(path: str, is_csv: bool = False) -> None:
+    """Refuse a file whose name promises a table where text or JSON would be written into it."""
+    ending = Path(path).suffix.lower()
+    if ending in (".csv", ".tsv", ".parquet") and not (is_csv and ending == ".csv"):
+        raise InvalidInput(
+            f"out is {path!r}, and what would be written is not such a table; end its name in .txt, or in .json or .jsonl for "
+            "JSON",
+            argument="out",
+            code="format",
+        )
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.command import to_file
+from accredit.cli.command import check_ending, to_file
 from accredit.cli.output import write, write_whole
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Destination:
 
     def show(self, explain: Callable[[], Explanation | TableExplanation | SeriesExplanation]) -> None:
         """Explain, and print what comes of it, or write to `out` what would be printed."""
+        if self.out:
+            check_ending(self.out)
         with to_file(self.out) if self.out else nullcontext():
             self.print(explain())
 

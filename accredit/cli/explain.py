@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 import click
 
 from accredit.cli.answers import explain_an_answer
-from accredit.cli.command import Command
+from accredit.cli.command import Command, check_ending
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
 from accredit.cli.settings import read_numbers, read_settings, sections, setting_options, take
+from accredit.cli.table_options import check_no_table, table_options
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 
@@ -52,6 +53,8 @@ def explain_many(
             argument="html_file",
             code="misplaced",
         )
+    if to.out is not None:
+        check_ending(to.out)
     inputs = _inputs(file, column, pair)
     kind: Kind = "picture" if isinstance(inputs[0], Path) else "text"
     explainer = Explainer(model, **settings)
@@ -118,6 +121,7 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
     "lightgbm, catboost, skops or ONNX. Default: the built-in one.",
 )
 @setting_options
+@table_options
 @click.option(
     "--pair",
     help="A second text that the model reads with TEXT; for a CSV or TSV, the column that holds the second texts.",
@@ -161,6 +165,8 @@ def explain(
     for name in own:
         if kind not in OWN[name]:
             raise misplace(name, [REQUESTS[other] for other in OWN[name]], REQUESTS[kind])
+    if subject is None or kind not in ("rows", "text") or (kind == "text" and kind_of(subject) != "file"):
+        check_no_table(subject)
     HANDLERS[kind](subject, model, typed, own, Destination(out, html_file, as_json))
 
 

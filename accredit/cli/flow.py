@@ -12,6 +12,7 @@ from accredit.checks.tables import number
 from accredit.cli.command import Command
 from accredit.cli.options import Amount, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ SECONDS = 5.0  # for exact ranges
 
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
+@table_options
 @click.option("--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities.")
 @click.option("--to", "sinks", multiple=True, help="Where flow ends.")
 @click.option("--together", is_flag=True, help="One flow from all --from to all --to, instead of one commodity per pair.")

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import click
 
-from accredit.checks.tables import Sheet, is_table, read_sheet
+from accredit.checks.tables import Sheet, is_table, read_sheet, warn_notes
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.core import Attribution, Attributions
 from accredit.errors import InvalidInput
 from accredit.methods import find
@@ -20,6 +21,7 @@ METHOD = MethodName("game")
 
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
+@table_options
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
 @click.option(
     "--groups",
@@ -53,13 +55,14 @@ def game(
     """
     from accredit import views
     from accredit.games import grouped, read_groups
-    from accredit.games.choices import has_choices
+    from accredit.games.choices import has_choices, plain_payoffs
     from accredit.games.files import read_filled
     from accredit.values.report import report
 
-    sheet = read_sheet(file) if is_table(file) else None
+    sheet = plain_payoffs(read_sheet(file)) if is_table(file) else None
     if sheet is not None and has_choices(sheet):
         other = None if method == "shapley" else method
+        warn_notes(sheet)
         idle: dict[str, object] = {
             "--groups": groups,
             "--order": order,
@@ -84,6 +87,8 @@ def game(
     result = report(players, method, named if inside else None, order=order, budget=budget, seed=seed)
     if nobody_left_out:
         result = replace(result, reading=("The table has no payoff for nobody; it is taken as 0.", *result.reading))
+    if sheet is not None:
+        result = replace(result, reading=(*sheet.notes, *result.reading))
     if html_file:
         write_whole(html_file, views.game_page(result, click.format_filename(file, shorten=True)))
     click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))

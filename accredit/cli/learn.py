@@ -16,6 +16,7 @@ from accredit.cli.command import Commands
 from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
+from accredit.cli.table_options import table_options
 from accredit.cli.typed import groups_of, players_of, removal_of, split_at_commas
 from accredit.errors import InvalidInput
 
@@ -82,6 +83,7 @@ def learn() -> None:
 @MODEL
 @TRUST
 @COLUMN
+@table_options
 @LIMIT
 @click.option("--background", type=NamedPath(), help="Rows: the table that rows are compared with.")
 @click.option("--most-background", type=Count(min=1), help="Rows of the background that are used at most.")
@@ -174,10 +176,10 @@ def _fit_fast(
                 code="missing",
             )
         from accredit.explanation.requests import RowRequest
-        from accredit.store.frames import read_frame
+        from accredit.store.frames import read_frame, warn_reading
 
         request = RowRequest(
-            background=read_frame(background),
+            background=warn_reading(read_frame(background)),
             players=None if players is None else groups_of(players),
             payoff=payoff,
             most_background=most_background,
@@ -185,7 +187,7 @@ def _fit_fast(
             budget=settings.pop("budget"),
             seed=settings.pop("seed"),
         )
-        fast = fit_fast_rows(read_frame(subject)[:limit], model, request=request, **settings)
+        fast = fit_fast_rows(warn_reading(read_frame(subject))[:limit], model, request=request, **settings)
     else:
         _refuse({"--background": background, "--most-background": most_background}, "is for rows")
         inputs = read_inputs(subject, column)[:limit]
@@ -260,6 +262,7 @@ def _fit_selector(method: str, task: Task, out: str, k: int | None, settings: Se
 @MODEL
 @TRUST
 @COLUMN
+@table_options
 @LIMIT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def explain(
@@ -286,6 +289,7 @@ def explain(
 @MODEL
 @TRUST
 @COLUMN
+@table_options
 @LIMIT
 @click.option("--train", type=NamedPath(), help="A FILE of training inputs on which the judge is trained.")
 @click.option("--judge", type=NamedPath(), help="A folder that EvalX.save wrote, instead of training a judge.")
@@ -374,10 +378,10 @@ def _task(
     from accredit.learned.tasks import picture_task, row_task, text_task
 
     if model is not None and _reads_rows(model):
-        from accredit.store.frames import read_frame
+        from accredit.store.frames import read_frame, warn_reading
 
         _refuse({"--text": column}, "is for texts")
-        frame = read_frame(subject)[:limit]
+        frame = warn_reading(read_frame(subject))[:limit]
         return lambda like: row_task(frame, model, trusted, like)
     from accredit.explanation.explainer import Explainer
 

@@ -100,6 +100,8 @@ def _stream(rows: pandas.DataFrame, model: object, request: RowRequest, to: Dest
         )
     assert to.out is not None
     run = Explainer(model).run(rows, request)
+    for note in (*run.whole.compared.notes, *run.whole.said):
+        click.echo(note, err=True)
     with progress("explain", len(rows)) as bar:
         count, done = explain_table_file(run, to.out, request.executor or "serial", bar.update)
     said = f"{count:,} rows" + (f", {done:,} of them already there" if done else "")

@@ -16,6 +16,7 @@ from accredit import defaults
 from accredit.cli.command import Command, say_in_options
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.table_options import said_of, table_options
 from accredit.methods import find
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part o
 
 @click.command(cls=Command)
 @click.argument("file", type=NamedPath())
+@table_options
 @click.option("--target", metavar="COLUMN", help="The column to predict. A language model (--model FOLDER) needs none.")
 @click.option("--text", metavar="COLUMN", help="Learn from this column of texts instead of all other columns.")
 @click.option(
@@ -354,7 +356,7 @@ def _words(context: click.Context, shown: bool = False) -> list[str]:
     its journal; or only the words that say where results go."""
     words = [] if shown else ["value"]
     for parameter in context.command.params:
-        given = context.params.get(parameter.name or "")
+        given = context.params.get(parameter.name or "", said_of(context, parameter.name or ""))
         if given in (None, ()) or given == parameter.get_default(context) or parameter.name == "store":
             continue
         if (parameter.name in SHOWN) != shown:

@@ -49,6 +49,7 @@ from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
     from accredit.models import ImageModel, TextModel
+    from accredit.rows.effects import Effect
     from accredit.rows.explain import Questions
     from accredit.rows.result import TableExplanation
     from accredit.rows.run import TableRun
@@ -473,6 +474,21 @@ class Explainer:
             request = make_request(AnswerRequest, settings)
             return _answer_prompt(given, self.model_for("answer"), request)
         return self._answer_text_or_picture(given, kind, settings)
+
+    def effect(self, rows: object, column: str, *, output: str | None = None, points: int = 25) -> Effect:
+        """How the output depends on one column of rows: partial dependence with a line per row, accumulated local effects, and
+        the column's credit beside them. Costs one call of the model for each of up to `points` values.
+
+        >>> explainer = Explainer(lambda x: x @ [2.0, 1.0], background=[[1.0, 1.0]])
+        >>> found = explainer.effect([[3.0, 4.0], [5.0, 6.0]], "x0")
+        >>> found.grid, found.mean.tolist(), found.accumulated.tolist()
+        ((3.0, 5.0), [11.0, 15.0], [11.0, 15.0])
+        """
+        from accredit.rows.effects import effect_of
+
+        explanation: TableExplanation = self(rows)
+        _, questions = self._prepared(self.settings)
+        return effect_of(questions[0].ask(rows), explanation.of(output) if output else explanation, column, points)
 
     def model_for(self, kind: Kind) -> Any:
         """The model as it reads this kind of input: read once, but for the file of a model of rows that has changed."""

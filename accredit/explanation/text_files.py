@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.checks.tables import is_table, read_lines, read_sheet
+from accredit.checks.tables import is_table, read_lines, read_sheet, warn_notes
 from accredit.core.threads import one_torch_thread
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.explainer import LONG, Explainer, choose_methods
@@ -33,7 +33,7 @@ Given = str | tuple[str, str] | Path  # a text, a pair of texts, or the file of 
 def read_texts(file: str | Path, column: str | None = None) -> list[str]:
     """The texts of a file: one per line, or one column of a table with a header. Blank lines are not texts."""
     if is_table(file):
-        texts = read_sheet(file).column(column, "column")
+        texts = warn_notes(read_sheet(file)).column(column, "column")
     elif column is not None:
         raise InvalidInput(
             f"a column {column!r} was named, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl: it has one text per line",
@@ -53,7 +53,7 @@ def read_pairs(file: str | Path, column: str | None, pair: str) -> list[tuple[st
         raise InvalidInput(
             f"pair names a column, but {str(file)!r} ends in neither .csv, .tsv nor .jsonl", argument="pair", code="misplaced"
         )
-    sheet = read_sheet(file)
+    sheet = warn_notes(read_sheet(file))
     pairs = list(zip(sheet.column(column, "column"), sheet.column(pair, "pair"), strict=True))
     if not pairs:
         raise InvalidInput(f"{str(file)!r} holds no text; give a table with a header and at least one row", code="empty")

@@ -18,7 +18,7 @@ from scipy.sparse import csgraph
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import check_text, real_number, real_numbers, shown
-from accredit.checks.tables import number, read_sheet
+from accredit.checks.tables import number, read_sheet, warn_notes
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.game import as_name
 from accredit.errors import InvalidInput, NotConverged
@@ -86,6 +86,7 @@ class Graph:
     def read(cls, path: str | Path) -> Graph:
         """A graph from a .csv, .tsv or .jsonl file with the columns from, to, capacity, and where wanted lower and cost."""
         sheet = read_sheet(path)
+        sheet = warn_notes(sheet.with_plain_numbers(words=[n for n in sheet.names if n.strip().lower() in COLUMNS[:2]]))
         header = [name.strip().lower() for name in sheet.names]
         if not set(COLUMNS[:3]) <= set(header) <= set(COLUMNS):
             raise InvalidInput(

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from accredit.checks.numbers import real_numbers
-from accredit.checks.tables import Sheet, number, read_sheet
+from accredit.checks.tables import Sheet, number, read_sheet, warn_notes
 from accredit.core import FloatArray, IntArray
 from accredit.core.choices import MOST_CELLS, ChoiceGame, Choosing, check_choices, check_levels, choose, shape_of
 from accredit.core.game import check_finite, check_players
@@ -87,6 +87,13 @@ def has_choices(sheet: Sheet) -> bool:
     return "payoff" in names and "coalition" not in names
 
 
+def plain_payoffs(sheet: Sheet) -> Sheet:
+    """The table of a game with payoffs as Python writes them; coalitions, and what players choose, are words."""
+    names = {name: name.strip().lower() for name in sheet.names}
+    words = [name for name, plain in names.items() if (plain != "payoff" if has_choices(sheet) else plain == "coalition")]
+    return sheet.with_plain_numbers(words=words)
+
+
 def is_ordered(game: ChoiceGame) -> bool:
     """Whether the choices of every player are numbered 0, 1, 2, …, and so are levels in order."""
     return all(levels == tuple(str(k) for k in range(len(levels))) for levels in game.levels)
@@ -104,7 +111,7 @@ def read_choices(path: str | Path) -> ChoiceTable:
     >>> read_choices(file).players
     ('ann', 'bob')
     """
-    return choices_in(read_sheet(path))
+    return choices_in(warn_notes(plain_payoffs(read_sheet(path))))
 
 
 def choices_in(sheet: Sheet) -> ChoiceTable:

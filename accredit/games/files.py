@@ -11,10 +11,11 @@ import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import read_json
-from accredit.checks.tables import Sheet, ending, number, read_content, read_sheet
+from accredit.checks.tables import Sheet, ending, number, read_content, read_sheet, warn_notes
 from accredit.core.coalitions import by_size
 from accredit.core.game import TABLE_LIMIT, as_name, check_names
 from accredit.errors import InvalidInput
+from accredit.games.choices import plain_payoffs
 from accredit.games.multi_output import TableGames
 from accredit.games.table import ORDERS, TableGame
 
@@ -84,7 +85,8 @@ def _read(source: str | Path | Sheet) -> tuple[list[str], tuple[str, ...], dict[
     if not isinstance(source, Sheet) and ending(source) == ".json":
         rows, outputs, players = _json_rows(read_content(source))
     else:
-        rows, outputs, players = *_table_rows(source if isinstance(source, Sheet) else read_sheet(source)), None
+        sheet = source if isinstance(source, Sheet) else warn_notes(plain_payoffs(read_sheet(source)))
+        rows, outputs, players = *_table_rows(sheet), None
     payoffs = _payoffs(rows, players)
     if players is None:
         players = _names_in_order(payoffs)

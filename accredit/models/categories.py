@@ -1,8 +1,9 @@
-"""Categories that boosters remember: words from a file, or in a mapping, are given to them as the categories they learned."""
+"""What models remember of the columns that they learned from: their names, and the categories that words stand for."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,22 @@ def remember(model: object) -> dict[str, list[object]]:
         listed = [name for name in grower.feature_name() if infos.get(name, {}).get("values")] if kept else []
         return dict(zip(listed, kept, strict=True)) if len(listed) == len(kept) else {}
     return {}
+
+
+def learned_columns(model: Any) -> tuple[str, ...] | None:
+    """The names of the columns that a model has learned from, in its order; None where it does not know them."""
+    home = type(model).__module__.split(".")[0]
+    if home == "xgboost":
+        names = (model.get_booster() if hasattr(model, "get_booster") else model).feature_names
+    elif home == "lightgbm":
+        names = getattr(model, "booster_", model).feature_name()
+    elif home == "catboost":
+        names = model.feature_names_
+    else:
+        names = getattr(model, "feature_names_in_", None)
+    found = () if names is None else tuple(map(str, names))
+    made_up = all(re.fullmatch(rf"(Column_|f)?{k}", name) for k, name in enumerate(found))  # by a library that was given none
+    return None if made_up else found
 
 
 def _check_coded(column: pandas.Series, name: str) -> None:

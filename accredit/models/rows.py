@@ -42,6 +42,8 @@ LOG_LINK = frozenset(  # objectives of boosters and losses of scikit-learn: the 
 )
 BUILT_IN = frozenset({"xgboost", "lightgbm", "catboost", "sklearn", "torch", "builtins", "numpy", "accredit"})  # read here
 FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
+DOUBTFUL = 1e-4  # chances nearer to 0 or 1 hardly depend on the score
+LINK_TOLERANCE = 1e-4  # of a chance: single precision, and what a library clips
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
 
 
@@ -66,6 +68,7 @@ class RowModel:
         formulas: Mapping[str, Formula] | None = None,
     ) -> None:
         self.units, self._labels, self.name, self.model = dict(units), labels, name, model
+        self._links: dict[str, str] = {}  # by unit, once it was seen
         self._formulas = {"log-odds": ("probability", log_odds), **(formulas or {})}
 
     def __repr__(self) -> str:
@@ -167,6 +170,21 @@ class RowModel:
             raise BadPayoff(f"{self.name} returned {outputs.shape[1]} outputs for {len(self._labels)} classes", code="shape")
         return outputs
 
+    def link(self, unit: str, rows: Sized, outputs: FloatArray) -> str:
+        """What turns outputs in this unit into the model's probabilities: "sigmoid", "softmax", or "" where neither does or
+        nothing can be told. `outputs` are those of `rows`, on which the model's own probabilities are looked at, once per unit.
+        """
+        if unit == "log-odds":
+            return "sigmoid"  # by definition
+        if unit != "logit" or "probability" not in self.units:
+            return ""
+        if unit not in self._links:
+            found = find_link(outputs, self.outputs(rows, "probability"))
+            if found is None:
+                return ""
+            self._links[unit] = found
+        return self._links[unit]
+
     def blur(self, rows: Sized, unit: str) -> float:
         """How far rounding may move outputs in this unit for such rows. Log-odds are made of probabilities in double precision,
         so it is these that show what the model computes in."""
@@ -180,6 +198,24 @@ class RowModel:
         if self._labels is not None:
             return self._labels
         return ("prediction",) if outputs == 1 else tuple(f"output {k}" for k in range(outputs))
+
+
+def find_link(scores: FloatArray, chances: FloatArray) -> str | None:
+    """Which function of the scores the chances are: "sigmoid", "softmax", or "" where it is neither. None: chances so near to
+    0 or 1 do not tell.
+
+    >>> find_link(np.array([[-1.0, 1.0]]), np.array([[0.26894142, 0.73105858]])), find_link(np.eye(2), np.eye(2) * 0.6 + 0.2)
+    ('sigmoid', '')
+    """
+    if scores.shape != chances.shape:
+        return ""
+    telling = ((chances > DOUBTFUL) & (chances < 1 - DOUBTFUL)).all(axis=1)
+    if not telling.any():
+        return None
+    for name, law in (("sigmoid", sigmoid), ("softmax", softmax)):
+        if np.allclose(law(scores[telling]), chances[telling], rtol=LINK_TOLERANCE, atol=0):
+            return name
+    return ""
 
 
 def as_row_model(model: object) -> RowModel:
@@ -486,6 +522,13 @@ def _joint_odds(joint: RowFunction) -> RowFunction:
         return np.asarray(logs - np.logaddexp.reduce(others, axis=1))
 
     return odds
+
+
+def sigmoid(z: FloatArray) -> FloatArray:
+    """1 / (1 + e^−z), number by number."""
+    from scipy.special import expit
+
+    return np.asarray(expit(z))
 
 
 def log_odds(chances: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from threading import RLock
 from typing import TypedDict, Unpack
@@ -15,14 +16,14 @@ from accredit.core.version import __version__
 from accredit.defaults import BackgroundBy
 from accredit.errors import InvalidInput
 from accredit.methods import find
-from accredit.models.categories import remember
+from accredit.models.categories import learned_columns, remember
 from accredit.models.labels import check_index, label_index
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.backgrounds import Compared, compare_with
 from accredit.rows.credit import OPPOSITE, RowAnswer, RowQuestion, are_trees, read_prediction, way_left
-from accredit.rows.frames import Rows, align, fit, kinds_of, rows_of
+from accredit.rows.frames import Rows, align, densify, fit, kinds_of, match_columns, rows_of
 from accredit.rows.game import DEPENDENCE, columns_as_players, outputs_of_rows
 from accredit.rows.ground import Ground, Sharing, closed_value
 from accredit.rows.normal import stages_of_columns
@@ -30,6 +31,7 @@ from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
 from accredit.values.precedence import precedence_of, write_order
 
+LOOKED_AT = 8  # rows on which the model's probabilities are compared with its scores
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
 
@@ -53,8 +55,10 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         answer.precision,
         answer.interval,
         answer.claims,
-        check_notes(
-            (*asked.compared.notes, *asked.said, *way_left(asked, answer), *_draws(asked), *chosen, *_correlate(asked))
+        check_notes(  # each once: rows and background may come from one file
+            dict.fromkeys(
+                (*asked.compared.notes, *asked.said, *way_left(asked, answer), *_draws(asked), *chosen, *_correlate(asked))
+            )
         ),
         {
             **asked.compared.facts,
@@ -66,6 +70,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         },
         **_pair_fields(answer.pairs),
         method_name=asked.method.name,
+        link=asked.model.link(asked.unit, asked.table[:LOOKED_AT], asked.prediction[:LOOKED_AT]),
     )
 
 
@@ -136,7 +141,9 @@ class Questions:
         if isinstance(background, Compared):
             self._compared = background
         elif background is not None or dependence == "cover":
-            self._compared = self._compare(None, background)
+            background, said = self._match(background, "background")
+            chosen = self._compare(None, background)
+            self._compared = replace(chosen, notes=(*chosen.notes, *said))
         self._grounds: dict[tuple[object, ...], Ground] = {}
         self._lock = RLock()  # of the grounds
 
@@ -169,6 +176,7 @@ class Questions:
 
     def ask(self, rows: object) -> RowQuestion:
         """What is asked about some rows, checked."""
+        rows, said = self._match(rows, "rows")
         compared = self._compared or self._compare(rows)
         given = rows_of(rows, self._names) if compared.rows is None else align(rows, compared.rows)
         typed = given if compared.rows is None else fit(given, compared.rows)
@@ -193,7 +201,7 @@ class Questions:
             self._budget,
             self._seed,
             prediction,
-            (*changed, *filter(None, [because])),
+            (*said, *changed, *filter(None, [because])),
             None if read is None else read[1],
             self._confounding,
         )
@@ -219,6 +227,17 @@ class Questions:
             stages_of_columns(partition, order)  # which refuses what it cannot use
         sharing = Sharing(closed_value(self._method, order), self._interactions, partition, order)
         return Ground(self._model, compared, given, self._learned if given.framed else {}, sharing)
+
+    def _match(self, table: object, what: str) -> tuple[object, tuple[str, ...]]:
+        """Rows as the model reads them: its columns, and absent cells of a sparse matrix as its library takes them."""
+        is_xgboost = type(self._model.model).__module__.split(".")[0] == "xgboost"
+        dense, filled = densify(table, np.nan if is_xgboost else 0.0, what)
+        matched, said = match_columns(dense, self._columns, what)
+        return matched, filled + said
+
+    @cached_property
+    def _columns(self) -> tuple[str, ...] | None:
+        return learned_columns(self._model.model)
 
     @cached_property
     def _learned(self) -> dict[str, list[object]]:
@@ -278,12 +297,12 @@ def shown_first(
     if len(outputs) == 1:
         return outputs[0], ()
     if not model.classifies:
-        return outputs[0], (f"Shown first is {outputs[0]!r} of {len(outputs)} outputs; see .of(…) for the others.",)
+        return outputs[0], (f"Shown first is {outputs[0]!r} of {len(outputs)} outputs.",)
     if len(outputs) == 2 and len(prediction) > 1 and unit in OPPOSITE:
         return outputs[1], (f"Shown is class {outputs[1]!r}; its credits are the opposite of the other's.",)
     commonest = int(np.bincount(model.predicted(prediction, unit), minlength=len(outputs)).argmax())
     why = "the predicted class" if len(prediction) == 1 else "the class predicted most often"
-    return outputs[commonest], (f"Shown first is {outputs[commonest]!r}, {why}; see .of(…) for the others.",)
+    return outputs[commonest], (f"Shown first is {outputs[commonest]!r}, {why}.",)
 
 
 def player_cells(rows: Rows, partition: Partition) -> tuple[tuple[Cell, ...], ...]:

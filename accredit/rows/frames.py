@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from accredit.checks import as_array, needs
+from accredit.checks.suggestions import did_you_mean
 from accredit.errors import InvalidInput
+from accredit.store.frames import notes_of
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from accredit.rows.result import Cell
 
 COLUMNS_SHOWN = 8  # column names in a message
+MOST_DENSE_CELLS = 50_000_000  # cells of a sparse matrix that are filled in: 400 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +102,10 @@ def _as_frame(given: object) -> pandas.DataFrame | None:
         return _frame({name: list(column) for name, column in given.items()} if given and held else [dict(given)])
     if isinstance(given, list | tuple) and len(given) and all(isinstance(row, Mapping) for row in given):
         return _frame([dict(row) for row in given])
-    if hasattr(given, "to_frame") and not hasattr(given, "columns"):
-        return _unstack(given)
     if hasattr(given, "iloc"):
-        return given
+        return given if hasattr(given, "columns") else _unstack(given)
+    if hasattr(given, "collect_schema") and hasattr(given, "collect"):  # a lazy frame of polars
+        given = given.collect()
     if hasattr(given, "to_pandas"):
         return given.to_pandas()
     if isinstance(given, np.ndarray) and given.dtype.names:
@@ -155,6 +158,71 @@ def align(rows: object, background: Rows, what: str = "rows") -> Rows:
         return Rows(given.table, background.columns, given.names)
     frame = _frame(given.table.tolist(), background.frame.columns)
     return Rows(frame, background.columns, given.names)
+
+
+def densify(given: Any, absent: float, what: str = "rows") -> tuple[object, tuple[str, ...]]:
+    """A sparse matrix as an array, and what to say about its absent cells: whoever fills it decides what they are. Anything
+    else as it is. How large the array will be is known before it is made.
+
+    >>> import scipy.sparse
+    >>> densify(scipy.sparse.csr_array([[0.0, 2.0]]), 0.0)
+    (array([[0., 2.]]), ('The absent cells of rows, a sparse matrix, were read as 0.',))
+    """
+    if not hasattr(given, "tocoo"):
+        return given, ()
+    cells = int(np.prod(given.shape))
+    if cells > MOST_DENSE_CELLS:
+        raise InvalidInput(
+            f"{what} is a sparse matrix of {' × '.join(f'{size:,}' for size in given.shape)} cells, and at most "
+            f"{MOST_DENSE_CELLS:,} are filled in; give fewer rows, or only the columns that the model uses",
+            argument=what,
+            code="too-many",
+        )
+    held = given.tocsr().tocoo()  # which adds up cells that are given twice
+    table = np.full(held.shape, absent, dtype=np.result_type(held.dtype, np.float64))
+    table[held.row, held.col] = held.data
+    said = "missing, as xgboost reads them" if np.isnan(absent) else f"{absent:g}"
+    return table, (f"The absent cells of {what}, a sparse matrix, were read as {said}.",)
+
+
+def match_columns(given: object, wanted: tuple[str, ...] | None, what: str = "rows") -> tuple[object, tuple[str, ...]]:
+    """Rows with the columns that a model has learned from, in its order, where both name them; and what a reader must know:
+    how the rows were read from a file, and which columns were left out or moved.
+
+    >>> frame, notes = match_columns({"id": 7, "pay": 1.5, "age": 41}, ("age", "pay"))
+    >>> list(frame.columns), notes
+    (['age', 'pay'], ("Column 'id' of rows, which the model has not learned from, was left out.",))
+    """
+    frame = _as_frame(given)
+    if frame is None:
+        return given, ()
+    notes = notes_of(frame)
+    names = [str(name) for name in frame.columns]
+    plain = [name.replace(" ", "_") for name in names]
+    if wanted is not None and not set(wanted) <= set(names) and set(wanted) <= set(plain):
+        wanted = tuple(names[plain.index(name)] for name in wanted)  # lightgbm writes names without blanks
+    if wanted is None or not names or names == list(wanted) or len(set(names)) < len(names):
+        return frame, notes
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InvalidInput(
+            f"{what} lacks the {_count_columns(missing)} {_read_list(missing)}, which the model has learned from; {what} has "
+            f"{_read_list(names)}{did_you_mean(missing[0], names)}",
+            argument=what,
+            code="missing",
+        )
+    extra = [name for name in names if name not in wanted]
+    if extra:
+        said = _count_columns(extra).capitalize()
+        were = "was" if len(extra) == 1 else "were"
+        notes += (f"{said} {_read_list(extra)} of {what}, which the model has not learned from, {were} left out.",)
+    elif set(names) == set(wanted):
+        notes += (f"The columns of {what} were put into the order in which the model has learned them.",)
+    return frame.iloc[:, [names.index(name) for name in wanted]], notes
+
+
+def _count_columns(names: list[str]) -> str:
+    return f"column{'s' * (len(names) > 1)}"
 
 
 def _by_name(given: Rows, background: Rows, what: str) -> Rows:

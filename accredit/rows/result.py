@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
+LINKS = ("", "sigmoid", "softmax")
 FORMAT = 2  # 1: `method` and the notes were lines of text
 Cell = str | float | int | bool | None
 
@@ -109,6 +110,7 @@ class TableExplanation(Result):
     apart: tuple[tuple[int, Precision], ...] = ()  # rows, by position, whose numbers are known in another way than the others'
     method_name: str = ""  # as in `methods`, for example "shapley"; `method` also says how it was computed
     by_other_methods: Mapping[str, TableExplanation] = field(default_factory=dict)  # the same rows, by further methods
+    link: str = ""  # what makes a probability of base value and prediction: "sigmoid", "softmax"; "" where nothing is known to
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -148,8 +150,10 @@ class TableExplanation(Result):
         if len(self.rows) != count:
             raise InvalidInput(f"rows has {len(self.rows)} names for {count} rows", argument="rows", code="shape")
         put(self, "method", check_procedure(self.method))
-        for name in ("target", "payoff", "model", "dependence", "pairs_index", "method_name"):
+        for name in ("target", "payoff", "model", "dependence", "pairs_index", "method_name", "link"):
             put(self, name, check_text(getattr(self, name), name))
+        if self.link not in LINKS:
+            raise InvalidInput(f"link is {self.link!r}; write one of {LINKS}", argument="link", code="unknown")
         put(self, "method_name", self.method_name or self.method.name)
         put(self, "target", self.target or self.outputs[0])
         self.place(self.target)
@@ -309,6 +313,7 @@ class TableExplanation(Result):
             pairs_interval=self.pairs_interval[four] if self.pairs_interval is not None and paired else None,
             apart=tuple((place, apart[r]) for place, r in enumerate(rows) if r in apart),
             by_other_methods={name: other._part(rows, some, outs) for name, other in self.by_other_methods.items()},
+            link=self.link if self.link != "softmax" or len(outs) == len(self.outputs) else "",  # it reads all outputs
         )
 
     def row(self, row: int, output: str | None = None) -> Attribution:
@@ -393,18 +398,67 @@ class TableExplanation(Result):
 
         Scores, not shares: nothing is divided. With one row there is no interval.
         """
-        sizes = np.abs(self.credit[:, :, self.place(output)])
+        return self._importance(np.abs(self.credit[:, :, self.place(output)]), "")
+
+    def _importance(self, sizes: FloatArray, added: str) -> Attribution:
+        """Mean sizes of the columns, (rows, players), as scores."""
         mean, interval, precision = _over_rows(sizes)
         return Attribution(
             self.players,
             mean,
             None,
-            self.method.then(f"mean |credit| over {len(sizes)} rows"),
+            self.method.then(f"mean |credit| over {len(sizes)} rows{added}"),
             no_division("mean sizes of credit rank columns, they do not share anything"),
             interval=interval,
             level=None if interval is None else defaults.LEVEL,
             precision=precision,
         )
+
+    def overall_importance(self) -> Attribution:
+        """Mean |credit| of every column, added over all outputs, with a 95 % interval for the mean over such rows: one ranking
+        of the columns for all classes.
+
+        >>> e = TableExplanation(("x",), ("a", "b", "c"), [[[1.0, -2.0, 0.5]]], [0, 0, 0], [[1, -2, 0.5]], [[7]], "m")
+        >>> e.overall_importance().credit
+        array([3.5])
+        """
+        return self._importance(np.abs(self.credit).sum(axis=2), f", added over {len(self.outputs)} outputs")
+
+    def chance(self, row: int | None = None, output: str | None = None) -> float | None:
+        """The probability that goes with a row's prediction, or, without a row, with the base value; None where the payoff is
+        not known to be the score of a probability. Of a base value it is the probability at that score, not a mean over rows.
+
+        >>> e = TableExplanation(("x",), ("no", "yes"), [[[-1.0, 1.0]]], [0, 0], [[-1, 1]], [[7]], "m", "yes", link="sigmoid")
+        >>> round(e.chance(0), 3), e.chance()
+        (0.731, 0.5)
+        """
+        k = self.place(output) if row is None else self._place_of(row, output)
+        at = self.base if row is None else self.prediction[row]
+        if self.payoff == "probability":
+            return float(at[k])
+        if self.link == "sigmoid":
+            return float(self._chances(at[k]))
+        return float(np.exp(at - at.max())[k] / np.exp(at - at.max()).sum()) if self.link == "softmax" else None
+
+    @staticmethod
+    def _chances(score: FloatArray) -> FloatArray:
+        from scipy.special import expit
+
+        return np.asarray(expit(score))
+
+    def cohorts(self, by: str | int | Sequence[object] | BoolArray) -> dict[str, TableExplanation]:
+        """The rows in groups: by a column (numbers are split at their median), by one label or truth value per row, or, given
+        a number, in as many groups as differ most in their credit.
+
+        >>> e = TableExplanation(("x",), ("y",), [[[1.0]], [[2.0]], [[3.0]]], [0], [[1], [2], [3]], [[5, 6, 9]], "m")
+        >>> {name: part.rows for name, part in e.cohorts("x").items()}
+        {'x ≤ 6': ('0', '1'), 'x > 6': ('2',)}
+        >>> list(e.cohorts([True, False, True])), list(e.cohorts(["a", "b", "a"]))
+        (['chosen', 'the others'], ['a', 'b'])
+        """
+        from accredit.rows.cohorts import split
+
+        return {name: self[rows] for name, rows in split(self, by)}
 
     # In and out
 
@@ -441,7 +495,7 @@ class TableExplanation(Result):
     @classmethod
     def from_plain(cls, given: Mapping[str, Any]) -> TableExplanation:
         """Read what `to_plain` gave."""
-        later = ("method_name", "by_other_methods")  # not known of files that were written before they were
+        later = ("method_name", "by_other_methods", "link")  # not known of files that were written before they were
         data = fields_of(cls, given, "table explanation", FORMAT, optional=later, before=True)
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")

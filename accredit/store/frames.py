@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accredit.checks import needs
 from accredit.checks.files import check_is_file
+from accredit.checks.table_format import TableFormat, TableNote
 from accredit.checks.tables import Sheet, ending, is_table, read_sheet
+from accredit.checks.written_numbers import SHOWN
 from accredit.errors import AccreditError, InvalidInput
 
 if TYPE_CHECKING:
@@ -18,18 +22,23 @@ if TYPE_CHECKING:
 
 
 PARQUET = 2 << 30  # bytes of cells, after unpacking
+NOTES = "accredit notes"  # where a frame keeps how it was read
 PADDED = re.compile(r"[+-]?0[0-9]+")  # a code such as 007 rather than a number
 
 
-def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
+def read_frame(path: str | Path, codes: str | None = None, said: TableFormat | None = None) -> pandas.DataFrame:
     """A table in a .csv, .tsv, .jsonl (.gz may follow) or .parquet file as a data frame; empty cells are missing values.
 
-    `codes` names a column in which 01 and 1 are two different words, if numbers with such zeros occur in it.
+    `codes` names a column in which 01 and 1 are two different words, if numbers with such zeros occur in it. `said` is what is
+    known of how the file is written. What a reader must know of how it was read goes along: `notes_of(frame)`.
     """
+    notes: tuple[str, ...] = ()
     if ending(path) == ".parquet":
         frame = _parquet(path)
     elif is_table(path):
-        frame = _type_of(read_sheet(path), codes)
+        sheet = read_sheet(path, said).with_plain_numbers(said)
+        frame = _type_of(sheet, codes)
+        notes = sheet.notes + _note_missing(sheet, frame)
     else:
         raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet", code="format")
     if frame.empty:
@@ -39,7 +48,36 @@ def read_frame(path: str | Path, codes: str | None = None) -> pandas.DataFrame:
         raise InvalidInput(
             f"two columns of {str(path)!r} are called {doubled[0]!r}; give each a name of its own", code="duplicate"
         )
-    return frame.reset_index(drop=True)
+    frame = frame.reset_index(drop=True)
+    frame.attrs[NOTES] = notes
+    return frame
+
+
+def notes_of(table: object) -> tuple[str, ...]:
+    """How a table was read, if `read_frame` made it."""
+    return tuple(getattr(table, "attrs", {}).get(NOTES, ()))
+
+
+def warn_reading(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """The same frame, its notes said as warnings: for what cannot carry them."""
+    for note in notes_of(frame):
+        warnings.warn(note, TableNote, stacklevel=3)
+    return frame
+
+
+def _note_missing(sheet: Sheet, frame: pandas.DataFrame) -> tuple[str, ...]:
+    """Words such as NA or None that count as missing."""
+    notes = []
+    for k, name in enumerate(sheet.names):
+        gone = frame[name].isna().to_numpy()
+        words = Counter(row[k] for row, is_gone in zip(sheet.rows, gone, strict=True) if is_gone and row[k])
+        if words:
+            count = words.total()
+            notes.append(
+                f"Read as missing in column {name!r} of {Path(sheet.file).name}: {', '.join(map(repr, list(words)[:SHOWN]))} "
+                f"({count} cell{'s' * (count != 1)})."
+            )
+    return tuple(notes)
 
 
 def _is_padded(sheet: Sheet, column: str | None) -> bool:

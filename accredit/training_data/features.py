@@ -23,7 +23,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 from accredit.labels.row_views import word_vectors
-from accredit.store.frames import read_frame
+from accredit.store.frames import read_frame, warn_reading
 from accredit.valuation.text import text_encoder
 
 FORMS = "tfidf, encoder:FOLDER, glove:FILE, or a file of vectors (.npy, .npz, or a table of numbers)"
@@ -168,7 +168,7 @@ def _own(name: str, rows: int) -> FloatArray:
         arrays = _arrays(file, "seen_as=")
         found = _matrix(arrays.get("vectors", next(iter(arrays.values()))), f"seen_as={name!r}")
     else:
-        frame = read_frame(file)
+        frame = warn_reading(read_frame(file))
         words = [c for c in frame.columns if frame[c].dtype.kind not in "iufb"]
         if words:
             raise InvalidInput(

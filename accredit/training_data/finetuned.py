@@ -23,7 +23,7 @@ from accredit.influence.losses import IGNORED, Batch, Classification, answers_of
 from accredit.influence.network import MEMORY_BYTES, Network, evaluating, network
 from accredit.influence.trace import answer_places, encode_texts, pad
 from accredit.labels.predictability import Skill, skill
-from accredit.store.frames import read_frame
+from accredit.store.frames import read_frame, warn_reading
 from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.rules import sum_up
 from accredit.training_data.suspects import RowFacts, harmful
@@ -111,7 +111,7 @@ def language_report(
     **settings: Unpack[GradientSettings],
 ) -> DataReport:
     """What the texts of a file, or with `target` the answers in that column, did to a language model fine-tuned on them."""
-    frame = read_frame(file)
+    frame = warn_reading(read_frame(file))
     if text is None:
         raise InvalidInput(f"{folder} reads texts; name their column with text=COLUMN", argument="text", code="missing")
     by_column = None if players == "row" else players
@@ -265,7 +265,7 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
         if blank := [number for number, line in enumerate(texts, start=1) if not line.strip()]:
             raise InvalidInput(f"line {blank[0]} of {file} is empty; one text on each line is needed", code="empty")
     elif is_table(file) or ending(file) == ".parquet":
-        texts = _column(read_frame(file), file, column)
+        texts = _column(warn_reading(read_frame(file)), file, column)
     else:
         raise InvalidInput(
             f"{str(file)!r} ends in neither .txt (one text on each line) nor .csv, .tsv, .jsonl (.gz may follow) or .parquet",

@@ -15,7 +15,7 @@ from accredit.errors import InvalidInput
 from accredit.labels.result import WrongLabels
 from accredit.labels.wrong_tags import wrong_tags
 from accredit.labels.wrong_votes import wrong_votes
-from accredit.store.frames import read_frame
+from accredit.store.frames import read_frame, warn_reading
 from accredit.training_data.features import features
 from accredit.training_data.tables import _features, check_columns, name_annotators, name_by, show_rows, texts_in
 from accredit.valuation.targets import check_target
@@ -44,7 +44,7 @@ def is_voted(file: str | Path, annotators: Sequence[str], identity: str | None) 
         return True
     if not annotators or identity is None:
         return False
-    frame = read_frame(file)
+    frame = warn_reading(read_frame(file))
     check_columns(frame, file, {"id": identity, "text": None})
     return bool(frame[identity].duplicated().any())
 
@@ -60,7 +60,7 @@ def tags_of_file(
     watch: Callable[[float], None] | None = None,
 ) -> tuple[WrongLabels, LabelRows]:
     """Which tags are missing or wrong, where cells of the target hold tags between | ; or commas."""
-    frame = read_frame(file, codes=target)
+    frame = warn_reading(read_frame(file, codes=target))
     check_columns(frame, file, {"target": target, "text": text, "id": identity})
     rows = _rows(frame, file, text, seen_as, {target, identity}, identity)
     tags = [
@@ -84,7 +84,7 @@ def votes_of_file(
 ) -> tuple[WrongLabels, LabelRows]:
     """Which labels of several annotators are wrong: `annotators` names a column for each, or the one column that says who gave
     the target in that line, where lines of one `identity` are about the same row."""
-    frame = read_frame(file, codes=target)
+    frame = warn_reading(read_frame(file, codes=target))
     check_columns(frame, file, {"target": target, "text": text, "id": identity})
     for column in annotators:
         check_columns(frame, file, {"annotators": column, "text": None})

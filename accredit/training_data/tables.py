@@ -16,7 +16,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 from accredit.labels.predictability import predict_skill
-from accredit.store.frames import read_frame
+from accredit.store.frames import notes_of, read_frame
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import MANY_KINDS, table_notes
@@ -133,7 +133,7 @@ def table(
         if text is None
         else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file)))
     )
-    notes = () if regression else capitals({*y, *test_y})
+    notes = notes_of(frame) + (() if within else notes_of(held)) + (() if regression else capitals({*y, *test_y}))
     if by_columns:
         x, test_x, columns = _features(train, held, {target, *aside})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}

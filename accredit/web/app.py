@@ -19,8 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
+from accredit.checks.tables import is_table, read_sheet
 from accredit.errors import AccreditError, InvalidInput
 from accredit.games import TableGame, read_groups
+from accredit.games.choices import plain_payoffs
 from accredit.games.files import read_filled
 from accredit.methods import methods_for
 from accredit.values.report import report
@@ -33,6 +35,7 @@ from accredit.web.requests import (
     GAME_PLAYERS,
     METHOD,
     AnswerRequest,
+    ColumnsRequest,
     ExplainRequest,
     FlowRequest,
     GameFileRequest,
@@ -43,7 +46,7 @@ from accredit.web.requests import (
 )
 from accredit.web.runs import Runs
 from accredit.web.safety import Gate
-from accredit.web.uploads import TABLES, drop
+from accredit.web.uploads import TABLES, drop, in_own_name
 from accredit.web.worker import Worker
 
 KINDS = {
@@ -177,13 +180,22 @@ def application(worker: Worker, store: str | None = None, **limits: Unpack[Limit
     async def game_file(asked: GameFileRequest) -> dict[str, object]:
         """Players and payoffs of a game in a file."""
         with drop(asked.table, asked.name, (*TABLES, ".json")) as path:
-            read, filled = read_filled(path, nobody=0)
+            sheet = plain_payoffs(read_sheet(path)) if is_table(path) else None
+            read, filled = read_filled(path if sheet is None else sheet, nobody=0)
+            notes = () if sheet is None else in_own_name(sheet.notes, path, asked.name)
         if len(read.players) > GAME_PLAYERS:
             raise InvalidInput(
                 f"{asked.name} has {len(read.players)} players; this page takes up to {GAME_PLAYERS}", code="too-many"
             )
-        note = "It has no payoff for nobody, which is taken as 0." if filled else ""
-        return {"players": list(read.players), "payoffs": read.table.tolist(), "note": note}
+        notes += ("It has no payoff for nobody, which is taken as 0.",) if filled else ()
+        return {"players": list(read.players), "payoffs": read.table.tolist(), "note": " ".join(notes)}
+
+    @app.post("/api/table/columns")
+    async def table_columns(asked: ColumnsRequest) -> dict[str, object]:
+        """The names of the columns of a table, as it will be read."""
+        with drop(asked.table, asked.name) as path:
+            sheet = await run_in_threadpool(read_sheet, path)
+            return {"columns": list(sheet.names), "notes": list(in_own_name(sheet.notes, path, asked.name))}
 
     @app.post("/api/run")
     async def run(asked: RunRequest) -> dict[str, object]:

@@ -153,6 +153,13 @@ class TableRequest(PageRequest):
     row: Annotated[int, Field(ge=0, le=10**6)] | None = None
 
 
+class ColumnsRequest(PageRequest):
+    """The text of a file whose columns are asked for."""
+
+    table: Annotated[str, Field(max_length=TABLE_CHARACTERS)]
+    name: Annotated[str, Field(max_length=200)]
+
+
 class RunRequest(PageRequest):
     """Training rows as the text of a file, and how they are to be valued."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks import needs
-from accredit.checks.tables import SEPARATORS
+from accredit.checks.table_format import DELIMITERS
 from accredit.errors import InvalidInput
 from accredit.rows.credit import are_trees
 from accredit.rows.result import TableExplanation
@@ -22,7 +22,7 @@ from accredit.views.language.numbers import percent
 from accredit.views.language.phrases import counted
 from accredit.views.pages.html import table_page
 from accredit.views.pages.table_page import QUESTION, row_body, table_body
-from accredit.web.uploads import drop, kind_of
+from accredit.web.uploads import drop, in_own_name, kind_of
 
 if TYPE_CHECKING:
     import pandas
@@ -52,7 +52,7 @@ def fit(frame: pandas.DataFrame, target: str, file: str) -> FittedTable:
         raise InvalidInput(
             f"{file} has no column {target!r}; choose one of {', '.join(frame.columns[:20])}", argument="target", code="unknown"
         )
-    known = frame[frame[target].notna()].reset_index(drop=True)
+    known = frame[frame[target].notna()]
     if len(known) < FEWEST:
         known_rows = counted(len(known), "row")
         raise InvalidInput(
@@ -156,7 +156,9 @@ def explain_table(models: Models, task: Event) -> Iterator[Event]:
         explained = explained.of(task["shown"])
     if task["row"] is not None:
         if task["row"] >= len(explained):
-            raise InvalidInput(f"row {task['row']} is not among the {len(explained):,} rows that were explained", code="range")
+            raise InvalidInput(
+                f"row {task['row'] + 1} is not among the {len(explained):,} rows that were explained", code="range"
+            )
         yield {"event": "result", "done": 2, "of": 2, "row": row_body(explained, task["row"])}
         yield {"event": "done"}
         return
@@ -215,11 +217,13 @@ def _thin(rows: pandas.DataFrame, most: int) -> tuple[pandas.DataFrame, tuple[st
 
 def _frame(text: str, file: str) -> pandas.DataFrame:
     """A table that was dropped; how large it is is estimated before it is read."""
-    from accredit.store.frames import read_frame
+    import pandas
 
-    kind = kind_of(file)
+    from accredit.store.frames import NOTES, notes_of, read_frame
+
+    kind_of(file)  # which refuses what is not a table
     first, _, _ = text.lstrip().partition("\n")
-    cells = (text.count("\n") + 1) * (first.count(SEPARATORS.get(kind, ",")) + 1)
+    cells = (text.count("\n") + 1) * (max(first.count(mark) for mark in DELIMITERS) + 1)
     if cells > CELLS:
         raise InvalidInput(
             f"{file} holds about {cells:,} cells, and this page reads up to {CELLS:,}; keep the rows or columns that matter, "
@@ -227,4 +231,8 @@ def _frame(text: str, file: str) -> pandas.DataFrame:
             code="too-many",
         )
     with drop(text, file) as path:
-        return read_frame(path)
+        frame = read_frame(path)
+        frame.attrs[NOTES] = in_own_name(notes_of(frame), path, file)
+    if isinstance(frame.index, pandas.RangeIndex):
+        frame.index = pandas.RangeIndex(1, len(frame) + 1)  # counted from 1, as people count the lines of a file
+    return frame

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path, PurePath
 
+from accredit.checks.table_format import TableFormat
 from accredit.checks.tables import JSON_LINES, SEPARATORS, ending
 from accredit.errors import InvalidInput
 
 TABLES = (*SEPARATORS, *JSON_LINES)
+SAID_OF_TABLES = frozenset(each.name for each in fields(TableFormat))
 
 
 def kind_of(name: str, endings: tuple[str, ...] = TABLES) -> str:
@@ -37,6 +40,12 @@ def drop(text: str, name: str, endings: tuple[str, ...] = TABLES) -> Iterator[Pa
         try:
             yield path
         except InvalidInput as error:
-            raise InvalidInput(
-                str(error).replace(str(path), PurePath(name).name), argument=error.argument, code=error.code
-            ) from None
+            said = str(error).replace(str(path), PurePath(name).name)
+            if error.argument in SAID_OF_TABLES:
+                said += ". There is no field for that here: save the file so that it is certain, or use the command"
+            raise InvalidInput(said, argument=error.argument, code=error.code) from None
+
+
+def in_own_name(notes: Iterable[str], path: Path, name: str) -> tuple[str, ...]:
+    """Notes on a file that was dropped, by the name that it had."""
+    return tuple(note.replace(path.name, PurePath(name).name) for note in notes)

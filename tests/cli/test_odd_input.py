@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -88,8 +89,7 @@ def test_names_that_are_not_utf_8(game, typed, tmp_path):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (GAME.encode("utf-16"), "UTF-16"),
-        (GAME.encode("utf-16-le"), "UTF-16"),
+        (GAME.encode("utf-32"), "UTF-32"),
         (GAME.replace("10", "1e400").encode(), "inf; a payoff is a finite number"),
         (GAME.replace("10", "nan").encode(), "nan; a payoff is a finite number"),
         (GAME.replace("10", "\u0661\u0660").encode(), "is not a number"),
@@ -98,12 +98,20 @@ def test_names_that_are_not_utf_8(game, typed, tmp_path):
         ((GAME + "A\n").encode(), "1 cell and the header 2"),
         ((GAME + "B+A,6\n").encode(), "second payoff"),
     ],
-    ids=["utf-16", "utf-16-le", "1e400", "nan", "other digits", "underscore", "two columns", "ragged", "twice"],
+    ids=["utf-32", "1e400", "nan", "other digits", "underscore", "two columns", "ragged", "twice"],
 )
 def test_tables_of_games(game, typed, tmp_path, content, why):
     (tmp_path / "odd.csv").write_bytes(content)
     code, out, err = typed("game", "odd.csv")
     assert (code, out) == (2, "") and why in err and "odd.csv" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_game_in_another_encoding_is_read_and_the_report_says_so(game, typed, tmp_path, encoding):
+    (tmp_path / "wide.csv").write_bytes(GAME.encode(encoding))
+    code, out, _ = typed("game", "wide.csv", "--json")
+    read, plain = json.loads(out), json.loads(typed("game", game, "--json")[1])
+    assert code == 0 and read["values"] == plain["values"] and "The file wide.csv was read as UTF-16." in read["reading"]
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_name(game, typed, tmp_path):
@@ -131,3 +139,19 @@ def test_a_cell_that_is_not_a_plain_number_does_not_make_its_column_words(game, 
     (tmp_path / "rows.csv").write_text(f"{ROWS}{cell},2,yes\n", encoding="utf-8")
     code, out, err = typed("value", "rows.csv", "--target", "label", "--no-curves")
     assert (code, out) == (2, "") and "column 'x'" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["credit.csv", "credit.tsv", "credit.parquet"])
+def test_text_is_not_written_under_the_name_of_a_table(game, typed, tmp_path, name):
+    code, out, err = typed("game", game, "--out", name)
+    assert (code, out) == (2, "") and "--out is" in err and not (tmp_path / name).exists()
+    assert typed("explain", "a fine film", "--out", name)[0] == 2
+
+
+def test_a_table_with_semicolons_and_what_was_typed_about_it(game, typed, tmp_path):
+    (tmp_path / "de.csv").write_text("coalition;payoff\n;0\nA;1.500\nB;2.000\nA+B;4.250\n")
+    code, out, err = typed("game", "de.csv")
+    assert (code, out) == (2, "") and "write --decimal , for the first, --decimal . for the second" in err
+    credit = {mark: json.loads(typed("game", "de.csv", "--decimal", mark, "--json")[1]) for mark in ",."}
+    assert str(4250.0) in json.dumps(credit[","]) and str(4.25) in json.dumps(credit["."])
+    assert typed("explain", "a fine film", "--decimal", ",")[0] == 2

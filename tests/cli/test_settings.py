@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from accredit.cli.command import Command, in_options, spell
 from accredit.cli.explain import OWN, explain
 from accredit.cli.settings import offers, read_settings, setting_options
+from accredit.cli.table_options import TABLE_OPTIONS
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, RowRequest, TextRequest, setting, settings_of
 from tests.wording import says
@@ -20,7 +21,7 @@ OFFERED = offers()
 
 
 def test_every_option_is_a_field_or_says_what_is_explained():
-    assert set(spell(explain)) == set(OFFERED) | set(OWN) | RESULT | {"quiet"}
+    assert set(spell(explain)) == set(OFFERED) | set(OWN) | RESULT | set(TABLE_OPTIONS) | {"quiet"}
 
 
 @pytest.mark.parametrize("kind", REQUESTS)

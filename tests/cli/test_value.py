@@ -195,7 +195,6 @@ def test_numbers_are_regressed(run, tmp_path):
         ((*BASE, "--layers", "*"), "--layers goes with --model FOLDER"),
         (("train.csv",), "--target COLUMN is missing"),
         (("train.csv", "--target", "label", "--only", "labels", "--budget", "9"), "--budget is about values"),
-        (("train.csv", "--target", "height", "--only", "labels"), "wrong labels are found among classes"),
         ((*BASE, "--method", "loo", "--budget", "20"), "takes 62 trainings"),
         (
             (*BASE, "--method", "shapley", "--half-width", "0.01", "--budget", "500"),
@@ -219,7 +218,7 @@ def test_numbers_are_regressed(run, tmp_path):
         (("broken.parquet", "--target", "label"), "broken.parquet"),
         (("empty.csv", "--target", "label"), "empty.csv"),
         (("wide.csv", "--target", "label"), "line 2 of 'wide.csv' has 3 cells and the header 2"),
-        (("latin.csv", "--target", "label"), "'latin.csv' is not text in UTF-8"),
+        (("latin.csv", "--target", "label"), "'latin.csv' is not text in UTF-8, and its code page is not certain"),
         (("infinite.csv", "--target", "label"), "column 'height' holds inf in 1 row;"),
         (("train.csv", "--target", "label", "--test", "late.csv"), "'colour of width'"),
         (
@@ -255,7 +254,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, wh
     (tmp_path / "broken.parquet").write_text("no")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "wide.csv").write_text("height,label\n" + "1,2,a\n2,3,b\n" * 8)
-    (tmp_path / "latin.csv").write_bytes("height,label\n1,caf\xe9\n2,b\n".encode("latin-1"))
+    (tmp_path / "latin.csv").write_bytes("height,label\n1,Gen\xe8ve\n2,b\n".encode("latin-1"))
     (tmp_path / "infinite.csv").write_text("height,label\n1,a\ninf,b\n" + "3,a\n4,b\n" * 8)
     (tmp_path / "late.csv").write_text(HEADER + "\n1,colour of width,red,ann,ham\n")
     (tmp_path / "eggs.csv").write_text(HEADER + "\n1,2,red,ann,eggs\n")

@@ -56,7 +56,7 @@ def test_a_model_is_fitted_on_the_spot_and_the_page_says_so_and_how_good_it_is()
     assert says(body, "model was given") and "staff.csv, 60 rows" in body
     assert says(body, "seen (5 folds)") and "always saying" in body
     assert result["outputs"] == ["no", "yes"] and result["rows"] == 60
-    assert body.count('data-r="') == 3 * 60 and "<title>row 0: " in body  # every row a point that says its value
+    assert body.count('data-r="') == 3 * 60 and "<title>row 1: " in body  # every row a point that says its value
     assert 'href="#row-59"' in body and body.count('class="steps"') == 1  # the page asks for the steps of other rows
     assert done["page"].count('class="steps"') == 60 and says(done["page"], "model was given")
 
@@ -71,7 +71,7 @@ def test_any_row_is_a_waterfall_whose_steps_add_up_and_is_computed_once(monkeypa
         result, _ = answer(asked(table, row=row), served)
         assert f'id="row-{row}"' in result["row"] and "base value" in result["row"] and "output" in result["row"]
     other, _ = answer(asked(table, row=0, shown="no"), served)
-    assert "no from" in other["row"]
+    assert "“no” from" in other["row"]
     assert len(fits) == 1 and float(abs(explained.unshared).max()) < 1e-9
     with refused("range"):
         answer(asked(table, row=60), served)
@@ -172,3 +172,10 @@ def test_columns_without_any_value_are_left_out_and_named():
 def test_a_table_that_nothing_can_be_learned_from_is_refused_in_words(table, said):
     with pytest.raises(InvalidInput, match=said):
         list(explain_table(Served(), asked(table)))
+
+
+@pytest.mark.slow
+def test_a_table_with_semicolons_is_read_and_the_page_says_how():
+    result, done = answer(asked(staff().replace(",", ";")))
+    for page in (result["html"], done["page"]):
+        assert page.count("The file staff.csv was read with ; as delimiter.") == 1

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.checks import needs
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, IntArray
 from accredit.errors import InvalidInput
 from accredit.explanation.result import PICTURE, Explanation, FlowPicture
 from accredit.models.encoded import visible
+from accredit.views.figures.canvas import finish, look, new_axes, plain
 from accredit.views.language.largest import strongest_edges
 from accredit.views.language.palette import DARK_INK, LIGHT_INK, NEGATIVE, POSITIVE, UNSIGNED, css, shade
 from accredit.views.language.phrases import layer_word, title
-from accredit.views.language.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,30 +36,31 @@ def bars(attribution: Attribution, ax: Axes | None = None, *, top: int = 30, sor
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['bob', 'alice']
     """
-    ax = _axes(ax)
     shown = attribution.top(top)
+    ax = new_axes(ax, len(shown))
+    colours = look(ax)
     if not sort:
         shown = shown[[player for player in attribution.players if player in set(shown.players)]]
     credit, where = shown.credit, np.arange(len(shown))
-    ax.barh(where, credit, color=[css(POSITIVE if x >= 0 else NEGATIVE) for x in credit.tolist()], height=0.7)
+    ax.barh(where, credit, color=colours.signs(credit), height=0.7)
     if shown.interval is not None:
         reach = np.abs(shown.interval.T - credit)
-        ax.errorbar(credit, where, xerr=reach, fmt="none", ecolor="#1b1d22", elinewidth=1, capsize=2)
+        ax.errorbar(credit, where, xerr=reach, fmt="none", ecolor=colours.ink, elinewidth=1, capsize=2)
     elif shown.stderr is not None:
-        ax.errorbar(credit, where, xerr=2 * shown.stderr, fmt="none", ecolor="#1b1d22", elinewidth=1, capsize=2)
-    ax.axvline(0, color="#1b1d22", linewidth=0.8)
-    ax.set_yticks(where, [_plain(p) for p in shown.players])
+        ax.errorbar(credit, where, xerr=2 * shown.stderr, fmt="none", ecolor=colours.ink, elinewidth=1, capsize=2)
+    ax.axvline(0, color=colours.ink, linewidth=0.8)
+    ax.set_yticks(where, [plain(p) for p in shown.players])
     ax.invert_yaxis()
     ax.set_xlabel("score" if attribution.total is None else f"credit, of {round_off(attribution.total)} to share")
-    ax.set_title(_plain(str(attribution.method)), loc="left", fontsize="medium")
-    ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
+    finish(ax, str(attribution.method))
+    ax.spines["left"].set_visible(False)
     return ax
 
 
 def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
     """Methods down, players across, each method on its own signed scale."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ran = list(explanation)
     if not ran:
         raise InvalidInput(
@@ -79,10 +79,10 @@ def strip(explanation: Explanation, ax: Axes | None = None) -> Axes:
                 ax.text(column, row, round_off(result[player], 2), ha="center", va="center", color=ink, fontsize="x-small")
     ax.imshow(image, aspect="auto", interpolation="nearest")
     ax.set_yticks(range(len(ran)), [title(method) for method, _ in ran])
-    ax.set_xticks(range(len(explanation.players)), [_plain(p) for p in explanation.players], rotation=60, ha="right")
+    ax.set_xticks(range(len(explanation.players)), [plain(p) for p in explanation.players], rotation=60, ha="right")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(_plain(f"{explanation.payoff} of {visible(explanation.target)}"), loc="left", fontsize="medium")
+    ax.set_title(plain(f"{explanation.payoff} of {visible(explanation.target)}"), loc="left", fontsize="medium")
     return ax
 
 
@@ -98,7 +98,7 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
             code="misplaced",
         )
     result = explanation.by_method(method)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.image import imread
@@ -120,7 +120,7 @@ def overlay(explanation: Explanation, ax: Axes | None = None, *, method: str | N
         ax.add_collection(_borders(owner))
     ax.set(xticks=[], yticks=[], xlim=(0, width), ylim=(height, 0))
     ax.set_title(
-        _plain(f"{explanation.payoff} of {visible(explanation.target)}, {title(name).lower()}"),
+        plain(f"{explanation.payoff} of {visible(explanation.target)}, {title(name).lower()}"),
         loc="left",
         fontsize="medium",
     )
@@ -142,7 +142,7 @@ def _borders(owner: IntArray) -> LineCollection:
 
 def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
     """The layers of a flow, output above and input below; width is flow, the minimum cut is purple."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     widest = float(picture.edges.max(initial=0.0)) or 1.0
     largest = float(picture.through.max(initial=0.0)) or 1.0
     for layer in range(picture.layers):
@@ -158,22 +158,8 @@ def flow(picture: FlowPicture, ax: Axes | None = None) -> Axes:
         where = np.flatnonzero(amounts > 0)
         ax.scatter(where, np.full(len(where), level), marker="_", s=90, color=CUT, zorder=3)
     ax.set_yticks(range(picture.layers + 1), [layer_word(k, picture.layers) for k in range(picture.layers + 1)])
-    ax.set_xticks(range(len(picture.columns)), [_plain(c) for c in picture.columns], rotation=60, ha="right")
+    ax.set_xticks(range(len(picture.columns)), [plain(c) for c in picture.columns], rotation=60, ha="right")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.set_title(f"{round_off(picture.value)} flows ({title(picture.method)})", loc="left", fontsize="medium")
     return ax
-
-
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
-    with needs("plot", "drawing figures"):
-        from matplotlib import pyplot
-    made: Axes = pyplot.figure(layout="constrained").add_subplot()
-    return made
-
-
-def _plain(name: str) -> str:
-    """A name as matplotlib shows it letter by letter: a dollar sign would start a formula."""
-    return printable(name).replace("$", r"\$")

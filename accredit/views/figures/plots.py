@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from accredit.checks import shown
+from accredit.core import BoolArray
 from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation
+from accredit.rows.effects import Effect
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
-from accredit.views.figures import explanation_figures, series_figures, table_figures
+from accredit.views.figures import (
+    column_figures,
+    dependence_figures,
+    explanation_figures,
+    interaction_figures,
+    row_figures,
+    rows_figures,
+    series_figures,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,42 +56,78 @@ class ExplanationPlots:
 
 @dataclass(frozen=True)
 class TablePlots:
-    """Figures of explained rows, by the first method: `e["banzhaf"].plot` has another's. The target's credit is drawn."""
+    """Figures of explained rows, by the first method: `e["banzhaf"].plot` has another's. The target's credit is drawn, and by
+    `bar` that of all outputs where there are more than two; `e.of("yes").plot` draws another output."""
 
     explanation: TableExplanation
 
-    def bar(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
-        """Mean size of each column's credit, largest first, with its interval over rows."""
-        return table_figures.bar(self.explanation, ax, top=top)
+    def bar(
+        self,
+        ax: Axes | None = None,
+        *,
+        top: int = 20,
+        output: str | None = None,
+        cohorts: str | int | Sequence[object] | BoolArray | None = None,
+        clusters: bool = False,
+    ) -> Axes:
+        """Mean size of each column's credit, largest first, with its interval over rows: all classes together or one `output`,
+        groups of rows side by side (`cohorts`), or ordered by how far columns repeat one another (`clusters`)."""
+        return column_figures.bar(self.explanation, ax, top=top, output=output, cohorts=cohorts, clusters=clusters)
 
     def beeswarm(self, ax: Axes | None = None, *, top: int = 20, seed: int = 0) -> Axes:
         """Every row a point: across, its credit; in colour, the column's value."""
-        return table_figures.beeswarm(self.explanation, ax, top=top, seed=seed)
+        return column_figures.beeswarm(self.explanation, ax, top=top, seed=seed)
+
+    def violin(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
+        """How each column's credit is distributed over the rows."""
+        return column_figures.violin(self.explanation, ax, top=top)
+
+    def group_difference(self, group: Sequence[bool] | BoolArray, ax: Axes | None = None, *, top: int = 20) -> Axes:
+        """How the mean credit of some rows differs from that of the others, with intervals."""
+        return column_figures.group_difference(self.explanation, group, ax, top=top)
 
     def waterfall(self, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
-        """One row from the base value step by step to the prediction, with the intervals of the steps."""
-        return table_figures.waterfall(self.explanation, row, ax, top=top)
+        """One row, counted from 0, from the base value step by step to the prediction, with the intervals of the steps."""
+        return row_figures.waterfall(self.explanation, row, ax, top=top)
 
     def force(self, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
-        """One row: what pushes the prediction up against what pushes it down."""
-        return table_figures.force(self.explanation, row, ax, top=top)
+        """One row, counted from 0: what pushes the prediction up against what pushes it down."""
+        return row_figures.force(self.explanation, row, ax, top=top)
 
-    def scatter(self, column: str, ax: Axes | None = None, *, colour: str | None = None, seed: int = 0) -> Axes:
-        """How a column's credit depends on its value; `colour` shows another column's value."""
-        return table_figures.scatter(self.explanation, column, ax, colour=colour, seed=seed)
+    def scatter(
+        self, column: str, ax: Axes | None = None, *, colour: str | None = None, interact: bool = True, seed: int = 0
+    ) -> Axes:
+        """How a column's credit depends on its value; in colour another column's value, by default of the one that interacts
+        most with it."""
+        return dependence_figures.scatter(self.explanation, column, ax, colour=colour, interact=interact, seed=seed)
 
-    def heatmap(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
-        """Rows across in the order of their prediction, columns down."""
-        return table_figures.heatmap(self.explanation, ax, top=top)
+    def heatmap(self, ax: Axes | None = None, *, top: int = 20, order: Literal["clusters", "prediction"] | None = None) -> Axes:
+        """Rows across, those of like credit together, columns down, predictions above."""
+        return rows_figures.heatmap(self.explanation, ax, top=top, order=order)
 
     def decision(self, ax: Axes | None = None, *, top: int = 20, seed: int = 0) -> Axes:
         """Every row a line from the base value below to its prediction above."""
-        return table_figures.decision(self.explanation, ax, top=top, seed=seed)
+        return rows_figures.decision(self.explanation, ax, top=top, seed=seed)
+
+    def monitor(self, column: str, ax: Axes | None = None, *, over: Sequence[float] | None = None) -> Axes:
+        """A column's credit in the order of the rows, or of `over`, and where it changed."""
+        return rows_figures.monitor(self.explanation, column, ax, over=over)
 
     def interactions(self, ax: Axes | None = None, *, row: int | None = None, top: int = 20) -> Axes:
         """Every pair of columns a square: in one row, or its mean size over all rows."""
         e = self.explanation
-        return table_figures.pair_heatmap(e.interaction_importance() if row is None else e.interactions(row), ax, top=top)
+        return interaction_figures.pair_heatmap(e.interaction_importance() if row is None else e.interactions(row), ax, top=top)
+
+
+@dataclass(frozen=True)
+class EffectPlots:
+    """The figure of a column's effect."""
+
+    found: Effect
+
+    def effect(self, ax: Axes | None = None) -> Axes:
+        """Partial dependence, accumulated local effects, the lines of the rows, and the credit."""
+        return dependence_figures.effect(self.found, ax)
 
 
 @dataclass(frozen=True)
@@ -95,20 +142,20 @@ class SeriesPlots:
 
     def bar(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
         """Mean size of each player's credit, largest first, with its interval over series."""
-        return table_figures.bar(self.explanation.table, ax, top=top)
+        return column_figures.bar(self.explanation.table, ax, top=top)
 
     def waterfall(self, row: int = 0, ax: Axes | None = None, *, top: int = 10) -> Axes:
         """One series from the base value step by step to the prediction."""
-        return table_figures.waterfall(self.explanation.table, row, ax, top=top)
+        return row_figures.waterfall(self.explanation.table, row, ax, top=top)
 
     def heatmap(self, ax: Axes | None = None, *, top: int = 20) -> Axes:
-        """Series across in the order of their prediction, players down."""
-        return table_figures.heatmap(self.explanation.table, ax, top=top)
+        """Series across, those of like credit together, players down."""
+        return rows_figures.heatmap(self.explanation.table, ax, top=top)
 
 
 def plots_of(
-    result: Explanation | TableExplanation | SeriesExplanation,
-) -> ExplanationPlots | TablePlots | SeriesPlots:
+    result: Explanation | TableExplanation | SeriesExplanation | Effect,
+) -> ExplanationPlots | TablePlots | SeriesPlots | EffectPlots:
     """The figures of a result.
 
     >>> row = TableExplanation(("age", "pay"), ("price",), [[[2.0], [-1.0]]], [3.0], [[4.0]], [[41], [1200]], "m")
@@ -117,6 +164,8 @@ def plots_of(
     """
     if isinstance(result, TableExplanation):
         return TablePlots(result)
+    if isinstance(result, Effect):
+        return EffectPlots(result)
     if isinstance(result, SeriesExplanation):
         return SeriesPlots(result)
     if isinstance(result, Explanation):

@@ -9,9 +9,8 @@ import numpy as np
 from accredit.checks import whole_number
 from accredit.checks.json_data import round_off
 from accredit.series.result import SeriesExplanation
-from accredit.views.figures.explanation_figures import _axes, _plain
-from accredit.views.figures.table_figures import INK, _title, _worth
-from accredit.views.language.palette import NEGATIVE, POSITIVE, css
+from accredit.views.figures.canvas import colour_bar, finish, look, new_axes, plain, signed_colours
+from accredit.views.figures.row_figures import worth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,36 +28,37 @@ def series(explanation: SeriesExplanation, row: int = 0, ax: Axes | None = None,
     'series 0: prediction = 1'
     """
     whole_number(row, "row", -len(explanation), len(explanation) - 1)
-    ax = _axes(ax)
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    ax = new_axes(ax)
+    from matplotlib.colors import Normalize
 
     values, cells = explanation.series[row], explanation.cells(row)
     length, width = values.shape
     reach = float(np.abs(cells).max()) or 1.0
-    colours = LinearSegmentedColormap.from_list("credit", [css(NEGATIVE), "#ffffff", css(POSITIVE)])
+    colours = look(ax)
+    palette = signed_colours(colours)
     scale = Normalize(-reach, reach)
     low, high = _ends(values)
     edges = np.arange(length + 1) - 0.5
     for c in range(width):
         ends = (low, high) if width == 1 else (width - 1 - c, width - c)
-        drawn = ax.pcolormesh(edges, ends, cells[None, :, c], cmap=colours, norm=scale, alpha=PALE, linewidth=0, zorder=0)
+        drawn = ax.pcolormesh(edges, ends, cells[None, :, c], cmap=palette, norm=scale, alpha=PALE, linewidth=0, zorder=0)
         line = values[:, c] if width == 1 else width - 1 - c + 0.1 + 0.8 * _share(values[:, c])
-        ax.plot(np.arange(length), line, color=INK, linewidth=1.2)
+        ax.plot(np.arange(length), line, color=colours.ink, linewidth=1.2)
     if width > 1:
-        ax.set_yticks(np.arange(width)[::-1] + 0.5, [_plain(name) for name in explanation.channels])
+        ax.set_yticks(np.arange(width)[::-1] + 0.5, [plain(name) for name in explanation.channels])
         for c in range(1, width):
-            ax.axhline(c, color="#ffffff", linewidth=2)
+            ax.axhline(c, color=colours.paper, linewidth=2)
     else:
-        ax.set_ylabel(_plain(explanation.channels[0]))
+        ax.set_ylabel(plain(explanation.channels[0]))
     ticks = np.unique(np.linspace(0, length - 1, min(TICKS, length)).round().astype(int))
-    ax.set_xticks(ticks, [_plain(explanation.steps[t]) for t in ticks.tolist()])
+    ax.set_xticks(ticks, [plain(explanation.steps[t]) for t in ticks.tolist()])
     ax.set_xlim(edges[0], edges[-1])
     ax.set_xlabel("step")
     if bar:
-        ax.figure.colorbar(drawn, ax=ax, label=f"credit: {_worth(explanation.table)}")
+        colour_bar(ax, drawn, f"credit, {worth(explanation.table)}")
     k = explanation.table.place()
     name = explanation.table.rows[row]
-    return _title(ax, f"series {name}: {explanation.target} = {round_off(explanation.prediction[row, k])}")
+    return finish(ax, f"series {name}: {explanation.target} = {round_off(explanation.prediction[row, k])}")
 
 
 def _ends(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, float]:

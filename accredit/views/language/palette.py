@@ -17,6 +17,17 @@ THEMES: dict[str, tuple[Colour, dict[str, Colour]]] = {  # paper; hues by the le
     "light": ((255, 255, 255), {"u": POSITIVE, "d": NEGATIVE, "n": UNSIGNED}),
     "dark": ((24, 26, 31), {"u": (110, 176, 240), "d": (244, 150, 70), "n": (176, 184, 200)}),
 }
+VALUES: dict[
+    str, tuple[Colour, ...]
+] = {  # low to high values of a column: hues that do not mean up or down, ever further from the paper
+    "light": ((112, 204, 184), (104, 134, 204), (104, 28, 124)),
+    "dark": ((44, 106, 104), (124, 148, 222), (240, 190, 250)),
+}
+VALUE_STEPS = 8  # of them on a page
+OF_KINDS: tuple[Colour, ...] = (  # classes or cohorts beside one another
+    (33, 102, 172), (200, 90, 10), (26, 140, 120), (140, 60, 150), (196, 160, 20),
+    (110, 170, 225), (170, 40, 60), (90, 110, 40), (230, 150, 190), (110, 85, 70),
+)  # fmt: skip
 DARK_INK: Colour = (10, 11, 14)
 LIGHT_INK: Colour = (255, 255, 255)
 
@@ -64,6 +75,27 @@ def level_rules(theme: str) -> str:
             ink = css(LIGHT_INK if white else DARK_INK)
             rules.append(f".accredit .{letter}{step}{{background:{css(colour)};fill:{css(colour)};color:{ink}}}")
     return "".join(rules)
+
+
+def value_rules(theme: str) -> str:
+    """The style of low to high values of a column: v1…v8 as points of a drawing and as boxes of its colour bar."""
+    rules = []
+    for step in range(VALUE_STEPS):
+        colour = css(between_stops(VALUES[theme], step / (VALUE_STEPS - 1)))
+        rules.append(f".accredit .v{step + 1}{{stroke:{colour};background:{colour}}}")
+    return "".join(rules)
+
+
+def between_stops(stops: tuple[Colour, ...], share: float) -> Colour:
+    """A colour on the way through some stops, from 0 to 1.
+
+    >>> between_stops(((0, 0, 0), (100, 100, 100), (200, 0, 0)), 0.75)
+    (150, 50, 50)
+    """
+    at = min(max(share, 0.0), 1.0) * (len(stops) - 1)
+    k = min(int(at), len(stops) - 2)
+    red, green, blue = (round(a + (at - k) * (b - a)) for a, b in zip(stops[k], stops[k + 1], strict=True))
+    return red, green, blue
 
 
 def contrast(one: Colour, other: Colour) -> float:

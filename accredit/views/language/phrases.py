@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 import numpy as np
 
 from accredit import defaults
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Coalition, Holds, Interactions, Procedure
+from accredit.rows.result import TableExplanation
 from accredit.values.multichoice import MULTICHOICE
 from accredit.views.language.numbers import ROUNDING, between, part_of, percent
 from accredit.views.language.printable import short
@@ -295,3 +297,39 @@ def direction(text: str) -> str:
     """
     strong = (unicodedata.bidirectional(c) for c in text)
     return "rtl" if next((kind for kind in strong if kind in ("L", "R", "AL")), "L") in ("R", "AL") else "ltr"
+
+
+def row_name(explanation: TableExplanation, row: int) -> str:
+    """A row for people: counted from 1, with its id where it has one. Python's positions are counted from 0.
+
+    >>> e = TableExplanation(("x",), ("y",), [[[1.0]], [[2.0]]], [0], [[1], [2]], [[5, 6]], "m", rows=("p7", "p9"))
+    >>> row_name(e, 1), row_name(TableExplanation(e.players, e.outputs, e.credit, e.base, e.prediction, e.values, "m"), 1)
+    ('row 2 (id p9)', 'row 2')
+    """
+    known = row_id(explanation, row)
+    return f"row {row + 1}" + f" (id {known})" * bool(known)
+
+
+def row_id(explanation: TableExplanation, row: int) -> str:
+    """What a row is called beside its number; nothing where the rows were only counted."""
+    return "" if _are_counted(explanation.rows) else explanation.rows[row]
+
+
+@lru_cache(maxsize=8)
+def _are_counted(rows: tuple[str, ...]) -> bool:
+    """Are these names the numbers from 0 or from 1 in their order?"""
+    return any(rows == tuple(map(str, range(first, first + len(rows)))) for first in (0, 1))
+
+
+def unit(explanation: TableExplanation) -> str:
+    """What the numbers of explained rows are. A raw score that a sigmoid makes a probability of is log-odds."""
+    return "log-odds" if explanation.link == "sigmoid" else explanation.payoff or "value"
+
+
+def chance(explanation: TableExplanation, row: int | None = None) -> str:
+    """The probability beside the score of a row, or of the base value; nothing where none is known, or the score is one."""
+    found = None if explanation.payoff == "probability" else explanation.chance(row)
+    if found is None:
+        return ""
+    edge = min(found, 1 - found)
+    return percent(found, 1 if edge > 0.001 else 2) if edge >= 5e-5 else "above 99.99%" if found > 0.5 else "below 0.01%"

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from accredit.views.language.palette import level_rules
+from accredit.views.language.palette import level_rules, value_rules
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import sky_rules
 
@@ -92,7 +92,11 @@ def _closing(text: str) -> int:
 @cache
 def stylesheet() -> str:
     """Every rule begins with .accredit, so that it touches nothing else in a notebook."""
-    return asset("page.css") + sky_rules() + level_rules("light") + f"{DARK}{level_rules('dark')}}}"
+    return asset("page.css") + sky_rules() + _rules("light") + f"{DARK}{_rules('dark')}}}"
+
+
+def _rules(theme: str) -> str:
+    return level_rules(theme) + value_rules(theme)
 
 
 @cache

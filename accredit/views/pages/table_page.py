@@ -10,21 +10,23 @@ from accredit.checks.json_data import round_off
 from accredit.core import FloatArray, IntArray
 from accredit.rows.result import TableExplanation
 from accredit.views.language.numbers import BRIEF, brief, column
-from accredit.views.language.phrases import interactions_headline, sentence, together
+from accredit.views.language.palette import VALUE_STEPS
+from accredit.views.language.phrases import chance, interactions_headline, row_id, row_name, sentence, together, unit
+from accredit.views.language.swarms import ranks, swarm_heights, value_range
 from accredit.views.pages.engine import render
 from accredit.views.pages.interactions_page import left_out, pair_heat
-from accredit.views.pages.parts import STEP_HEIGHT, STEP_WIDTH, attribution_table, claims_table, step_bar, step_mark
-from accredit.views.terminal.table_text import PAIRS, asked, facts, headline, shown, steps
+from accredit.views.pages.parts import STEP_WIDTH, attribution_table, claims_table, step_bar, step_mark
+from accredit.views.terminal.table_text import PAIRS, SIZE, SIZE_OF_ALL, asked, facts, headline, shown, steps, with_chance
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-PAGE_ROWS = 200  # rows that a file holds, each with its steps
-LISTED = 400  # rows in the list of the local page, which asks for the steps of one row at a time
+PAGE_ROWS = 1000  # rows that a file holds, each with its steps; the local page lists all that it explains
+SWARM_HEIGHT = 26  # of the points of one column
 POINTS = 150  # rows drawn as points of a column
 SWARMS = 15  # columns whose points are drawn
 NAMED = 2  # columns that the list of rows names
-QUESTION = "Which columns earned the output?"
+QUESTION = "Which columns led to the predictions?"
 
 
 class Dot(NamedTuple):
@@ -38,11 +40,11 @@ class Dot(NamedTuple):
 
 
 class Swarm(NamedTuple):
-    """The rows of one column as points: across their credit, in three shades their value."""
+    """The rows of one column as points: across their credit, in colour their value, whose range is beside the name."""
 
     name: str
+    range: str
     points: list[Dot]
-    axis: str
 
 
 class Listed(NamedTuple):
@@ -57,7 +59,7 @@ class Listed(NamedTuple):
 def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live: bool = False) -> Markup:
     """The whole answer; `about` says where the model came from. A page that is `live` asks for the steps of a row later."""
     several, rows = len(explanation) > 1, range(len(explanation))
-    kept, held = rows[: LISTED if live else PAGE_ROWS], rows[:1] if live else rows[:PAGE_ROWS]
+    kept, held = rows if live else rows[:PAGE_ROWS], rows[:1] if live else rows[:PAGE_ROWS]
     return render(
         "table",
         "body",
@@ -66,9 +68,15 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
         about=list(about),
         facts=[sentence(fact) for fact in facts(explanation)],
         overall=_overall(explanation) if several else "",
+        classes=_classes(explanation) if several and len(explanation.outputs) > 2 else [],
         swarms=_swarms(explanation) if several else [],
+        shades=[f"v{step + 1}" for step in range(VALUE_STEPS)],
+        of=f"the {unit(explanation)} of “{explanation.target}”" if len(explanation.outputs) > 1 else "the prediction",
+        unit=unit(explanation),
+        ends=_scale(-_reach(explanation), _reach(explanation)) if several else [],
         drawn=min(POINTS, len(explanation)),
         count=len(explanation),
+        output="probability" if chance(explanation, 0) else "output",
         listed=_list(explanation, kept) if several else [],
         steps=[row_body(explanation, r) for r in held],
         more=len(explanation) - len(kept),
@@ -91,9 +99,30 @@ def _other(explanation: TableExplanation) -> dict[str, object]:
 
 
 def _overall(explanation: TableExplanation) -> Markup:
-    """The columns by the mean size of their credit; those beyond the first few are counted."""
-    found = explanation.importance().ranked()
-    return attribution_table(found[:SWARMS], header=("column", "mean |credit|"), signed=False)
+    """The columns by the mean size of their credit, over all outputs where there are several."""
+    several = len(explanation.outputs) > 2
+    found = (explanation.overall_importance() if several else explanation.importance()).ranked()
+    return attribution_table(found[:SWARMS], header=("column", SIZE_OF_ALL if several else SIZE), signed=False)
+
+
+def _classes(explanation: TableExplanation) -> list[tuple[str, str]]:
+    """Of every output the columns that move it most, each with the mean size of its credit."""
+    found = [(output, explanation.importance(output).top(NAMED)) for output in explanation.outputs]
+    return [
+        (output, ", ".join(f"{p} {brief(c, signed=False)}" for p, c in zip(top.players, top.credit.tolist(), strict=True)))
+        for output, top in found
+    ]
+
+
+def _reach(explanation: TableExplanation) -> float:
+    """The largest credit among the points that are drawn."""
+    order = np.argsort(-explanation.importance().credit, kind="stable")[:SWARMS]
+    return float(np.abs(explanation.credit[_some(len(explanation))][:, order, explanation.place()]).max()) or 1.0
+
+
+def _scale(low: float, high: float) -> list[str]:
+    """The numbers below an axis: its ends and its middle."""
+    return column([low, (low + high) / 2, high], digits=3)
 
 
 def row_body(explanation: TableExplanation, row: int) -> Markup:
@@ -110,10 +139,13 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
         "table",
         "row",
         place=row,
-        name=explanation.rows[row],
-        target=explanation.target,
-        base=first,
-        output=last,
+        name=row_name(explanation, row).replace("row", "Row", 1),
+        target=explanation.target if explanation.target == "prediction" else f"“{explanation.target}”",
+        unit=unit(explanation),
+        base=with_chance(explanation, None, first),
+        output=with_chance(explanation, row, last),
+        numbers=(first, last),
+        scale=_scale(*reach),
         lines=lines,
         ends=[step_mark(x, reach) for x in (base, output)],
         pairs=", ".join(f"{together(who)} {brief(x)}" for who, x in pairs),
@@ -122,7 +154,8 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
 
 
 def _list(explanation: TableExplanation, rows: range) -> list[Listed]:
-    outputs = column(explanation.prediction[rows, explanation.place()].tolist())
+    scores = column(explanation.prediction[rows, explanation.place()].tolist())
+    outputs = [chance(explanation, row) or score for row, score in zip(rows, scores, strict=True)]
     return [_read_list(explanation, row, output) for row, output in zip(rows, outputs, strict=True)]
 
 
@@ -132,7 +165,7 @@ def _read_list(explanation: TableExplanation, row: int, output: str) -> Listed:
     most = ", ".join(
         f"{explanation.players[i]} {shown(explanation.values[i][row])}: {brief(float(credit[i]))}" for i in largest
     )
-    return Listed(row, explanation.rows[row], output, most)
+    return Listed(row, f"{row + 1}" + f" ({row_id(explanation, row)})" * bool(row_id(explanation, row)), output, most)
 
 
 def _pairs(explanation: TableExplanation, several: bool) -> dict[str, object] | None:
@@ -148,29 +181,21 @@ def _swarms(explanation: TableExplanation) -> list[Swarm]:
     k = explanation.place()
     order = np.argsort(-explanation.importance().credit, kind="stable")[:SWARMS]
     some = _some(len(explanation))
-    credit = explanation.credit[some][:, order, k]
-    reach = float(np.abs(credit).max()) or 1.0
+    credit, reach = explanation.credit[some][:, order, k], _reach(explanation)
     return [_swarm(explanation, int(i), credit[:, c], some, reach) for c, i in enumerate(order.tolist())]
 
 
 def _swarm(explanation: TableExplanation, player: int, credit: FloatArray, some: IntArray, reach: float) -> Swarm:
     cells = [explanation.values[player][r] for r in some.tolist()]
-    numbers = np.array([float(c) if isinstance(c, int | float) else np.nan for c in cells])
-    known = np.isfinite(numbers)
-    thirds = np.quantile(numbers[known], [1 / 3, 2 / 3]) if known.any() else np.zeros(2)
-    shade = np.where(~known, 3, (numbers > thirds[0]).astype(int) + (numbers > thirds[1]))
+    share, known = ranks(cells)
+    shades = [f"v{1 + round(s * (VALUE_STEPS - 1))}" if there else "none" for s, there in zip(share, known, strict=True)]
     x = STEP_WIDTH / 2 + credit / reach * (STEP_WIDTH / 2 - 4)
-    y = STEP_HEIGHT / 2 + ((np.arange(len(x)) * 0.618) % 1 - 0.5) * (STEP_HEIGHT - 6)  # spread evenly, the same in every run
+    y = SWARM_HEIGHT / 2 + swarm_heights(credit, -reach, reach) * (SWARM_HEIGHT / 2 - 3)
     points = [
-        Dot(f"{a:.1f}", f"{b:.1f}", SHADES[s], r, f"row {explanation.rows[r]}: {shown(cell)}, {brief(c)}")
-        for a, b, s, r, cell, c in zip(
-            x.tolist(), y.tolist(), shade.tolist(), some.tolist(), cells, credit.tolist(), strict=True
-        )
+        Dot(f"{a:.1f}", f"{b:.1f}", shade, r, f"{row_name(explanation, r)}: {shown(cell)}, {brief(c)}")
+        for a, b, shade, r, cell, c in zip(x.tolist(), y.tolist(), shades, some.tolist(), cells, credit.tolist(), strict=True)
     ]
-    return Swarm(explanation.players[player], points, f"M{STEP_WIDTH / 2:g} 0v{STEP_HEIGHT}")
-
-
-SHADES = ("low", "middle", "high", "none")  # thirds of a column's values, and what is missing or a word
+    return Swarm(explanation.players[player], value_range(explanation.values[player]), points)
 
 
 def _some(count: int) -> IntArray:

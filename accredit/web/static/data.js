@@ -101,11 +101,11 @@ export function dataView(about, frame) {
     tell("");
     try {
       const text = await tableFile(chosen);
-      file = { name: chosen.name, text };
+      file = { name: chosen.name, text, columns: await columnsOf(chosen.name, text) };
     } catch (error) {
       return tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
     }
-    const columns = columnsOf(file.name, file.text);
+    const { columns } = file;
     const option = (name) => element("option", { value: name }, name || "(no name)");
     by("run-target").replaceChildren(...columns.map(option));
     by("run-text").replaceChildren(element("option", { value: "" }, "none: learn from all other columns"), ...columns.map(option));

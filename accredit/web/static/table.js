@@ -1,32 +1,14 @@
 // Tables: a dropped file or the built-in table; the columns over all rows, then any row, whose steps are asked for when it is picked.
 import { sortable } from "/static/sorting.js";
 import { Asking, breath, element, nodes, put } from "/static/page-parts.js";
-import { events, Problem, reason } from "/static/stream.js";
+import { ask, events, Problem, reason } from "/static/stream.js";
 
 const MOST = 5_000_000; // characters, as the server takes them
 const ENDINGS = [".csv", ".tsv", ".jsonl", ".ndjson"];
 
-// The names of the columns: the cells of the first line, or the keys of the first object.
-export function columnsOf(name, text) {
-  const first = text.replace(/^\uFEFF/, "").trimStart();
-  const line = first.slice(0, first.search(/\n|$/)).replace(/\r$/, "");
-  if (/\.(jsonl|ndjson)$/i.test(name)) {
-    try {
-      return Object.keys(JSON.parse(line));
-    } catch {
-      return [];
-    }
-  }
-  const mark = /\.tsv$/i.test(name) ? "\t" : ",";
-  const cells = [""];
-  let quoted = false;
-  for (const letter of first) {
-    if (letter === '"') quoted = !quoted;
-    else if (letter === mark && !quoted) cells.push("");
-    else if ((letter === "\n" || letter === "\r") && !quoted) break;
-    else cells[cells.length - 1] += letter;
-  }
-  return cells;
+// The names of the columns, as the server reads them: it finds out what separates cells.
+export async function columnsOf(name, table) {
+  return (await ask("/api/table/columns", { name, table })).columns;
 }
 
 // A file as text, or a sentence that says why not.
@@ -103,7 +85,7 @@ export function tableView(about, frame) {
     outdated();
     try {
       const text = await tableFile(chosen);
-      file = { name: chosen.name, text, columns: columnsOf(chosen.name, text) };
+      file = { name: chosen.name, text, columns: await columnsOf(chosen.name, text) };
     } catch (error) {
       result.replaceChildren(...hello);
       asking.age(false);
