@@ -17,7 +17,7 @@ export HF_HUB_OFFLINE ?= 1
 # Else every worker, and every process that a test starts, would compile the house again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick check bench llm soak soak-page soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
+.PHONY: demo test quick check bench llm soak soak-page soak-answers soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -79,6 +79,9 @@ soak: $(VENV)/test.done  ## kill journalled runs 500 times, alone and in pairs, 
 
 soak-page: $(VENV)/test.done  ## ten minutes of requests to the page beside 1,100 sockets that never finish theirs
 	$(BIN)/python -m benchmarks.serve --minutes 10
+
+soak-answers: $(VENV)/test.done  ## ten minutes of answers of a real language model on the page, some left in the middle, its process killed now and then
+	$(BIN)/python -m benchmarks.serve --minutes 10 --model "$$($(BIN)/python -m tools.language_model)"
 
 soak-trees: $(VENV)/test.done  ## exact credit of 200 random ensembles of every family against all coalitions
 	ACCREDIT_ENSEMBLES=200 $(BIN)/python -m pytest tests/trees/test_brute_force.py

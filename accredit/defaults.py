@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 LEVEL = 0.95  # of every interval
@@ -32,17 +33,21 @@ def affordable(players: int, budget: int | None) -> bool:
     return players <= AUTO_EXACT if budget is None else players <= EXACT_LIMIT and 2**players <= budget
 
 
-def budget_of_answer(players: int, seconds: float) -> int | None:
-    """Payoffs of an answer where each takes so many seconds: as everywhere (None) if those are had in `ANSWER_SECONDS`. Else as
-    many as are, at least enough for intervals.
+def budget_by_cost(players: int, seconds: float, most: float = math.inf) -> int | None:
+    """Payoffs of a sampled value where each takes so many seconds: as everywhere (None) if those are had in `ANSWER_SECONDS`.
+    Else as many as are, at least enough for intervals; but where those would take `most` seconds, as many as fit into these.
 
-    >>> budget_of_answer(12, 0.001), budget_of_answer(12, 0.2), budget_of_answer(20, 0.2), budget_of_answer(20, 0.05)
+    >>> budget_by_cost(12, 0.001), budget_by_cost(12, 0.2), budget_by_cost(20, 0.2), budget_by_cost(20, 0.05)
     (None, 74, 122, 244)
+    >>> budget_by_cost(30, 1.0), budget_by_cost(30, 1.0, most=100), budget_by_cost(30, 1.0, most=10)
+    (182, 100, 64)
     """
     usual = 2**players if players <= AUTO_EXACT else BUDGET
-    if usual * seconds <= ANSWER_SECONDS:
+    if usual * seconds <= min(ANSWER_SECONDS, most):
         return None
     budget = max(LEAST_PASSES, 6 * players + 2)
     while 2 * budget * seconds <= ANSWER_SECONDS:
         budget *= 2
+    if budget * seconds > most:
+        budget = max(LEAST_PASSES, int(most / seconds))
     return None if budget >= usual else budget

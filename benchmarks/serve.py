@@ -1,8 +1,10 @@
 """The page under load: first colours, a full line, sockets that never finish, and a soak that watches memory and the model.
 
     python -m benchmarks.serve --minutes 10
+    python -m benchmarks.serve --minutes 10 --model FOLDER
 
-Starts `accredit serve` itself with the built-in model. Ends with one JSON line.
+Starts `accredit serve` itself with the built-in model; or with a language model, whose answers are then asked for, left in the
+middle and interrupted by the death of its process. Ends with one JSON line.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -178,18 +181,109 @@ def soak(opened: httpx.Client, process: int, seconds: float) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class Answered:
+    """Seconds after which something of an answer was there; NaN: it never was."""
+
+    begun: float
+    text: float
+    credit: float
+    end: float
+    last: str  # how it ended
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        return {f"{name}_s": round(getattr(self, name), 2) for name in ("text", "credit", "end")}
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A question, the fact that answers it, and facts that do not."""
+
+    question: str
+    fact: str
+    others: tuple[str, ...]
+
+    def among(self, count: int) -> dict[str, Any]:
+        """What is asked about so many passages, the fact in their middle."""
+        half = (count - 1) // 2
+        return {"context": [*self.others[:half], self.fact, *self.others[half : count - 1]], "query": self.question}
+
+
+TOWNS = [f"{a}{b}" for a in ("Or", "Tam", "Ul", "Vik", "Sel", "Bra") for b in ("sund", "holm", "borg", "dal", "nes", "vik")]
+MAYOR = Planted(
+    "Who is the mayor of Drusk?",
+    "Pellworth is the mayor of Drusk.",
+    tuple(f"The museum in {name} has {rooms} rooms and one garden." for rooms, name in enumerate(TOWNS, 8)),
+)
+
+
+def ask_answer(opened: httpx.Client, asked: dict[str, Any], patience: float | None = None) -> Answered:
+    """Ask for an answer; with `patience`, leave when nothing was heard for so long, wherever the model is then."""
+    began, seen, last = time.perf_counter(), dict[str, float](), ""
+    limits = httpx.Timeout(600, read=patience) if patience else httpx.Timeout(600)
+    with (
+        suppress(httpx.ReadTimeout),
+        opened.stream("POST", "/api/answer", json=asked, timeout=limits) as answer,
+    ):
+        for line in answer.iter_lines():
+            last = str(json.loads(line)["event"])
+            seen.setdefault(last, time.perf_counter() - began)
+    return Answered(*(seen.get(name, float("nan")) for name in ("begun", "text", "result")), time.perf_counter() - began, last)
+
+
+def until_begun(opened: httpx.Client) -> float:
+    """Seconds until the model's process takes up a next request."""
+    began = time.perf_counter()
+    with opened.stream("POST", "/api/flow", json={"text": "A film"}) as answer:
+        for line in answer.iter_lines():
+            if json.loads(line)["event"] == "begun":
+                break
+    return time.perf_counter() - began
+
+
+def soak_answers(
+    opened: httpx.Client, process: int, seconds: float, planted: Planted = MAYOR, many: int = 30
+) -> dict[str, Any]:
+    """Answers about four and about many passages, some left in the middle, and now and then the death of the process."""
+    rng = np.random.default_rng(0)
+    few, more = ask_answer(opened, planted.among(4)), ask_answer(opened, planted.among(many))
+    figures = {f"four_{name}": x for name, x in few.figures.items()} | {f"many_{name}": x for name, x in more.figures.items()}
+    wrong = [each.last for each in (few, more)].count("failed")
+    began, count, freed, restarts, memory = time.monotonic(), 2, list[float](), list[float](), list[float]()
+    while time.monotonic() - began < seconds or not restarts:
+        ask_answer(opened, planted.among(many), float(rng.uniform(0.2, 2.0)))
+        freed.append(until_begun(opened))
+        memory.append(resident(process))
+        os.kill(int(worker_of(process)), signal.SIGKILL)
+        restarts.append(until_begun(opened))
+        wrong += ask_answer(opened, planted.among(4)).last != "done"
+        count += 4
+    return figures | {
+        "requests": count,
+        "wrong": wrong,
+        "freed_worst_s": round(max(freed), 2),
+        "restart_worst_s": round(max(restarts), 2),
+        "memory_mb": round(max(memory)),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--model", help="a folder with a language model")
     asked = parser.parse_args()
-    process, address = start()
+    process, address = start(*(("--model", asked.model, "--seconds", "600") if asked.model else ()))
     try:
         with client(address) as opened:
-            figures = {"bench": "serve", "load_average": round(os.getloadavg()[0], 1)}
-            figures |= first_colours(opened, asked.rounds) | crowd(opened) | beside_strangers(opened, address)
-            with strangers(address):
-                figures |= soak(opened, process.pid, 60 * asked.minutes)
+            figures = {"bench": "serve answers" if asked.model else "serve", "load_average": round(os.getloadavg()[0], 1)}
+            if asked.model:
+                figures |= {"model": Path(asked.model).name} | soak_answers(opened, process.pid, 60 * asked.minutes)
+            else:
+                figures |= first_colours(opened, asked.rounds) | crowd(opened) | beside_strangers(opened, address)
+                with strangers(address):
+                    figures |= soak(opened, process.pid, 60 * asked.minutes)
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)

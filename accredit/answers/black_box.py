@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.answers.game import AnswerGame, choose_players
 from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
-from accredit.answers.said import Answer
+from accredit.answers.said import SCORE, Answer, Currency
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray, Procedure, distinct_names
@@ -20,13 +20,14 @@ from accredit.games.batches import spans
 from accredit.models.encoded import sentence_spans
 
 PROMPTS_PER_CALL = 64  # prompts in one call
+ROUNDING = 1e-6  # how far above 0 a log-probability may be rounded
 
 Given = str | list[dict[str, object]]  # a text, or messages
 
 
 @final
 class FunctionPays:
-    """Payoffs from a function that is given prompts and the answer, and returns log-probabilities."""
+    """Payoffs from a function that is given prompts and the answer, and returns log-probabilities, or scores from 0 to 1."""
 
     rows = PROMPTS_PER_CALL
     blur = 0.0  # nobody says how its log-probabilities are computed
@@ -38,10 +39,16 @@ class FunctionPays:
         answers: list[str],
         filler: str | None,
         stops: tuple[int, ...] = (),
+        scores: bool | None = None,
     ) -> None:
         self.function, self.parts, self.answers, self.filler = function, parts, answers, filler
         self.stops = stops  # where the answer is cut into pieces, each of which is paid; none: as the function pays it
         self.notes: list[str] = []  # what the reader of a result must know
+        self._scores = scores  # None until the first call shows it
+
+    @property
+    def currency(self) -> Currency:
+        return SCORE if self._scores else "log-probability"
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -91,10 +98,24 @@ class FunctionPays:
                 f"the function returned shape {earned.shape} for {count} prompts; return ({count},) or ({count}, tokens)",
                 code="shape",
             )
-        if not np.isfinite(earned).all() or earned.max() > 1e-6:
-            bad = earned[~np.isfinite(earned) | (earned > 1e-6)][0]
+        if self._scores is None and np.isfinite(earned).all():
+            self._scores = bool(earned.max() > ROUNDING and earned.min() >= 0 and earned.max() <= 1)
+            if self._scores:
+                self.notes.append(
+                    "The function returns numbers between 0 and 1: they are read as scores, not as log-probabilities, "
+                    "and shares of the score are credited."
+                )
+        low, high = (0.0, 1.0) if self._scores else (-np.inf, ROUNDING)
+        wrong = ~np.isfinite(earned) | (earned > high) | (earned < low)
+        if wrong.any():
+            what = "a log-probability is a finite number that is not above 0; of scores from 0 to 1 say payoff='score'"
+            what = "a score is a number from 0 to 1" if self._scores else what
+            raise BadPayoff(f"the function returned {earned[wrong][0]}; {what}", code="not-finite")
+        if self._scores and (earned.shape[1] > 1 or self.stops):
             raise BadPayoff(
-                f"the function returned {bad}; a log-probability is a finite number that is not above 0", code="not-finite"
+                "the function returned scores, which are for a whole answer; return one for each prompt, and leave words and "
+                "sentences of the answer to log-probabilities",
+                code="unsupported",
             )
         return earned
 
@@ -139,6 +160,7 @@ def asked_game(
     rather_than: str | None = None,
     filler: str | None = None,
     cut: str | None = None,
+    scores: bool | None = None,
     **form: Unpack[PromptForm],
 ) -> AnswerGame:
     """The game of an answer whose log-probabilities come from a function: a hosted model, or another runtime.
@@ -147,7 +169,8 @@ def asked_game(
     the answer after each, or one for each of its tokens. Players and prompts are those of `answer_game`, but for tokens,
     which only a tokenizer knows. Parts leave by rebuilding the prompt, or a filler takes their place. With `cut` "sentence",
     "word" or some words of the answer, these pieces are paid one by one: the function is asked about the answer up to the end
-    of each, and differences are taken.
+    of each, and differences are taken. Numbers between 0 and 1 are `scores` of the whole answer: how good it is, or how often
+    it comes out. Which of the two it returns is seen from the whole prompt, unless `scores` says it.
 
     >>> def knows(prompts, answer):
     ...     return [-0.1 if "Rome" in prompt else -3.0 for prompt in prompts]
@@ -182,13 +205,13 @@ def asked_game(
             "players is 'token', and a function of prompts has no tokenizer; use 'word'", argument="players", code="unsupported"
         )
     stops = _stops(answer, cut)
-    pays = FunctionPays(function, said.parts(players, fixed), answers, filler, stops)
+    pays = FunctionPays(function, said.parts(players, fixed), answers, filler, stops, scores)
     pays.notes += [*said.leftovers(players), *said.repeats()]
     unit = players if isinstance(players, str) else "player"
     everybody = np.ones((1, len(pays.players)), dtype=bool)
     if stops:
         paid = pays.log_probabilities(everybody)
-        if (most := float(paid.max())) > 1e-6:
+        if (most := float(paid.max())) > ROUNDING:
             pays.notes.append(
                 f"Warning: a piece of the answer has the log-probability {most:.2g}, which is above 0: the function does not "
                 "read the answer up to there as the beginning of the whole one."
@@ -198,9 +221,9 @@ def asked_game(
         return AnswerGame(pays, cut_up.tokens, paid.shape[1] - len(pieces), cut_up, unit)
     first, again = pays._say([_whole(said)], answer), pays.log_probabilities(everybody)
     count, total = first.shape[1], again.shape[1]
-    if total >= count and (gap := float(np.abs(first - again[:, :count]).max())) > 1e-6:
+    if total >= count and (gap := float(np.abs(first - again[:, :count]).max())) > ROUNDING:
         pays.notes.append(
-            f"Warning: asked twice about the whole prompt, the function gave log-probabilities that differ by {gap:.2g}; "
+            f"Warning: asked twice about the whole prompt, the function gave numbers that differ by {gap:.2g}; "
             "credit that is not much larger means nothing."
         )
     names = ("answer",) if count == 1 else distinct_names(f"token {k + 1}" for k in range(count))

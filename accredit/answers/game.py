@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, Unpack, final
+from typing import Any, Protocol, Unpack, final
 
 import numpy as np
 
-from accredit import defaults
 from accredit.answers.prompt import UNITS, WHOLE, Prompt, PromptForm
+from accredit.answers.said import SCORE, Answer, Currency
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import shown
 from accredit.checks.suggestions import singular
@@ -19,20 +19,20 @@ from accredit.core.rounding import power_of_two
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.games.batches import MEMORY, RunCost, estimate
 
-if TYPE_CHECKING:
-    from accredit.answers.said import Answer
-
 PAYOFFS = ("log-probability", "mean", "probability", "logit")
 LARGEST_LOG_PROBABILITY = -(2.0**-53)  # the largest log-probability below 0
 
 
 class Paying(Protocol):
-    """Who is in the prompt, and log-probabilities of answers after what a coalition leaves of it."""
+    """Who is in the prompt, and log-probabilities of answers after what a coalition leaves of it; or, where that is the
+    `currency`, a score from 0 to 1 for each answer."""
 
     @property
     def players(self) -> tuple[str, ...]: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def currency(self) -> Currency: ...
     @property
     def blur(self) -> float:
         """How far rounding may move the log-probability of a token."""
@@ -77,6 +77,14 @@ class AnswerGame:
         self.unit = unit  # what the players are: passage, sentence, turn, …
         self._others = others  # tokens of the answer that this one is compared with
         self._known: dict[bytes, FloatArray] = {}
+        self._evaluate: Callable[[BoolArray], FloatArray] = pays.log_probabilities
+        self._count: Callable[[], int] = lambda: len(self._known)
+
+    def evaluate_by(self, evaluate: Callable[[BoolArray], FloatArray], count: Callable[[], int]) -> None:
+        """Ask payoffs of something that asks `pays` in its turn, and keeps them or asks many at once; `count` says how many it
+        has asked."""
+        before = self.passes
+        self._evaluate, self._count = evaluate, lambda: before + count()
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -87,14 +95,19 @@ class AnswerGame:
         return self.pays.rows
 
     @property
+    def width(self) -> int:
+        """Numbers that one coalition is paid: the tokens of the answer, and those of the other answer."""
+        return len(self.outputs) + self._others
+
+    @property
     def passes(self) -> int:
-        """Prompts that the model has read so far, each with its answer: one for each distinct coalition."""
-        return len(self._known)
+        """Prompts that the model has read so far, each with its answer: one for each distinct coalition that was not kept."""
+        return self._count()
 
     @property
     def provenance(self) -> dict[str, Any]:
         """What the payoffs rest on."""
-        return self.pays.provenance | {"payoff": "log-probability"}
+        return self.pays.provenance | {"payoff": self.pays.currency}
 
     @property
     def blur(self) -> float:
@@ -109,6 +122,8 @@ class AnswerGame:
 
     def blur_of_view(self, worth: Callable[[FloatArray], FloatArray]) -> float:
         """How far rounding may move what is made of log-probabilities: those of the answer up, those of the other down."""
+        if not self.blur:
+            return 0.0
         moved = self.blur * np.repeat([1.0, -1.0], [len(self.outputs), self._others])
         known = np.stack(list(self._known.values()))
         plain, up, down = (worth(np.minimum(known + sign * moved, 0.0)) for sign in (0, 1, -1))
@@ -127,8 +142,8 @@ class AnswerGame:
         names = keys(coalitions)
         new = {name: i for i, name in enumerate(names) if name not in self._known}
         if new:
-            earned = self.pays.log_probabilities(coalitions[list(new.values())])
-            if earned.shape != (len(new), len(self.outputs) + self._others):
+            earned = self._evaluate(coalitions[list(new.values())])
+            if earned.shape != (len(new), self.width):
                 raise BadPayoff(
                     f"{len(new)} prompts were paid with shape {earned.shape}; one row each was expected", code="shape"
                 )
@@ -139,17 +154,28 @@ class AnswerGame:
         """Payoffs and seconds that `budget` coalitions will cost, from timed passes that are not kept."""
         return estimate(AnswerGame(self.pays, self.outputs, self._others), budget)
 
-    def whole(self, payoff: str = defaults.PAYOFF_OF_ANSWERS) -> AnswerView:
-        """The whole answer: log-probability (the sum over tokens), its mean per token, the probability, or its logit.
+    def whole(self, payoff: str | None = None) -> AnswerView:
+        """The whole answer: log-probability (the sum over tokens), its mean per token, the probability, or its logit; a score,
+        where scores are paid. By default what is paid.
 
         Where the game compares two answers, the same for this one minus the same for the other.
         """
-        if payoff not in PAYOFFS:
-            raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}", argument="payoff", code="unknown")
+        payoff = payoff or self.pays.currency
+        self._check_payoff(payoff)
         said, count = _worth_of(payoff), len(self.outputs)
         if not self._others:
             return AnswerView(self, said, payoff)
         return AnswerView(self, lambda e: said(e[:, :count]) - said(e[:, count:]), payoff)
+
+    def _check_payoff(self, payoff: str) -> None:
+        if self.pays.currency == SCORE and payoff != SCORE:
+            raise InvalidInput(
+                f"payoff is {payoff!r}, and scores from 0 to 1 are paid here; leave it out, or write payoff='score'",
+                argument="payoff",
+                code="conflict",
+            )
+        if self.pays.currency != SCORE and payoff not in PAYOFFS:
+            raise InvalidInput(f"payoff is {payoff!r}; write one of {', '.join(PAYOFFS)}", argument="payoff", code="unknown")
 
     def sentences(self) -> AnswerViews:
         """The log-probability of each sentence of the answer: (batch, sentences)."""
@@ -169,7 +195,7 @@ class AnswerGame:
 
     def targets(
         self,
-        payoff: str = defaults.PAYOFF_OF_ANSWERS,
+        payoff: str | None = None,
         units: tuple[str, ...] = ("sentence", "token"),
         words: tuple[str, ...] = (),
     ) -> AnswerViews:
@@ -179,7 +205,10 @@ class AnswerGame:
         A sentence or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two
         answers are compared, the whole is this one minus the other, while sentences and tokens are those of this one alone.
         """
+        payoff = payoff or self.pays.currency
         whole, count = self.whole(payoff), len(self.outputs)
+        if self.pays.currency == SCORE:
+            return self._scores(whole)
         if not isinstance(units, list | tuple) or not {*map(repr, units)} <= {"'sentence'", "'token'"}:
             raise InvalidInput(f"units is {shown(units)}; write some of ('sentence', 'token')", argument="units", code="type")
         parts = [part for unit in units for part in self._cut(unit) if len(part[1]) < count or self._others]
@@ -192,6 +221,15 @@ class AnswerGame:
             return np.stack([whole.worth(earned), *(worth(earned[:, where]) for _, where in named)], axis=1)
 
         return AnswerViews(self, names, every, payoff, (np.arange(count), *(where for _, where in named)))
+
+    def _scores(self, whole: AnswerView) -> AnswerViews:
+        """The score of the whole answer, and the noise of sampled ones."""
+        count = len(self.outputs)
+
+        def every(earned: FloatArray) -> FloatArray:
+            return np.concatenate([whole.worth(earned)[:, None], earned[:, 1:count]], axis=1)
+
+        return AnswerViews(self, (WHOLE, *self.outputs[1:]), every, SCORE, tuple(np.array([k]) for k in range(count)))
 
     def place(self, words: str) -> IntArray:
         """The numbers of the tokens that hold some words of the answer."""
@@ -275,6 +313,8 @@ class AnswerViews(AnswerView):
 
 
 def _worth_of(payoff: str) -> Callable[[FloatArray], FloatArray]:
+    if payoff == SCORE:
+        return lambda earned: earned[:, 0]
     if payoff == "mean":
         return lambda earned: earned.mean(axis=1)
     if payoff == "probability":

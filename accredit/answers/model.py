@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, final
@@ -218,6 +218,12 @@ class AnsweringModel:
                 found[i] = np.array(row if len(row) else [self.opening], dtype=np.int64)
         return found
 
+    def tokenize_prompt(self, prompt: Prompt | IntArray) -> IntArray:
+        """The token ids of one prompt: (T,)."""
+        if not isinstance(prompt, Prompt):
+            return prompt
+        return self.tokenize([self.render(prompt)], prompt.messages is not None)[0]
+
     def _ids(self, texts: list[str], *, targets: bool = False, **how: bool) -> list[list[int]]:
         if not texts:
             return []
@@ -269,8 +275,11 @@ class AnsweringModel:
     def answer(self, answer: object, prompt: Prompt | IntArray, name: str = "answer") -> Answer:
         """An answer as tokens: those that follow the prompt when both are written as one text, else its own.
 
-        Refused: an answer that is empty, or that the tokenizer can only write with unknown words. `name` is its argument.
+        What `generate` has made stays as it is. Refused: an answer that is empty, or that the tokenizer can only write with
+        unknown words. `name` is its argument.
         """
+        if isinstance(answer, Answer):
+            return answer
         if not isinstance(answer, str):
             ids = self._check_ids(answer, name)
             return Answer(ids, self.pieces(ids), Procedure("given as token ids"))
@@ -329,12 +338,20 @@ class AnsweringModel:
             said = whole if whole.startswith(said) else said + whole
         return tuple(found)
 
-    def generate(self, prompt: Prompt | IntArray, prefix: str = "", seed: int = 0, **settings: Any) -> Answer:
+    def generate(
+        self,
+        prompt: Prompt | IntArray,
+        prefix: str = "",
+        seed: int = 0,
+        heard: Callable[[str, int], None] | None = None,
+        **settings: Any,
+    ) -> Answer:
         """The model's own answer without its end token: greedy unless the settings of `model.generate` say otherwise.
 
-        An encoder–decoder goes on from `prefix`. Where the settings draw, `seed` decides, and torch's own state stays.
+        An encoder–decoder goes on from `prefix`. Where the settings draw, `seed` decides, and torch's own state stays. `heard`
+        is called after every token with the text so far and its number of tokens, unless beams are searched.
         """
-        ids = prompt if not isinstance(prompt, Prompt) else self.tokenize([self.render(prompt)], prompt.messages is not None)[0]
+        ids = self.tokenize_prompt(prompt)
         self.check_length(len(ids), 1)
         before = np.concatenate([self.start, self.target_ids(prefix)]) if self.encodes else ids
         chosen = {"do_sample": False, "num_beams": 1} | _lengths(settings, len(before))
@@ -344,6 +361,8 @@ class AnsweringModel:
         how = ", ".join(f"{name}={value}" for name, value in (chosen | drawn).items())
         given = torch.from_numpy(ids)[None].to(device_of(self.model))
         spoken: dict[str, object] = {"tokenizer": self.tokenizer} if "stop_strings" in chosen else {}
+        if heard is not None and chosen["num_beams"] == 1:
+            spoken["streamer"] = _Streamer(self.tokenizer, heard)
         if prefix:
             spoken["decoder_input_ids"] = torch.from_numpy(before)[None].to(given.device)
         with self.hold(), torch.inference_mode(), quiet(), torch.random.fork_rng():
@@ -440,6 +459,25 @@ class AnsweringModel:
 
         with self.hold(), track(self.model):
             return read_attention(self.model, forward, tensor, heads, likely, len(ids) + len(decoder))
+
+
+class _Streamer:
+    """What `model.generate` calls a streamer: given the prompt first, then every token as it is chosen."""
+
+    def __init__(self, tokenizer: Any, heard: Callable[[str, int], None]) -> None:
+        self._tokenizer, self._heard = tokenizer, heard
+        self._ids: list[int] | None = None  # None: the prompt has not come by
+
+    def put(self, value: torch.Tensor) -> None:
+        if self._ids is None:
+            self._ids = []
+            return
+        self._ids += value.flatten().tolist()
+        said = self._tokenizer.decode(self._ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        self._heard(said.rstrip("�"), len(self._ids))
+
+    def end(self) -> None:
+        """Nothing is held back, so nothing is left to say."""
 
 
 def _kept(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from accredit.core import IntArray, Procedure, distinct_names
 from accredit.errors import InvalidInput
 from accredit.models.encoded import number_tokens, sentence_spans, visible
+
+Currency = Literal["log-probability", "score"]  # what is paid: for each token, or from 0 to 1 for the whole answer
+SCORE: Currency = "score"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from accredit.answers.assembly import InPlace, Rebuilt
 from accredit.answers.decoder_prefix import WithPrefix
 from accredit.answers.model import AnsweringModel
 from accredit.answers.passes import Reader
-from accredit.answers.said import Answer
+from accredit.answers.said import Answer, Currency
 from accredit.core import BoolArray, FloatArray
 from accredit.core.rounding import blur
 from accredit.models.state import precision_of_module
@@ -25,6 +25,8 @@ WAYS = {
 @final
 class ModelPays:
     """Payoffs from a model's forward passes."""
+
+    currency: Currency = "log-probability"
 
     def __init__(
         self,

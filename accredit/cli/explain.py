@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from accredit.answers.server import is_url
 from accredit.cli.answers import explain_an_answer
 from accredit.cli.command import Command, check_ending
 from accredit.cli.destination import Destination, announce, with_command
@@ -118,7 +119,7 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
 @click.option(
     "--model",
     help="A folder with a Hugging Face model, or a name in the local cache; for rows of a table a model file: xgboost, "
-    "lightgbm, catboost, skops or ONNX. Default: the built-in one.",
+    "lightgbm, catboost, skops or ONNX; for answers also the URL of an OpenAI-compatible server. Default: the built-in one.",
 )
 @setting_options
 @table_options
@@ -175,7 +176,7 @@ def kind_of_question(subject: str | None, model: str | None, typed: Settings, ow
     rows, or a file beside a setting that only rows have, makes rows."""
     from accredit.models.row_files import is_row_model_file
 
-    if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"}:
+    if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"} or is_url(model):
         return "answer"
     if subject is not None and subject.lower().endswith((".npy", ".npz")) and Path(subject).is_file():
         return "series"

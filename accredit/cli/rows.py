@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.destination import Destination
+from accredit.cli.destination import Destination, announce
 from accredit.cli.settings import read_settings
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import RowRequest, Settings, make_request
@@ -36,7 +36,7 @@ def explain_table(subject: str | None, model: str | None, typed: Settings, own: 
     elif to.out is not None and "table" not in own:
         _stream(rows, read, make_request(RowRequest, {**settings, "background": background, "out": to.out}), to)
     else:
-        to.show(lambda: explain_rows(rows, read, background, **settings))
+        to.show(lambda: explain_rows(rows, read, background, announce=announce, **settings))
 
 
 def _check_alone(*given: str | None) -> None:
@@ -100,6 +100,8 @@ def _stream(rows: pandas.DataFrame, model: object, request: RowRequest, to: Dest
         )
     assert to.out is not None
     run = Explainer(model).run(rows, request)
+    if cost := run.forecast():
+        announce(cost)
     for note in (*run.whole.compared.notes, *run.whole.said):
         click.echo(note, err=True)
     with progress("explain", len(rows)) as bar:

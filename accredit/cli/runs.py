@@ -39,7 +39,8 @@ def runs(file: str, export_file: str | None, resume: bool, check: bool, rescued:
         raise InvalidInput(f"{file} is empty, so it is not a journal; a run writes one with --store NAME.db", code="empty")
     with existing(file) as journal:
         if check:
-            journal.check()
+            rows = journal.check()
+            click.echo(f"all is well: every page of {file} is sound, and {rows:,} payoffs match their checksums", err=True)
         games, known = journal.games(), journal.runs()
         remarks = [journal.remarks(run.id) for run in known]
         unfinished = [run for run in known if run.ended is None]

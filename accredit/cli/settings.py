@@ -16,7 +16,7 @@ import click
 
 from accredit.cli.options import SEED, Amount, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile
-from accredit.cli.typed import groups_of, heads_of, layers_of, parts_of, players_of, removal_of, split_at_commas
+from accredit.cli.typed import groups_of, heads_of, layers_of, parts_of, players_of, removal_of, server_of, split_at_commas
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Option, Settings, check_names, only_in
 from accredit.methods import SETTINGS
@@ -179,5 +179,6 @@ READERS: Mapping[tuple[str, Kind | None], Callable[[Any], object]] = {
     ("background", "series"): _series,
     ("target", "series"): lambda target: None if target == "all" else target,
     ("trusted", None): split_at_commas,
+    ("server", None): server_of,
     ("memory", None): lambda gigabytes: gigabytes * GIGABYTE,
 }

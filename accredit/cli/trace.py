@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from click.core import ParameterSource
 
 from accredit.cli.command import Command
 from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
+
+if TYPE_CHECKING:
+    from accredit.influence.trace import TrainingText
 
 
 @click.command(cls=Command)
@@ -21,6 +26,14 @@ from accredit.cli.output import NewFile, NewFolder, write, write_whole
     help="Its training texts: .txt, one on each line, or a table (see --text).",
 )
 @click.option("--text", metavar="COLUMN", help="The column of the texts, where FILE is a table of several.")
+@click.option(
+    "--completion",
+    metavar="COLUMN",
+    help="The column of what the model learned to say after --text: only that is judged, the prompt is read.",
+)
+@click.option(
+    "--chat", is_flag=True, help="Prompts are a user's message, answers the assistant's, by the model's chat template."
+)
 @click.option("--prompt", default="", help="What the model was asked before it said ANSWER.")
 @click.option(
     "--store",
@@ -50,6 +63,8 @@ def trace(
     model: str,
     train_texts: str | None,
     text: str | None,
+    completion: str | None,
+    chat: bool,
     prompt: str,
     folder: str | None,
     layers: tuple[str, ...],
@@ -67,7 +82,7 @@ def trace(
     check_text(answer, "ANSWER")
     check_text(prompt, "--prompt")
     from accredit.influence.trace import trace as traced
-    from accredit.training_data.finetuned import finetune, read_texts
+    from accredit.training_data.finetuned import finetune, read_completions, read_texts
     from accredit.values.solver import progress
     from accredit.views.pages.trace_page import trace_page
     from accredit.views.terminal.trace_text import trace_text
@@ -78,12 +93,24 @@ def trace(
             argument="train_texts",
             code="missing",
         )
-    for name in ("text", "seed"):
+    for name in ("text", "completion", "seed"):
         if train_texts is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InvalidInput(
                 f"--{name} goes with --train FILE, and the texts of --store are read already; leave it out", code="conflict"
             )
-    texts = None if train_texts is None else read_texts(train_texts, text)
+    if chat and ((train_texts is not None and completion is None) or not prompt):
+        raise InvalidInput(
+            "--chat is about a user's messages and what the assistant answers: it needs --prompt, and with --train also --text "
+            "COLUMN and --completion COLUMN",
+            argument="chat",
+            code="missing",
+        )
+    texts: list[TrainingText] | None = None
+    if train_texts is not None and completion is not None:
+        pairs = read_completions(train_texts, text, completion)
+        texts = [_messages(*pair) for pair in pairs] if chat else [*pairs]
+    elif train_texts is not None:
+        texts = [*read_texts(train_texts, text)]
     loaded = finetune(model)
     if loaded.task != "continue":
         raise InvalidInput(
@@ -96,7 +123,7 @@ def trace(
             loaded.model,
             loaded.tokenizer,
             texts,
-            prompt,
+            _messages(prompt) if chat else prompt,
             answer,
             folder=folder,
             layers=layers or None,
@@ -110,3 +137,9 @@ def trace(
     click.echo(found.to_json() if as_json else trace_text(found, shown))
     if html_file:
         write(html_file)
+
+
+def _messages(prompt: str, reply: str | None = None) -> list[dict[str, str]]:
+    """What a user says and what the assistant answers, as chat templates read it."""
+    asked = [{"role": "user", "content": prompt}]
+    return asked if reply is None else [*asked, {"role": "assistant", "content": reply}]

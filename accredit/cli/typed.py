@@ -105,3 +105,23 @@ def split_at_commas(typed: tuple[str, ...]) -> tuple[str, ...]:
     ('a', 'b', 'c')
     """
     return tuple(name for each in typed for name in each.split(",") if name)
+
+
+def server_of(typed: str) -> dict[str, object]:
+    """Settings of a model at a URL: name=value with commas between them; numbers are read as such, but for the name.
+
+    >>> server_of("name=smollm2,samples=32,price=0.5")
+    {'name': 'smollm2', 'samples': 32, 'price': 0.5}
+    """
+    found: dict[str, object] = {}
+    for each in typed.split(","):
+        name, sign, value = (part.strip() for part in each.partition("="))
+        if not sign or not name or not value:
+            raise InvalidInput(
+                f"server is {typed!r:.60}; write name=value with commas between, for example name=smollm2,concurrency=8",
+                argument="server",
+                code="type",
+            )
+        counts = re.fullmatch(r"\d+", value) and name != "name"
+        found[name] = int(value) if counts else float(value) if re.fullmatch(r"\d*\.\d+", value) else value
+    return found

@@ -46,7 +46,10 @@ SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part o
     help="Ask one question only: which labels are wrong, or what rows are worth.",
 )
 @click.option(
-    "--test", default="0.25", show_default=True, metavar="FILE|FRACTION", help="Test rows: a file, or a share of FILE."
+    "--test",
+    show_default="0.25, 2000 rows at most",
+    metavar="FILE|FRACTION",
+    help="Test rows: a file, or a share of FILE.",
 )
 @click.option(
     "--task",
@@ -82,6 +85,12 @@ SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part o
     help="With --model FOLDER: what may be held; more is refused beforehand.",
 )
 @click.option("--players", default="row", show_default=True, metavar="row|COLUMN", help="Who is valued.")
+@click.option(
+    "--prices",
+    multiple=True,
+    metavar="COLUMN|NAME=PRICE",
+    help="With --players COLUMN: what each group costs, in a column or one by one. Says what to buy for each amount of money.",
+)
 @click.option("--groups", metavar="COLUMN", help="With --method owen: rows of one group arrive together.")
 @click.option("--store", type=NamedPath(), metavar="RUN.db", help="Keep every training here; the same command again resumes.")
 @click.option("--executor", metavar="WHERE", help="serial, threads:4, processes:4, dask or dask:tcp://host:8786.")
@@ -128,13 +137,14 @@ def value(
     text: str | None,
     seen_as: tuple[str, ...],
     only: str | None,
-    test: str,
+    test: str | None,
     task: str | None,
     method: str,
     model: str,
     layers: tuple[str, ...],
     memory: float,
     players: str,
+    prices: tuple[str, ...],
     groups: str | None,
     store: str | None,
     executor: str | None,
@@ -211,6 +221,7 @@ def value(
             task=task,
             players=players,
             groups=groups,
+            prices=_read_prices(prices),
             seen_as=seen_as,
             identity=identity,
             annotator=annotators[0] if annotators else None,
@@ -257,6 +268,30 @@ def _needed(target: str | None) -> str:
 
         raise InvalidInput("--target COLUMN is missing: which column is to be predicted?", argument="target", code="missing")
     return target
+
+
+def _read_prices(given: tuple[str, ...]) -> str | dict[str, float] | None:
+    """A column of prices, or one price after the other."""
+    from accredit.errors import InvalidInput
+
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    found: dict[str, float] = {}
+    for words in given:
+        name, sign, price = words.rpartition("=")
+        try:
+            found[name] = float(price)
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise InvalidInput(
+                f"--prices {words!r} is not NAME=PRICE; write for example --prices acme=120 --prices bits=80, or one column",
+                argument="prices",
+                code="type",
+            )
+    return found
 
 
 def _value(context: click.Context, read: Table, report: DataReport) -> Valuation:
@@ -331,7 +366,7 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("layers", "memory"), "goes with --model FOLDER, and --model names no folder")
     if folder:
         trains = "is about training models anew, and --model FOLDER asks one that is trained"
-        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "half_width", "groups", "curves"), trains)
+        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "half_width", "groups", "prices", "curves"), trains)
         if context.params["method"] != "influence":
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
     elif not find(context.params["method"], "training data").method.trains and context.params["players"] == "row":
@@ -342,7 +377,7 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("out", "annotators"), "is about labels, and --only values does not ask about them")
     if only == "labels":
         idle |= dict.fromkeys(
-            ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "curves"),
+            ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "prices", "curves"),
             "is about values, and --only labels asks for none",
         )
     for parameter in context.command.params:

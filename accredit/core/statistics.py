@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from accredit.checks.numbers import FloatArray, IntArray, real_numbers
+from accredit.checks.numbers import BoolArray, FloatArray, IntArray, real_numbers
 from accredit.core.rounding import DOUBLE, SINGLE
 from accredit.errors import InvalidInput
 
@@ -97,13 +97,32 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    given = real_numbers(p, "p")
-    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
-        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r:.80}", argument="p", code="range")
+    given = _probabilities(p)
     order = np.argsort(given, kind="stable")
     adjusted = np.empty_like(given)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)))
     return adjusted
+
+
+def false_discoveries(p: npt.ArrayLike, rate: float) -> BoolArray:
+    """Which of many to name, so that on average at most `rate` of those named are named wrongly (Benjamini and Hochberg, 1995).
+
+    >>> false_discoveries([0.01, 0.04, 0.03, 0.9], rate=0.1)
+    array([ True,  True,  True, False])
+    """
+    given = _probabilities(p)
+    order = np.argsort(given, kind="stable")
+    passing = np.flatnonzero(given[order] <= rate * np.arange(1, len(given) + 1) / len(given))
+    named = np.zeros(len(given), dtype=bool)
+    named[order[: passing[-1] + 1 if len(passing) else 0]] = True
+    return named
+
+
+def _probabilities(p: npt.ArrayLike) -> FloatArray:
+    given = real_numbers(p, "p")
+    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+        raise InvalidInput(f"p must be a row of numbers from 0 to 1, got {p!r:.80}", argument="p", code="range")
+    return given
 
 
 def alike(numbers: FloatArray, size: float = 0.0) -> bool:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accredit import defaults
+from accredit.answers.hosted_model import HostedModel
 from accredit.answers.prompt import Parts, Place, Prompt, paragraph_spans
+from accredit.answers.said import SCORE
+from accredit.answers.server import ServerError
 from accredit.checks.json_data import Facts
-from accredit.core import FloatArray, IntArray, Procedure
-from accredit.errors import InvalidInput
+from accredit.core import BoolArray, FloatArray, IntArray, Procedure
+from accredit.core.coalitions import keys, unpack
+from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.requests import Settings
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
@@ -26,9 +31,10 @@ from accredit.models.partition import with_special
 
 if TYPE_CHECKING:
     from accredit.answers.assembly import TokenLayout
-    from accredit.answers.game import AnswerGame, AnswerViews
+    from accredit.answers.game import AnswerGame, AnswerViews, Paying
     from accredit.answers.model import AnsweringModel
     from accredit.answers.said import Answer
+    from accredit.methods import Chosen
     from accredit.methods import Place as KindOfInput
     from accredit.store import Journal
 
@@ -68,7 +74,6 @@ class AnswerSubject(Dealt):
     payoff: str
     budget: int | None = None
     seed: int = 0
-    journal: Journal | None = None  # where payoffs are kept, so that a stopped run goes on
     notes: tuple[str, ...] = ()  # what the reader must know about the targets
     memo: Memo = field(default_factory=Memo, repr=False)
     settings: Settings = field(default_factory=dict)  # of gradients and of readings of attention
@@ -92,6 +97,26 @@ class AnswerSubject(Dealt):
         return "answer" if hasattr(self._pays, "model") else "strings"
 
     @property
+    def samples(self) -> int | None:
+        """Replies that each payoff is a share of, where they are sampled."""
+        samples: int | None = getattr(self._pays, "samples", None)
+        return samples
+
+    def check_cost(self, methods: Sequence[Chosen], announce: Callable[[str], None] | None) -> None:
+        """Say what the run will cost where a server is paid for it; refuse what is more than was agreed to."""
+        bill = getattr(self._pays, "bill", None)
+        if bill is None:
+            return
+        asked = sum(each.payoffs(len(self.players), self.budget) for each in methods if each.method.kind == "game")
+        prompts, each = min(asked, 2 ** len(self.players)), self._pays.tokens_per_payoff
+        bill.allow(prompts, each)
+        if announce is not None:
+            cost = bill.cost(prompts * each)
+            announce(
+                f"up to {prompts:,} prompts of up to {each:,} tokens, {prompts * each:,} in all{f', {cost}' if cost else ''}"
+            )
+
+    @property
     def main(self) -> str:
         """The target whose credit comes first: the whole answer."""
         return self.games.outputs[0]
@@ -103,16 +128,9 @@ class AnswerSubject(Dealt):
 
     @property
     def record(self) -> Cached:
-        """What every coalition earns of every target, each asked once; also across runs, if there is a journal."""
-        record: Cached = self.memo.get("record", lambda: cached(self._kept()))
+        """What every coalition earns of every target, each asked once."""
+        record: Cached = self.memo.get("record", lambda: cached(self.games))
         return record
-
-    def _kept(self) -> Any:
-        if self.journal is None:
-            return self.games
-        from accredit.store import durable
-
-        return durable(self.games, self.journal, "serial")
 
     @property
     def tree(self) -> Sequence[object]:
@@ -204,9 +222,12 @@ class AnswerSubject(Dealt):
     def _say(self) -> Said:
         count = len(self.players)
         with_all, without = self.game.payoff(np.array([[True] * count, [False] * count]))
+        if self._pays.currency == SCORE:
+            with_all, without = with_all[:1], without[:1]
         facts, answer = self.game.provenance, self.game.answer
         pieces = (str(facts["answer"]),) if answer is None else answer.pieces
-        targets = tuple((name, *_ends(where)) for name, where in zip(self.games.outputs, self.games.where, strict=True))
+        named = zip(self.games.outputs, self.games.where, strict=True)
+        targets = tuple((name, *_ends(where)) for name, where in named if where[-1] < len(with_all))
         return Said(pieces, targets, with_all, without, Procedure.from_plain(facts["answer from"]), facts["rather than"])
 
     @property
@@ -248,25 +269,111 @@ def answer_subject(
     **how: object,
 ) -> AnswerSubject:
     """A prompt and an answer of a model, or of a function of prompts that returns log-probabilities."""
-    game = _game(model, prompt, answer, generate, players, removal, seed, how, target)
-    paid = payoff or defaults.PAYOFF_OF_ANSWERS
-    spend, why = (budget, ()) if budget is not None else _budget(game)
-    games, notes = _targets(game, paid, target, spend)
-    return AnswerSubject(game, games, game.unit, players, paid, spend, seed, journal, (*why, *notes))
+    game = _game(model, prompt, answer, generate, players, removal, seed, how, target, payoff)
+    paid = payoff or game.pays.currency
+    _keep(game, journal)
+    subject = AnswerSubject(game, game.targets(paid, ()), game.unit, players, paid, budget, seed)
+    return spend_by_cost(subject, target) if budget is None else with_targets(subject, target)
 
 
-def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:
+class _Tokens:
+    """What is paid for every token of an answer, as games: this is what a journal keeps, whichever payoff or target is asked.
+    Who is not `patient` asks nothing more after a failure, until the next `begin`."""
+
+    def __init__(self, pays: Paying, tokens: int, patient: bool) -> None:
+        self._patient = patient
+        self.pays, self.outputs, self.rows = pays, tuple(f"token {k + 1}" for k in range(tokens)), pays.rows
+        self.begin()
+
+    def begin(self) -> None:
+        self.paid: dict[bytes, FloatArray] = {}  # coalition -> what it was paid since
+        self.failure: AccreditError | None = None
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.pays.players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        if self._patient:
+            return self.pays.log_probabilities(coalitions)
+        return np.stack([self._pay(name, coalitions[row : row + 1]) for row, name in enumerate(keys(coalitions))])
+
+    def _pay(self, name: bytes, coalition: BoolArray) -> FloatArray:
+        """What one coalition is paid, written down at once."""
+        if name not in self.paid:
+            if self.failure is not None:
+                raise self.failure
+            try:
+                self.paid[name] = self.pays.log_probabilities(coalition)[0]
+            except AccreditError as error:
+                self.failure = error
+                raise
+        return self.paid[name]
+
+    def fingerprint_parts(self) -> dict[str, object]:
+        return self.pays.fingerprint_parts()
+
+
+def _keep(game: AnswerGame, journal: Journal | None) -> None:
+    """Keep what is paid in the journal, also where the run ends in an error or is stopped; ask a server for several prompts at
+    once."""
+    at_once = getattr(game.pays, "concurrency", None)
+    if journal is None and at_once is None:
+        return
+    from accredit.store import Quarantined, durable
+    from accredit.store.executors import Serial, Threads
+
+    tokens = _Tokens(game.pays, game.width, patient=at_once is None)
+    crew = Serial(game.pays.rows) if at_once is None else Threads(at_once)
+    kept = durable(tokens, journal, crew, retries=0 if at_once else 2)
+
+    def evaluate(coalitions: BoolArray) -> FloatArray:
+        tokens.begin()
+        try:
+            with kept:
+                return kept.payoff(coalitions)
+        except BaseException as error:
+            if tokens.paid:  # also what arrived after the failure; this asks for nothing and writes it down
+                bits = np.frombuffer(b"".join(tokens.paid), dtype=np.uint8).reshape(len(tokens.paid), -1)
+                kept.payoff(unpack(bits, len(game.players)))
+            failure = tokens.failure
+            if not isinstance(error, Quarantined) or at_once is None or failure is None:
+                raise
+            if not isinstance(failure, ServerError) or journal is None:
+                raise failure from None
+            kept_in = f"what is paid for is kept in {journal.path}, and the same call goes on from there"
+            raise ServerError(f"{failure} ({kept_in})", argument=failure.argument, code=failure.code) from None
+
+    if at_once is None:  # everybody and nobody are read anew: they show how far the model rounds
+        game.ask(np.array([[True] * len(game.players), [False] * len(game.players)]))
+    game.evaluate_by(evaluate, lambda: kept.evaluated)
+
+
+def spend_by_cost(subject: AnswerSubject, target: str | None = None, most: float = math.inf) -> AnswerSubject:
+    """The subject with as many payoffs for sampled values as passes of its model are worth, and with its targets; payoffs that
+    would take more than `most` seconds are fewer."""
+    budget, why = _budget(subject.game, most)
+    return with_targets(replace(subject, budget=budget), target, why)
+
+
+def with_targets(subject: AnswerSubject, target: str | None = None, why: tuple[str, ...] = ()) -> AnswerSubject:
+    """The subject with as many targets as can be solved within its budget, or with those that are asked for."""
+    games, notes = _targets(subject.game, subject.payoff, target, subject.budget)
+    return replace(subject, games=games, notes=(*why, *notes), memo=Memo())
+
+
+def _budget(game: AnswerGame, most: float) -> tuple[int | None, tuple[str, ...]]:
     """Payoffs of a sampled value by what a pass costs, measured on passes that leave one player out, which are kept."""
     players = len(game.players)
     if 2**players <= defaults.LEAST_PASSES:
         return None, ()
     game.ask(np.array([[True] * players, [False] * players]))  # how the model is read is tried out here, once
-    clock = time.process_time if hasattr(game.pays, "model") else time.perf_counter  # a function may wait for another machine
+    clock = time.process_time if hasattr(game.pays, "model") else time.perf_counter  # others may wait for another machine
     some = ~np.eye(players, dtype=bool)[:PASSES_TIMED]
     began = clock()
     game.ask(some)
-    each = (clock() - began) / len(some)
-    budget = defaults.budget_of_answer(players, each)
+    each = (clock() - began) / len(some)  # several at once, where a server is asked
+    budget = defaults.budget_by_cost(players, each, most)
     if budget is None:
         return None, ()
     return budget, (
@@ -278,6 +385,14 @@ def _budget(game: AnswerGame) -> tuple[int | None, tuple[str, ...]]:
 def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | None) -> tuple[AnswerViews, tuple[str, ...]]:
     """What of the answer has credit of its own. Unless that is asked for, not more than can be solved in a moment: exact
     values cost next to nothing for another target, estimates some tenths of a second each."""
+    if game.pays.currency == SCORE and target not in (None, "answer"):
+        raise InvalidInput(
+            f"target is {target!r:.40}, and only the whole answer has a score; leave it out, or use log-probabilities",
+            argument="target",
+            code="unsupported",
+        )
+    if game.pays.currency == SCORE:
+        return game.targets(payoff), ()
     if target in TARGETS:
         return game.targets(payoff, TARGETS[target]), ()
     if target is not None:
@@ -313,6 +428,7 @@ def _game(
     seed: int,
     how: Settings,
     target: str | None,
+    payoff: str | None,
 ) -> AnswerGame:
     if answer is not None and generate not in (None, False):
         raise InvalidInput(
@@ -327,6 +443,8 @@ def _game(
     from accredit.models.strings import reads_strings
 
     settings = how | {"players": players}
+    if isinstance(model, HostedModel):
+        return _hosted_game(model, prompt, answer, generate, removal, seed, settings)
     if reads_strings(model):
         from accredit.answers.black_box import asked_game
 
@@ -336,22 +454,9 @@ def _game(
                 argument="answer",
                 code="missing",
             )
-        if removal not in (None, "rebuild", "filler"):
-            raise InvalidInput(
-                f"removal is {removal!r}, and a function of prompts only reads what is left; write 'rebuild', or 'filler'",
-                argument="removal",
-                code="misplaced",
-            )
-        for name in ("memory", "batch", "prefix"):
-            if settings.pop(name, None):
-                raise InvalidInput(
-                    f"{name} is for models that run here, and a function of prompts was given", argument=name, code="misplaced"
-                )
-        if (removal == "filler") != (settings.get("filler") is not None):
-            raise InvalidInput(
-                f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal", code="conflict"
-            )
-        return asked_game(model, prompt, answer, cut=CUTS.get(target, target) if target else None, **settings)
+        _check_from_outside(removal, settings, "a function of prompts")
+        cut = CUTS.get(target, target) if target else None
+        return asked_game(model, prompt, answer, cut=cut, scores=payoff == SCORE if payoff else None, **settings)
     from accredit.answers.game import answer_game
 
     return answer_game(
@@ -362,6 +467,39 @@ def _game(
         generation={"seed": seed} | _generation(generate),
         **settings,
     )
+
+
+def _hosted_game(
+    model: HostedModel, prompt: object, answer: Any, generate: object, removal: str | None, seed: int, settings: Settings
+) -> AnswerGame:
+    from accredit.answers.hosted import hosted_game
+
+    _check_from_outside(removal, settings, "a model behind a server")
+    how = _generation(generate)
+    if unknown := how.keys() - {"max_new_tokens"}:
+        raise InvalidInput(
+            f"generate holds {sorted(unknown)[0]}, and a model behind a server takes a number of new tokens: generate=40",
+            argument="generate",
+            code="unsupported",
+        )
+    return hosted_game(model, prompt, answer, generate=how.get("max_new_tokens"), seed=seed, **settings)
+
+
+def _check_from_outside(removal: str | None, settings: Settings, who: str) -> None:
+    """Refuse, and take out, what needs a model that runs here."""
+    if removal not in (None, "rebuild", "filler"):
+        raise InvalidInput(
+            f"removal is {removal!r}, and {who} only reads what is left; write 'rebuild', or 'filler'",
+            argument="removal",
+            code="misplaced",
+        )
+    for name in ("memory", "batch", "prefix"):
+        if settings.pop(name, None):
+            raise InvalidInput(f"{name} is for models that run here, and {who} was given", argument=name, code="misplaced")
+    if (removal == "filler") != (settings.get("filler") is not None):
+        raise InvalidInput(
+            f"removal is {removal!r}; a filler goes with removal='filler', filler='…'", argument="removal", code="conflict"
+        )
 
 
 def _generation(generate: object) -> Settings:

@@ -271,7 +271,22 @@ def cite(
         seed=seed,
         **how,
     )
-    passes = _Passes(subject)
+    return cite_subject(subject, query or "", spans, error, calibration)
+
+
+def cite_subject(
+    subject: AnswerSubject,
+    query: str = "",
+    spans: Sequence[str] | None = None,
+    error: float = ERROR,
+    calibration: Calibration | None = None,
+    relevance: FloatArray | None = None,
+) -> Citations:
+    """Where each sentence of a subject's answer comes from; passes that the subject has made before are not made again.
+
+    `relevance` is AttnLRP's of each player for the whole answer, if that was computed before.
+    """
+    passes = _Passes(subject, relevance)
     told = calibration or usual_calibration()
     told.check_error(error)
     found = [_judge(passes, span, told, error) for span in _spans(subject, spans)]
@@ -281,7 +296,7 @@ def cite(
         passages=_passages(subject),
         citations=tuple(found),
         error=error,
-        query=query or "",
+        query=query,
         notes=(*check_notes([*facts["notes"], *passes.notes]), *_on_calibration(told, subject)),
         provenance={
             "model": facts["model"],
@@ -306,8 +321,9 @@ class Span:
 class _Passes:
     """Passes of the model over its answer, each made once; every one of them reads all sentences."""
 
-    def __init__(self, subject: AnswerSubject) -> None:
+    def __init__(self, subject: AnswerSubject, relevance: FloatArray | None = None) -> None:
         self.subject, self.count = subject, len(subject.players)
+        self.relevance = relevance  # of each player for the whole answer, if that is known
         self.known: dict[Passages, FloatArray] = {}  # passages that were read -> (tokens,)
         self.notes: list[str | Note] = []
 
@@ -345,6 +361,8 @@ class _Passes:
     def _relevance(self, span: Span) -> FloatArray:
         if self.subject.kind != "answer":
             raise InvalidInput("a function of prompts has no gradients", code="unsupported")
+        if self.relevance is not None and len(span.where) == len(self.subject.game.outputs):
+            return self.relevance
         from accredit.explanation.gradients import points_in_answer
         from accredit.gradients.relevance import attn_lrp_at
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overl
 
 import numpy as np
 
+from accredit.answers.hosted_model import HostedModel
+from accredit.answers.server import is_url
 from accredit.checks.suggestions import nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
@@ -128,6 +130,10 @@ def _answer_rows_by(rows: object, model: object, request: RowRequest, questions:
     from accredit.rows.run import explain_parts
 
     run = _run_of(rows, model, request, questions)
+    if request.model_rows is not None:
+        return explain_parts(run, target=request.target)  # which says by itself how far it is
+    if request.announce is not None and (cost := run.forecast()):
+        request.announce(cost)
     with progress("explain", len(run.whole.rows)) as bar:
         where = request.executor or "serial"
         return explain_parts(run, target=request.target, executor=where, out=request.out, watch=bar.update)
@@ -187,6 +193,7 @@ def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
             interactions=request.interactions,
             order=request.order,
             confounding=request.confounding,
+            model_rows=request.model_rows,
         )
         for method in methods
     )
@@ -225,11 +232,13 @@ def _answer_prompt(prompt: object, model: object, request: AnswerRequest) -> Exp
     taken = settings_for(asked, request.readings)
     if request.store is None:
         subject = subject_in_prompt(prompt, model, request)
+        subject.check_cost(asked, request.announce)
         return explain_by(replace(subject, settings=taken), asked, request.announce)
     from accredit.store import Journal
 
     with closing(Journal(request.store)) as journal:
         subject = subject_in_prompt(prompt, model, request, journal)
+        subject.check_cost(asked, request.announce)
         return explain_by(replace(subject, settings=taken), asked, request.announce)
 
 
@@ -408,7 +417,8 @@ def explain_answer(
 
     The prompt is a text, chat messages, token ids, or `context=[passages], query=…`. `model` is None (the built-in one,
     which knows facts about a few people), a folder, a transformers model with its `tokenizer` or a pipeline of the two,
-    or a function of (prompts, answer) that returns log-probabilities.
+    the URL of an OpenAI-compatible server or a `HostedModel`, or a function of (prompts, answer) that returns
+    log-probabilities, or scores from 0 to 1.
 
     >>> facts = ["Anna lives in Rome .", "Boris owns a dog ."]
     >>> e = explain_answer(context=facts, query="Where does Anna live ?", methods="shapley")
@@ -416,7 +426,7 @@ def explain_answer(
     ('Anna lives in Rome .', ('Anna lives in Rome .',), 2.5)
     """
     find_all(FOR_ANSWERS if request.methods is None else request.methods, "explain")
-    return _answer_prompt(prompt, answering_model(model, tokenizer), request)
+    return _answer_prompt(prompt, answering_model(model, tokenizer, request.server), request)
 
 
 def _check_given(given: object, what: str) -> None:
@@ -496,7 +506,8 @@ class Explainer:
             return _open_rows(self.model, cast("Sequence[str]", self.settings.get("trusted", ())))
         if kind not in self._loaded:
             if kind == "answer":
-                self._loaded[kind] = answering_model(self.model, self.tokenizer)
+                server = cast("Mapping[str, Any] | None", self.settings.get("server"))
+                self._loaded[kind] = answering_model(self.model, self.tokenizer, server)
             else:
                 self._loaded[kind] = load_model("" if kind == "text" else None, self.model, self.tokenizer)
         return self._loaded[kind]
@@ -604,14 +615,14 @@ def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
 def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
     """What kind of question this is: decided here and nowhere else.
 
-    A setting that only answers or series have asks for one. A background beside three axes makes series, unless the model
-    was fitted to a table; any other background, a frame, a mapping, an estimator, or an array beside a plain function makes
-    rows. A string, or a pair of them, is a text; everything else is a picture.
+    A setting that only answers or series have asks for one; a model behind a server answers. A background beside three axes
+    makes series, unless the model was fitted to a table; any other background, a frame, a mapping, an estimator, or an array
+    beside a plain function makes rows. A string, or a pair of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
     """
-    if only_in("answer") & set(settings):
+    if only_in("answer") & set(settings) or is_url(model) or isinstance(model, HostedModel):
         return "answer"
     if only_in("series") & set(settings):
         return "series"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from accredit import defaults
+from accredit.answers.hosted_model import HostedModel
+from accredit.answers.server import is_url
 from accredit.checks import needs
-from accredit.checks.suggestions import singular
+from accredit.checks.numbers import shown
+from accredit.checks.suggestions import nearest, singular
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import Settings
 from accredit.explanation.subject import Subject, image_subject, text_subject
@@ -54,8 +58,19 @@ def reads_words(model: object) -> bool:
     return isinstance(model, StringModel) or _reads_tokens(model)
 
 
-def answering_model(model: object, tokenizer: object = None) -> object:
-    """The model to ask, from whatever names it; a function of prompts stays as it is."""
+def answering_model(model: object, tokenizer: object = None, server: Mapping[str, Any] | None = None) -> object:
+    """The model to ask, from whatever names it; a function of prompts stays as it is. `server` are settings of one at a URL."""
+    if is_url(model):
+        return hosted_model(model, tokenizer, server or {})
+    if server is not None:
+        raise InvalidInput(
+            f"server is {shown(dict(server))}, and the model is not at a URL; write model='http://127.0.0.1:8000/v1', or leave "
+            "server out",
+            argument="server",
+            code="misplaced",
+        )
+    if isinstance(model, HostedModel):
+        return model if tokenizer is None else replace(model, tokenizer=tokenizer)
     if tokenizer is None and reads_strings(model):
         return model
     with needs("text", "explaining an answer"):
@@ -75,6 +90,21 @@ def answering_model(model: object, tokenizer: object = None) -> object:
         built_in.name = "built-in answering model"
         return as_answering_model(built_in)
     return as_answering_model(load_text_model(model) if isinstance(model, str | Path) else model, tokenizer)
+
+
+def hosted_model(url: object, tokenizer: object, server: Mapping[str, Any]) -> HostedModel:
+    """The model at a URL, with its settings by name."""
+    known = [each.name for each in fields(HostedModel) if each.name != "url"]
+    for name in server:
+        if name not in known:
+            near = nearest(str(name), known)
+            meant = f"did you mean {near}?" if near else f"its settings are {', '.join(known)}"
+            raise InvalidInput(
+                f"server holds {name!r:.40}; {meant}",
+                argument="server",
+                code="unknown",
+            )
+    return HostedModel(**({"tokenizer": tokenizer} | dict(server) | {"url": url}))  # type: ignore[arg-type]
 
 
 def load_model(

@@ -221,7 +221,8 @@ class RowRequest(Request):
     says which columns come before which: groups in order ([["age", "sex"], "income"]), pairs ([("age", "income")]) or a
     text ("age, sex < income"). The method is then "asymmetric", unless `dependence` is "causal": absent columns are drawn
     as if the present ones had been set, cause before effect; `confounding` says whether columns of one stage go together
-    because of something unseen, for all stages or for each.
+    because of something unseen, for all stages or for each. For a slow model, `model_rows` is one budget for all rows
+    together, counted in rows that the model is asked about: their answers train a surrogate, and correct it row by row.
     `interactions` adds those of every two columns. Many rows are spread over workers by `executor` ("processes:2",
     "dask"), and written to `out` line by line, where a run that was stopped goes on; a name that ends in .csv, .tsv or
     .parquet gives such a table.
@@ -251,6 +252,9 @@ class RowRequest(Request):
         None, "How they are chosen: draw (default) or medoids, counted by what they stand for."
     )
     names: Sequence[str] | None = None
+    model_rows: int | None = setting(
+        None, "One budget for all rows of a slow model together: rows that it may be asked about.", least=1, example=100_000
+    )
     interactions: bool = setting(False, "Also the interaction of every two columns of a row.")
     trusted: Sequence[str] = setting((), "Types in a skops file that may be loaded, with commas between them.", flag="--trust")
     executor: str | None = setting(None, "Where rows are explained: serial (default), processes:2, dask.")
@@ -271,6 +275,14 @@ class RowRequest(Request):
                 argument="background_by",
                 code="conflict",
             )
+        for name in ("out", "executor"):
+            if self.model_rows is not None and getattr(self, name) is not None:
+                raise InvalidInput(
+                    f"model_rows is a budget that all rows share, and {name} takes them in parts; call without {name}, and "
+                    "write the result: result.to_pandas().to_csv(…)",
+                    argument=name,
+                    code="conflict",
+                )
         for name in () if self.names is None else self.names:
             check_text(name, "names")
 
@@ -315,10 +327,11 @@ class AnswerRequest(ModelRequest):
     minus the other's. `players` are passages, sentences, paragraphs, turns, examples, words, tokens, a list of
     passages, or names with strings or spans of characters; `fixed` are strings or spans that never play, like the
     template and special tokens. Parts leave by `removal`: "rebuild" (the default), "attention", or "filler" with
-    `filler='…'`. `payoff` is "log-probability", "mean" (per token) or "probability". `target` is answer, sentences or
-    tokens: what has credit of its own; see `.of(name)`. `memory` bounds the bytes of one pass, `batch` its rows.
-    `prefix` is what an encoder–decoder has said so far: its words or tokens play too. `store` is a file that keeps
-    every payoff, so that a run that was stopped goes on where it was.
+    `filler='…'`. `payoff` is "log-probability", "mean" (per token), "probability", or "score" of a function that
+    returns those. `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
+    bytes of one pass, `batch` its rows. `prefix` is what an encoder–decoder has said so far: its words or tokens play too.
+    `store` is a file that keeps every payoff, so that a run that was stopped goes on where it was. `server` are settings of a
+    model at a URL: those of `HostedModel`, by name.
 
     >>> AnswerRequest(context=["Anna lives in Rome ."], query="Where does Anna live ?", layer=2).readings
     {'layer': 2}
@@ -352,6 +365,10 @@ class AnswerRequest(ModelRequest):
     separator: str | None = None
     chat: bool | None = None
     prefix: str = setting("", SAID_SO_FAR)
+    server: Mapping[str, object] | None = setting(
+        None,
+        "Of a --model at a URL, with commas between: name=smollm2,asks=chat,samples=32,concurrency=8,most_tokens=2000000.",
+    )
     store: str | Path | None = setting(None, "Keep payoffs here; a stopped run goes on where it was.")
 
     def __post_init__(self) -> None:

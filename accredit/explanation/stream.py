@@ -6,16 +6,20 @@ credit and its own seconds, or `Refused` with the reason. When all have ended, d
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
+from accredit import defaults
+from accredit.answers.replies import with_noise
+from accredit.answers.server import ServerError
 from accredit.core import Attribution, Attributions, Game
-from accredit.errors import AccreditError
+from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.assemble import explanation_of
 from accredit.explanation.result import Explanation
@@ -25,6 +29,8 @@ from accredit.methods import Chosen, find
 
 PACE = 0.2  # seconds between two reports of progress
 Asked = Subject | AnswerSubject
+Said = TypeVar("Said")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,8 @@ def answer(subject: Asked, chosen: Chosen, report: Callable[[int], None] | None 
         seconds = time.perf_counter() - began
         main, others = _by_target(credit, subject)
         return Done(chosen.name, main, seconds, others)
+    except ServerError:  # it is not the method that failed
+        raise
     except AccreditError as error:
         return Refused(chosen.name, str(error))
 
@@ -146,6 +154,8 @@ def attribution_of(subject: Asked, method: str) -> Attribution:
 
 def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attributions:
     credit: Attribution | Attributions
+    if isinstance(subject, AnswerSubject) and subject.samples is not None:
+        chosen = linear(chosen, len(subject.players), subject.budget)
     if chosen.method.kind == "game":
         credit = chosen.solver(subject.budget, subject.seed, subject.tree).solve(game)
     else:
@@ -155,13 +165,31 @@ def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attribut
     return credit
 
 
+def linear(chosen: Chosen, players: int, budget: int | None) -> Chosen:
+    """The method by which credit of sampled payoffs is computed: its error is known only where credit is linear in them.
+    Shapley values that are not exact are then those of random orders."""
+    if chosen.name == "shapley" and not defaults.affordable(players, budget):
+        return find("permutations", "strings")
+    if "linearity" not in chosen.method.axioms:
+        raise InvalidInput(
+            f"{chosen.name} is not linear in the payoffs, and these are shares of sampled replies, whose error it "
+            "cannot pass on; use shapley, banzhaf or leave-one-out",
+            argument="methods",
+            code="unsupported",
+        )
+    return chosen
+
+
 def _by_target(credit: Attribution | Attributions, subject: Asked) -> tuple[Attribution, dict[str, Attribution]]:
     """The credit for the subject's target, and for the others, with what was explained noted in each."""
     facts = subject.facts
     if isinstance(credit, Attribution):
         return _note(credit, facts), {}
     noted = {name: _note(one, {**facts, "target": name}) for name, one in credit.items()}
-    return noted.pop(subject.main), noted
+    main = noted.pop(subject.main)
+    if isinstance(subject, AnswerSubject) and subject.samples is not None:
+        return with_noise(main, noted, subject.samples), {}
+    return main, noted
 
 
 def _note(credit: Attribution, facts: Mapping[str, object]) -> Attribution:
@@ -175,38 +203,57 @@ class _Abandoned(BaseException):
     """The reader has stopped reading."""
 
 
-def _report(subject: Asked, chosen: Chosen, pace: float) -> Iterator[MethodProgress | Ended]:
-    """One method in a thread of its own, reporting how far it is. The first batch is always reported."""
-    said: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    stop = threading.Event()
-    of = chosen.payoffs(len(subject.players), subject.budget)
-    began, last = time.monotonic(), -pace
+def listen(work: Callable[[Callable[[Said], None]], Made], pace: float = PACE) -> Generator[Said, None, Made]:
+    """Run `work` in a thread of its own, and yield what it says, at most every `pace` seconds; returns what it returns.
 
-    def report(done: int) -> None:
+    The first thing that it says is always passed on. Whoever stops reading stops the work the next time it says something.
+
+    >>> list(listen(lambda say: say("one pass done")))
+    ['one pass done']
+    """
+    said: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+    stop = threading.Event()
+    last = -math.inf
+
+    def say(what: Said) -> None:
         nonlocal last
         if stop.is_set():
             raise _Abandoned
-        elapsed = time.monotonic() - began
-        if elapsed - last >= pace:
-            last = elapsed
-            said.put(MethodProgress(chosen.name, min(done, of), of, elapsed / max(done, 1) * max(of - done, 0)))
+        if (now := time.monotonic()) - last >= pace:
+            last = now
+            said.put(("said", what))
 
-    def work() -> None:
+    def run() -> None:
         try:
-            said.put(answer(subject, chosen, report))
+            said.put(("made", work(say)))
         except BaseException as error:  # raised again where the stream is read
-            said.put(error)
+            said.put(("raised", error))
 
-    thread = threading.Thread(target=copy_context().run, args=(work,), name=f"explain {chosen.name}", daemon=True)
+    thread = threading.Thread(target=copy_context().run, args=(run,), name="explain", daemon=True)
     thread.start()
     try:
         while True:
-            event = said.get()
-            if isinstance(event, BaseException):
-                raise event
-            yield event
-            if isinstance(event, Ended):
-                return
+            kind, what = said.get()
+            if kind == "raised":
+                raise what
+            if kind == "made":
+                return cast("Made", what)
+            yield what
     finally:
         stop.set()
         thread.join()
+
+
+def _report(subject: Asked, chosen: Chosen, pace: float) -> Iterator[MethodProgress | Ended]:
+    """One method in a thread of its own, reporting how far it is. The first batch is always reported."""
+    of = chosen.payoffs(len(subject.players), subject.budget)
+    began = time.monotonic()
+
+    def work(say: Callable[[MethodProgress], None]) -> Ended:
+        def report(done: int) -> None:
+            left = (time.monotonic() - began) / max(done, 1) * max(of - done, 0)
+            say(MethodProgress(chosen.name, min(done, of), of, left))
+
+        return answer(subject, chosen, report)
+
+    yield (yield from listen(work, pace))

@@ -14,8 +14,10 @@ from accredit.influence.gradient_store import GradientStore
 from accredit.influence.kfac import mean_influence, network_influence
 from accredit.influence.network import Network, network
 from accredit.influence.objectives import Objective, RidgeObjective, Softmax, TorchObjective
+from accredit.influence.through_training import training_influence
 from accredit.influence.trace import Trace, trace
 from accredit.influence.tracin import tracin
+from accredit.influence.training_runs import TrainingRun, training_run
 
 __all__ = [
     "ConjugateGradients",
@@ -30,6 +32,7 @@ __all__ = [
     "Softmax",
     "TorchObjective",
     "Trace",
+    "TrainingRun",
     "influence",
     "mean_influence",
     "network",
@@ -39,4 +42,6 @@ __all__ = [
     "spectrum",
     "trace",
     "tracin",
+    "training_influence",
+    "training_run",
 ]

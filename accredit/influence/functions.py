@@ -28,9 +28,17 @@ from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Proc
 from accredit.core.procedure import check_procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.curvature import Curvature, ExactHessian
-from accredit.influence.objectives import Objective
+from accredit.influence.objectives import LinearObjective, Objective
 
+NUMBERS_PER_CHUNK = 1 << 22  # numbers held by one chunk of rows
 STATIONARY_SHARE = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
+DIVIDES_NOTHING = "a slope where all rows play: it divides nothing"
+AT_A_MINIMUM = (  # what slopes at the end of training keep
+    Claim("efficiency", Holds.NO, DIVIDES_NOTHING),
+    Claim("symmetry", Holds.EXACTLY, "equal rows have equal gradients"),
+    Claim("null player", Holds.UNKNOWN, "a row without gradient gets zero, others that never matter may not"),
+    Claim("linearity", Holds.NO, "the minimum θ* depends on the objective, not on a payoff that could be added"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +58,7 @@ class Influences:
     matrix: FloatArray  # (N, M)
     method: Procedure  # a text names one
     certificate: dict[str, object] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = AT_A_MINIMUM
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", check_procedure(self.method))
@@ -63,22 +72,12 @@ class Influences:
                 code="unknown",
             )
         column = self.matrix.mean(axis=1) if target is None else self.matrix[:, self.targets.index(target)]
-        slope = "a slope where all rows play: it divides nothing"
         return Attribution(
             self.players,
             column,
             total=None,
             method=self.method if target is None else self.method.with_settings(target=target),
-            claims=(
-                Claim("efficiency", Holds.NO, slope),
-                Claim("symmetry", Holds.EXACTLY, "equal rows have equal gradients"),
-                Claim("null player", Holds.UNKNOWN, "a row without gradient gets zero, others that never matter may not"),
-                Claim(
-                    "linearity",
-                    Holds.NO,
-                    "the minimum θ* depends on the objective, not on a payoff that could be added",
-                ),
-            ),
+            claims=self.claims,
             precision=Precision.unknown("the error is that of the first order, not of sampling"),
             certificate=self.certificate,
         )
@@ -86,14 +85,25 @@ class Influences:
 
 @check_arguments
 def influence(
-    objective: Objective, curvature: Curvature = ExactHessian(), *, damping: float = 0.0, averaged: bool = True
+    objective: Objective,
+    curvature: Curvature = ExactHessian(),
+    *,
+    damping: float = 0.0,
+    averaged: bool = True,
+    leverage: bool = False,
 ) -> Influences:
     """Estimate the effect of leaving out each training row on the loss at each test point, without retraining.
 
     `damping` is added to the diagonal of the Hessian and recorded; a Hessian that is not positive is refused, since its
     inverse would reverse signs. `averaged` says that the losses were averaged, not summed, beside the penalty. Costs one solve
-    with min(N, M) right-hand sides. All of it assumes that θ is a minimum: the certificate holds ‖∇J‖ beside the norm of a
-    typical row's gradient, and `stationary` is false where the first is more than a tenth of the second.
+    with min(N, M) right-hand sides.
+
+    `leverage` takes the row's own curvature out of the Hessian as well, which is one Newton step towards the model without it:
+    of linear models with few rows, influences of first order are too small. It costs a solve with P right-hand sides, and is
+    for `Softmax` and `RidgeObjective`.
+
+    All of it assumes that θ is a minimum: the certificate holds ‖∇J‖ beside the norm of a typical row's gradient, and
+    `stationary` is false where the first is more than a tenth of the second, or more than N unrelated rows leave by chance.
 
     >>> from accredit.influence import Softmax
     >>> from accredit.valuation import split
@@ -105,33 +115,76 @@ def influence(
     if not 0 <= damping < np.inf:
         raise InvalidInput(f"damping must be a number ≥ 0, got {damping!r}", argument="damping", code="range")
     train, test = objective.train_gradients(), objective.test_gradients()
-    settled = stationarity(objective.stationarity(), float(np.sqrt((train**2).sum(axis=1).mean())))
+    settled = stationarity(objective.stationarity(), float(np.sqrt((train**2).sum(axis=1).mean())), len(train))
     if averaged:
         train = train - train.mean(axis=0)
+    if leverage:
+        if not isinstance(objective, LinearObjective):
+            raise InvalidInput(
+                f"leverage is known of linear models, and objective is a {type(objective).__name__}; leave it out",
+                argument="leverage",
+                code="unsupported",
+            )
+        train = train + leverage_terms(objective, curvature.solve(objective, np.eye(objective.parameters), damping)[0], train)
     fewer, more = (test, train) if len(test) <= len(train) else (train, test)
     solved, certificate = curvature.solve(objective, np.ascontiguousarray(fewer.T), damping)
     products = more @ solved  # (more, fewer)
     matrix = (products if len(test) <= len(train) else products.T) / len(train)
-    facts = {"damping": damping, "weight decay": objective.weight_decay, "averaged": averaged, **settled} | certificate
+    facts = {
+        "damping": damping,
+        "weight decay": objective.weight_decay,
+        "averaged": averaged,
+        "leverage": leverage,
+        **settled,
+    } | certificate
     data = objective.data
     return Influences(data.names, data.targets, matrix, Procedure.by("influence", curvature), facts)
 
 
-Stationarity = TypedDict("Stationarity", {"gradient norm": float, "gradient norm of a row": float, "stationary": bool})
+def leverage_terms(objective: LinearObjective, inverse: FloatArray, train: FloatArray) -> FloatArray:
+    r"""What is added to every row's gradient (N, P) so that H⁻¹ of the sum is (H − h_i/N)⁻¹g_i, by Woodbury: (N, P).
+
+    A row's curvature is $h_i = A_i S_i A_i^\top$ with $A_i = x_i \otimes I$, so that it takes C × C systems only:
+    $A_i\,(I - S_i Q_i/N)^{-1} S_i A_i^\top H^{-1} g_i / N$ with $Q_i = A_i^\top H^{-1} A_i$.
+    """
+    x, curvature = objective.rows_and_curvatures()  # (N, D), (N, C, C)
+    (n, d), c = x.shape, curvature.shape[1]
+    moved = np.einsum("nd,ndc->nc", x, (train @ inverse).reshape(n, d, c))
+    terms = np.empty((n, d * c))
+    for start in range(0, n, step := max(1, NUMBERS_PER_CHUNK // (c * d * c))):
+        rows = slice(start, start + step)
+        half = (x[rows] @ inverse.reshape(d, -1)).reshape(-1, c, d, c)  # Aᵢᵀ H⁻¹
+        own = np.einsum("ncde,nd->nce", half, x[rows])
+        pulled = np.linalg.solve(np.eye(c) - curvature[rows] @ own / n, curvature[rows] @ moved[rows, :, None] / n)
+        terms[rows] = (x[rows, :, None] * pulled[:, None, :, 0]).reshape(-1, d * c)
+    return terms
 
 
-def stationarity(gradient: float, typical: float) -> Stationarity:
+Stationarity = TypedDict(
+    "Stationarity",
+    {"gradient norm": float, "gradient norm of a row": float, "gradient norm by chance": float, "stationary": bool},
+)
+
+
+def stationarity(gradient: float, typical: float, rows: int) -> Stationarity:
     """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero.
 
-    >>> stationarity(2.0, 1.0)["stationary"], stationarity(0.0, 1.0)["stationary"]
+    The mean of N unrelated gradients has 1/√N of the size of one, so that a tenth says nothing where N is large. Where rows
+    have something in common that a network has yet to learn, its gradient is larger than that; training brings it below.
+
+    >>> stationarity(2.0, 1.0, rows=4)["stationary"], stationarity(0.0, 1.0, rows=4)["stationary"]
     (False, True)
+    >>> stationarity(0.05, 1.0, rows=1000)["stationary"]
+    False
     """
     if not math.isfinite(gradient) or not math.isfinite(typical):
         raise NotConverged("the gradients are not finite: give the model in float32, and check its loss", code="not-finite")
+    chance = typical / math.sqrt(rows)
     return {
         "gradient norm": gradient,
         "gradient norm of a row": typical,
-        "stationary": gradient <= STATIONARY_SHARE * typical,
+        "gradient norm by chance": chance,
+        "stationary": gradient <= min(STATIONARY_SHARE * typical, chance),
     }
 
 
@@ -139,9 +192,12 @@ def moving(certificate: Mapping[str, object]) -> str:
     """What to say where θ is not nearly a minimum; empty where it is, or where nothing is known."""
     if certificate.get("stationary", True):
         return ""
-    norm, typical = (real_number(certificate[name], name) for name in ("gradient norm", "gradient norm of a row"))
-    share = norm / (typical or 1.0)
+    norm, typical, chance = (
+        real_number(certificate[name], name) for name in ("gradient norm", "gradient norm of a row", "gradient norm by chance")
+    )
+    small = min(STATIONARY_SHARE, chance / (typical or 1.0))
     return (
-        f"the model is not at a minimum: ‖∇J‖ is {share:.2g} of a typical row's gradient, where {STATIONARY_SHARE:g} would be "
-        "small; the scores are about a model that was still moving. Train on, or follow its checkpoints (tracin)"
+        f"the model is not at a minimum: ‖∇J‖ is {norm / (typical or 1.0):.2g} of a typical row's gradient, where "
+        f"{small:.2g} would be small; the scores are about a model that was still moving. Train on, or follow its checkpoints "
+        "(tracin)"
     )

@@ -16,6 +16,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
 
@@ -75,8 +76,9 @@ def projection(net: Network, side: int, seed: int) -> Projection:
 PROJECTED_SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
 BLOCK_ROWS, FILE_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
 DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
-STORE_FORMAT = 2
-MEAN = "mean of "  # before the name of a layer: its mean gradient
+STORE_FORMAT = 3
+MEAN, SQUARE = "mean of ", "square of "  # before the name of a layer: its mean gradient, and the mean of its squared norm
+MOMENTS_SHARE = 0.1  # of the bytes of the rows, above which second moments are not stored
 AGAIN = "give the training rows again: GradientStore.build, or trace(…, train_texts=[…])"
 
 
@@ -87,6 +89,7 @@ class StoreFacts(TypedDict):
     rows: int
     names: list[str] | None
     side: int
+    half: bool  # numbers are bfloat16
     seed: int
     widths: dict[str, int]  # layer -> numbers for each row
     block: int  # rows of one file
@@ -145,12 +148,14 @@ class GradientStore:
         *,
         names: Sequence[str] | None = None,
         side: int = PROJECTED_SIDE,
+        half: bool = False,
         seed: int = 0,
         watch: Callable[[int], None] | None = None,
     ) -> GradientStore:
         """Fill the folder, or go on filling it; a folder of another model, data or projection is refused.
 
-        The bytes on disk are known beforehand, and refused where they do not fit. `watch` is called with the rows done so far.
+        The bytes on disk are known beforehand, and refused where they do not fit. `half` keeps two bytes per number (bfloat16)
+        instead of four. `watch` is called with the rows done so far.
         """
         check_text(str(folder), "folder")  # safetensors opens no other
         rows = check_rows(train, "train")
@@ -165,6 +170,7 @@ class GradientStore:
             "rows": rows,
             "names": None if names is None else list(names),
             "side": side,
+            "half": half,
             "seed": seed,
             "widths": widths,
             "block": max(1, min(BLOCK_ROWS, FILE_BYTES // (4 * sum(widths.values())))),
@@ -173,7 +179,7 @@ class GradientStore:
             "facts": facts_of(net),
         }
         path = Path(folder)
-        _check_sizes(path, net, rows, widths)
+        _check_sizes(path, net, rows, widths, half)
         path.mkdir(parents=True, exist_ok=True)
         if (path / "store.json").exists():
             store = cls(path)
@@ -204,31 +210,56 @@ class GradientStore:
             for done, _, seen in net.passes(part):
                 found.append(project.apply(net.layers, seen))
                 watch(min(rows.start + done.stop, len(self)))
-            tensors = {n: torch.cat([f[n] for f in found]).float().cpu().contiguous() for n in found[0]}
+            kept_as = torch.bfloat16 if self.about["half"] else torch.float32
+            tensors = {n: torch.cat([f[n] for f in found]).to(kept_as).cpu().contiguous() for n in found[0]}
             if not all(bool(torch.isfinite(t).all()) for t in tensors.values()):
                 raise InvalidInput(
                     f"rows {rows.start} … have gradients that are not finite; give the model in float32", code="not-finite"
                 )
             put(self._file(block), save(tensors))
         if not self._moments_file.exists():
-            moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
-            means = {MEAN + n: torch.zeros(w, dtype=torch.float64) for n, w in self.about["widths"].items()}
-            for block in range(self._blocks):
-                for name, kept in self._read(block).items():
-                    moments[name] += (kept.T @ kept).double() / len(self)
-                    means[MEAN + name] += kept.double().sum(dim=0) / len(self)
-            put(self._moments_file, save(moments | means))
+            found_moments, means = self._form_moments()
+            put(self._moments_file, save(means if self._few else found_moments | means))
+
+    @property
+    def _few(self) -> bool:
+        """So few rows that their second moments would take much room beside them: they are formed when asked for."""
+        widths = self.about["widths"].values()
+        return 8 * sum(width**2 for width in widths) > MOMENTS_SHARE * len(self) * self._bytes * sum(widths)
+
+    @property
+    def _bytes(self) -> int:
+        """Of one stored number."""
+        return 2 if self.about["half"] else 4
+
+    def _form_moments(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+        """Second moments and means of every layer, from the stored rows."""
+        import torch
+
+        moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
+        means = {MEAN + n: torch.zeros(w, dtype=torch.float64) for n, w in self.about["widths"].items()}
+        squares = dict.fromkeys(self.about["widths"], 0.0)
+        for block in range(self._blocks):
+            for name, kept in self._read(block).items():
+                moments[name] += (kept.T @ kept).double() / len(self)
+                means[MEAN + name] += kept.double().sum(dim=0) / len(self)
+                squares[name] += float((kept.double() ** 2).sum()) / len(self)
+        means |= {SQUARE + n: torch.tensor([value], dtype=torch.float64) for n, value in squares.items()}
+        return moments, means
 
     def stationarity(self) -> Stationarity:
         """‖∇J‖ beside the norm of a typical row's gradient, both estimated from what is stored: a projection keeps norms on
         average. Weight decay is not part of it."""
         held = self._tensors(self._moments_file)
         gradient = sum(float((v**2).sum()) for name, v in held.items() if name.startswith(MEAN))
-        typical = sum(float(v.trace()) for name, v in held.items() if not name.startswith(MEAN))
-        return stationarity(gradient**0.5, typical**0.5)
+        typical = sum(float(v) for name, v in held.items() if name.startswith(SQUARE))
+        return stationarity(gradient**0.5, typical**0.5, len(self))
 
+    @cached_property
     def _moments(self) -> dict[str, torch.Tensor]:
-        return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith(MEAN)}
+        if self._few:
+            return self._form_moments()[0]
+        return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith((MEAN, SQUARE))}
 
     def search(
         self, net: Network, queries: Batch, *, damping: float = DAMPING, targets: Sequence[str] | None = None
@@ -256,7 +287,7 @@ class GradientStore:
         project = projection(net, self.about["side"], self.about["seed"])
         found = [project.apply(net.layers, seen) for _, _, seen in net.passes(queries)]
         right = {}
-        for name, moments in self._moments().items():
+        for name, moments in self._moments.items():
             phi = torch.cat([f[name] for f in found]).double().cpu()
             added = damping * float(moments.diagonal().mean())
             right[name] = torch.linalg.solve(moments + max(added, 1e-30) * torch.eye(len(moments)), phi.T).float()
@@ -279,7 +310,7 @@ class GradientStore:
 
         inverses = {
             name: torch.linalg.inv(m + max(damping * float(m.diagonal().mean()), 1e-30) * torch.eye(len(m))).float()
-            for name, m in self._moments().items()
+            for name, m in self._moments.items()
         }
         parts = [
             sum((rows @ inverses[name] * rows).sum(dim=1) for name, rows in self._read(block).items()).numpy()  # type: ignore[union-attr]
@@ -303,7 +334,7 @@ class GradientStore:
         return self.folder / f"rows-{block:06d}.safetensors"
 
     def _read(self, block: int) -> dict[str, torch.Tensor]:
-        return self._tensors(self._file(block))
+        return {name: rows.float() for name, rows in self._tensors(self._file(block)).items()}
 
     def _tensors(self, file: Path) -> dict[str, torch.Tensor]:
         from safetensors import SafetensorError
@@ -315,7 +346,7 @@ class GradientStore:
             raise InvalidInput(f"{file} cannot be read: {error}; delete it, and {AGAIN}", code="unreadable") from None
 
 
-def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int]) -> None:
+def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int], half: bool) -> None:
     """Refuse, before anything is written or held, what does not fit."""
     numbers, squares = sum(widths.values()), sum(width**2 for width in widths.values())
     held = 4 * min(rows * numbers, FILE_BYTES // 4) + 8 * squares
@@ -328,7 +359,7 @@ def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int])
             code="too-many",
         )
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    free, needed = shutil.disk_usage(there).free, 4 * rows * numbers
+    free, needed = shutil.disk_usage(there).free, (2 if half else 4) * rows * numbers
     if needed > free and not (path / "store.json").exists():
         raise InvalidInput(
             f"{rows:,} rows of {numbers:,} numbers take {needed / 1e9:.1f} GB and {there} has {free / 1e9:.1f} GB left; "

@@ -256,7 +256,7 @@ def network_influence(
     if averaged:
         matrix -= matrix.mean(axis=0)
     norm = math.sqrt(sum(float((m.double() ** 2).sum()) for m in mean.values()))
-    facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares)) | {"averaged": averaged, "seed": seed}
+    facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares), count) | {"averaged": averaged, "seed": seed}
     return Influences(players, asked_for, matrix / count, Procedure("influence", str(facts["curvature"])), facts)
 
 

@@ -6,9 +6,9 @@ handed to the model: by name, or, where it is called `x`, by position.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from accredit.errors import InvalidInput
 
@@ -145,8 +145,8 @@ def loss_named(loss: str | Loss | None, model: object) -> Loss:
     return LOSSES[loss]
 
 
-def answers_of(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
-    """What the model says to a batch: its logits."""
+def answers_of(model: Callable[..., Any], batch: Batch) -> torch.Tensor:
+    """What the model, or whatever calls it, says to a batch: its logits."""
     named = {name: value for name, value in batch.items() if name not in ("labels", "x")}
     said = model(batch["x"], **named) if "x" in batch else model(**named)
     logits: torch.Tensor = said.logits if hasattr(said, "logits") else said

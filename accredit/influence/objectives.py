@@ -68,6 +68,21 @@ class Objective(Protocol):
         ...
 
 
+@runtime_checkable
+class LinearObjective(Objective, Protocol):
+    """An objective of a model that is linear in its parameters, so that every row's curvature is known.
+
+    >>> from accredit.valuation import split
+    >>> data = split([[1.0], [2.0]], [1.5, 2.5], [[3.0]], [3.0], regression=True)
+    >>> isinstance(RidgeObjective(data, weight_decay=0.1), LinearObjective)
+    True
+    """
+
+    def rows_and_curvatures(self) -> tuple[FloatArray, FloatArray]:
+        """Inputs x_i (N, D) and S_i, (N, C, C): the Hessian of a row's loss is (x_i ⊗ I) S_i (x_i ⊗ I)ᵀ."""
+        ...
+
+
 class Softmax:
     """Logistic regression, trained to its minimum by Newton's method; a constant column is appended and decays like the rest.
 
@@ -128,6 +143,10 @@ class Softmax:
 
     def train_gradients(self) -> FloatArray:
         return _outer(self._x, self._probability - self._codes)
+
+    def rows_and_curvatures(self) -> tuple[FloatArray, FloatArray]:
+        p = self._probability
+        return self._x, p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * p[:, None, :]
 
     def test_gradients(self) -> FloatArray:
         return _outer(self._test_x, _softmax(self._test_x @ self.theta) - self._test_codes)
@@ -235,6 +254,9 @@ class RidgeObjective:
 
     def train_gradients(self) -> FloatArray:
         return np.asarray(2 * self._x * (self._x @ self.theta - self.data.y)[:, None])
+
+    def rows_and_curvatures(self) -> tuple[FloatArray, FloatArray]:
+        return self._x, np.full((len(self._x), 1, 1), 2.0)
 
     def test_gradients(self) -> FloatArray:
         return np.asarray(2 * self._test_x * (self._test_x @ self.theta - self.data.test_y)[:, None])

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
@@ -18,10 +20,11 @@ from accredit.checks.json_data import plain
 from accredit.checks.numbers import shown
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
+from accredit.influence.bm25 import bm25
 from accredit.influence.functions import Stationarity, moving
 from accredit.influence.gradient_store import PROJECTED_SIDE, GradientStore
 from accredit.influence.losses import IGNORED, NextTokens
-from accredit.influence.network import MEMORY_BYTES, NetworkFacts, network
+from accredit.influence.network import MEMORY_BYTES, Network, NetworkFacts, network
 
 if TYPE_CHECKING:
     import torch
@@ -29,8 +32,11 @@ if TYPE_CHECKING:
 
 SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
 UNSAID = 0.001  # probability of the answer, below which the model cannot be said to say it
-CHARACTERS_KEPT = 400  # characters of a text that are kept beside its gradient
-KIND, TRACE_FORMAT = "trace", 1  # of the JSON
+CHARACTERS_KEPT = 2000  # characters of a text that are kept beside its gradient
+BYTES_PER_TEXT = 45_000  # of numbers, where the caller names no side; with words and second moments below 50 KB
+KIND, TRACE_FORMAT = "trace", 2  # of the JSON
+Chat = Sequence[Mapping[str, str]]  # messages, each with its role and content
+TrainingText = str | tuple[str, str] | Chat  # all learned; a prompt and the completion that was; a chat
 TOKENS_AT_MOST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
 
 
@@ -39,6 +45,7 @@ QuestionFacts = TypedDict(
     {
         "scale": str,
         "texts cut": int,
+        "texts known in part": int,
         "longest": int,
         "numbers kept for each text": int,
         "saturated": bool,
@@ -51,11 +58,21 @@ class TraceFacts(QuestionFacts, Stationarity, NetworkFacts):
     """What is known about a trace beside its scores."""
 
 
+class WordsAlone(Enum):
+    """What BM25, which sees shared words and no model, says beside the gradients."""
+
+    ENOUGH = "enough"  # it puts the same text first, and no other beside it
+    NARROW = "narrow"  # it puts several texts first, the same one among them
+    DIFFERENT = "different"  # it puts another text first
+    SILENT = "silent"  # no text shares a word with the question
+
+
 class WrittenText(TypedDict):
     """One training text in the JSON of a trace."""
 
     row: int  # from 1 on
     score: float
+    bm25: float
     text: str
     by_token: list[float]
 
@@ -69,6 +86,7 @@ class WrittenTrace(TypedDict):
     answer: str
     tokens: list[str]
     probability: float
+    words_alone: str
     texts: list[WrittenText]
     warnings: list[str]
     facts: TraceFacts
@@ -99,6 +117,21 @@ class Trace:
         """Training rows, the most responsible first."""
         return list(np.argsort(-self.scores, kind="stable").tolist())
 
+    @cached_property
+    def bm25(self) -> FloatArray:
+        """The score of every text for the words of prompt and answer (N,), without any model: what a trace has to beat."""
+        return bm25(self.texts, f"{self.prompt} {self.answer}")
+
+    @property
+    def words_alone(self) -> WordsAlone:
+        """Whether words alone would have put the same text first."""
+        if not self.bm25.any():
+            return WordsAlone.SILENT
+        first = np.flatnonzero(self.bm25 >= self.bm25.max() * (1 - 1e-12))
+        if self.order[0] not in first or not self.scores[self.order[0]] > 0:
+            return WordsAlone.DIFFERENT
+        return WordsAlone.ENOUGH if len(first) == 1 else WordsAlone.NARROW
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What makes this ranking doubtful."""
@@ -116,6 +149,11 @@ class Trace:
         if self.facts["texts cut"]:
             cut = f"{self.facts['texts cut']:,} of {len(self.texts):,}"
             found.append(f"training texts cut to the {self.facts['longest']} tokens that the model reads: {cut}")
+        if self.facts["texts known in part"]:
+            found.append(
+                f"BM25 reads {self.facts['texts known in part']:,} of {len(self.texts):,} texts up to their first "
+                f"{CHARACTERS_KEPT:,} characters, which is what the store keeps; give the texts to compare all of their words"
+            )
         if self.facts["first token not judged"]:
             found.append("without a prompt the first token of the answer follows nothing, so it is not judged")
         return tuple(warning for warning in found if warning)
@@ -135,7 +173,14 @@ class Trace:
     def to_json(self) -> str:
         """Everything, as JSON; rows are numbered from 1, as lines are."""
         rows = [
-            {"row": i + 1, "score": self.scores[i], "text": self.texts[i], "by_token": self.by_token[i]} for i in self.order
+            {
+                "row": i + 1,
+                "score": self.scores[i],
+                "bm25": self.bm25[i],
+                "text": self.texts[i],
+                "by_token": self.by_token[i],
+            }
+            for i in self.order
         ]
         data = {
             "kind": KIND,
@@ -144,6 +189,7 @@ class Trace:
             "answer": self.answer,
             "tokens": self.tokens,
             "probability": self.probability,
+            "words_alone": self.words_alone.value,
             "texts": rows,
             "warnings": self.warnings,
             "facts": self.facts,
@@ -190,14 +236,14 @@ class Trace:
 def trace(
     model: transformers.PreTrainedModel,
     tokenizer: transformers.PreTrainedTokenizerBase,
-    train_texts: Sequence[str] | None,
-    prompt: str,
+    train_texts: Sequence[TrainingText] | None,
+    prompt: str | Chat,
     answer: str,
     *,
     folder: str | Path | None = None,
     layers: Sequence[str] | None = None,
     longest: int | None = None,
-    side: int = PROJECTED_SIDE,
+    side: int | None = None,
     relative: bool = True,
     batch_size: int = 16,
     memory: float = MEMORY_BYTES,
@@ -210,6 +256,11 @@ def trace(
     in `folder`, where later calls find them, and a broken call goes on; without it they are formed anew. Once the folder is
     filled, `train_texts=None` asks it alone: no training text is read. `relative` divides every text's score by the root of its
     influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
+    The store takes at most 50 KB for each text, unless `side` says how many numbers a layer keeps (their root).
+
+    A training text is a string, all of which was learned; a pair (prompt, completion), of which the completion was; or a chat,
+    a list of {"role": …, "content": …}, of which the assistant's words were, as the tokenizer's chat template writes them. The
+    prompt of the question may be a chat, too. BM25 always stands beside the scores: `found.bm25`, `found.words_alone`.
 
     >>> from accredit.models import builtin
     >>> model, tokenizer = builtin.load_answers()
@@ -228,13 +279,17 @@ def trace(
         raise InvalidInput("train_texts is empty; give one text at least", argument="train_texts", code="empty")
     longest = longest or _longest(model)
     query, pieces, first = encode_question(tokenizer, prompt, answer, longest)
+    asked = shown_text(prompt)
     net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(str(folder)) as place:
         if train_texts is None:
             store, texts, cut = _open_store(folder)
+            in_part = sum(len(text) >= CHARACTERS_KEPT for text in texts)
         else:
             data, cut = encode_texts(tokenizer, train_texts, longest)
-            store, texts = GradientStore.build(place, net, data, side=side, seed=seed, watch=watch), tuple(train_texts)
+            fine = side_within(net, BYTES_PER_TEXT) if side is None else side
+            store = GradientStore.build(place, net, data, side=fine, half=side is None, seed=seed, watch=watch)
+            texts, in_part = tuple(map(shown_text, train_texts)), 0
             _keep(store, texts, cut)
         by_token = store.search(net, query).matrix  # (N, tokens)
         own = np.sqrt(np.maximum(store.self_influence(), 1e-30)) if relative else np.ones(len(store))
@@ -245,6 +300,7 @@ def trace(
     facts: TraceFacts = {
         "scale": "relative to each text's influence on itself" if relative else "plain",
         "texts cut": cut,
+        "texts known in part": in_part,
         "longest": longest,
         "numbers kept for each text": int(sum(store.about["widths"].values())),
         "saturated": bool(probability > SATURATED),
@@ -252,7 +308,20 @@ def trace(
         **settled,
         **store.about["facts"],
     }
-    return Trace(texts, prompt, answer, pieces, by_token.sum(axis=1), by_token, probability, facts)
+    return Trace(texts, asked, answer, pieces, by_token.sum(axis=1), by_token, probability, facts)
+
+
+def side_within(net: Network, budget: int) -> int:
+    """The widest projection, up to the usual one, that keeps at most `budget` bytes of a text, at two bytes per number.
+
+    >>> import torch
+    >>> side_within(network(torch.nn.Linear(100, 100), loss="classification"), budget=200)
+    10
+    """
+    for side in range(PROJECTED_SIDE, 1, -1):
+        if 2 * sum(min(side, layer.inputs) * min(side, layer.outputs) for layer in net.layers) <= budget:
+            return side
+    return 1
 
 
 def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
@@ -291,27 +360,104 @@ def _open_store(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ..
 
 
 def encode_texts(
-    tokenizer: transformers.PreTrainedTokenizerBase, texts: Sequence[str], longest: int
+    tokenizer: transformers.PreTrainedTokenizerBase, texts: Sequence[TrainingText], longest: int
 ) -> tuple[dict[str, torch.Tensor], int]:
-    """Texts as a batch for `NextTokens`, padded at the end, and how many were cut to `longest` tokens."""
+    """Texts as a batch for `NextTokens`, padded at the end, and how many were cut to `longest` tokens.
+
+    What was not learned from, a prompt or what others say in a chat, is read and not judged.
+    """
+    ids, learned = [], []
     for row, text in enumerate(texts):
-        if not isinstance(text, str) or not text.strip():
+        if not shown_text(text, row).strip():
             raise InvalidInput(
                 f"train_texts holds {text!r:.60} in row {row}; give non-empty strings", argument="train_texts", code="type"
             )
-    ids = [list(tokenizer(text)["input_ids"]) for text in texts]
-    if short := [row for row, part in enumerate(ids) if len(part) < 2]:
+        tokens, judged = _learned_tokens(tokenizer, text)
+        if not any(judged[1:longest]):
+            why = (
+                "has fewer than two tokens"
+                if len(tokens) < 2
+                else f"has none that was learned among its first {longest} tokens"
+            )
+            raise InvalidInput(
+                f"text {row + 1} of {len(texts)} {why}, so there is no next token to predict: {shown_text(text)!r:.60}",
+                argument="train_texts",
+                code="range",
+            )
+        ids.append(tokens)
+        learned.append(judged)
+    batch = pad([part[:longest] for part in ids])
+    for row, judged in enumerate(learned):
+        for place, is_learned in enumerate(judged[:longest]):
+            if not is_learned:
+                batch["labels"][row, place] = IGNORED
+    return batch, sum(len(part) > longest for part in ids)
+
+
+def _learned_tokens(tokenizer: transformers.PreTrainedTokenizerBase, text: TrainingText) -> tuple[list[int], list[bool]]:
+    """A training text as token numbers, and which of them the model learned to say."""
+    if isinstance(text, str):
+        tokens = list(tokenizer(text)["input_ids"])
+        return tokens, [True] * len(tokens)
+    if isinstance(text, tuple):
+        tokens, first, _ = answer_places(tokenizer, *text)
+        return tokens, [place >= first for place in range(len(tokens))]
+    tokens = _encode_chat(tokenizer, chat_text(tokenizer, text))
+    judged = [False] * len(tokens)
+    for turn, message in enumerate(text):
+        if message["role"] == "assistant":
+            before, until = (
+                _encode_chat(tokenizer, chat_text(tokenizer, text[:turn], reply=True)),
+                _encode_chat(tokenizer, chat_text(tokenizer, text[: turn + 1])),
+            )
+            for place in range(_shared(before, tokens), _shared(until, tokens)):
+                judged[place] = True
+    return tokens, judged
+
+
+def chat_text(tokenizer: transformers.PreTrainedTokenizerBase, chat: Chat, *, reply: bool = False) -> str:
+    """A chat as the tokenizer's template writes it; `reply` adds what stands before the assistant's next words."""
+    if not getattr(tokenizer, "chat_template", None):
         raise InvalidInput(
-            f"text {short[0] + 1} of {len(texts)} has fewer than two tokens, so there is no next token to predict: "
-            f"{texts[short[0]]!r:.60}",
+            "a chat is given, and this tokenizer has no chat template; give texts, or pairs (prompt, completion)",
             argument="train_texts",
-            code="range",
+            code="unsupported",
         )
-    return pad([part[:longest] for part in ids]), sum(len(part) > longest for part in ids)
+    return str(tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=reply)) if chat else ""
+
+
+def shown_text(text: object, row: int = 0) -> str:
+    """A training text or a prompt as one string.
+
+    >>> shown_text(("2 + 2 =", "4")), shown_text([{"role": "user", "content": "Hello"}])
+    ('2 + 2 = 4', 'user: Hello')
+    """
+    if isinstance(text, str):
+        return text
+    if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) and part.strip() for part in text):
+        return " ".join(text)
+    try:
+        return "\n".join(f"{message['role']}: {message['content']}" for message in cast(Chat, text))
+    except (TypeError, KeyError, IndexError):
+        raise InvalidInput(
+            f"train_texts holds {text!r:.60} in row {row}; give non-empty strings, pairs (prompt, completion), or chats, "
+            "lists of {'role': …, 'content': …}",
+            argument="train_texts",
+            code="type",
+        ) from None
+
+
+def _encode_chat(tokenizer: transformers.PreTrainedTokenizerBase, text: str) -> list[int]:
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])  # the template has written them
+
+
+def _shared(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many tokens two beginnings share."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def encode_question(
-    tokenizer: transformers.PreTrainedTokenizerBase, prompt: str, answer: str, longest: int
+    tokenizer: transformers.PreTrainedTokenizerBase, prompt: str | Chat, answer: str, longest: int
 ) -> tuple[dict[str, torch.Tensor], tuple[str, ...], bool]:
     """One row for each token of the answer, in which only that token is judged; the tokens; is the first among them?"""
     import torch
@@ -345,18 +491,24 @@ def encode_question(
     return batch | {"labels": labels}, tuple(tokenizer.decode([whole[p]]) for p in places), first >= 1
 
 
-def answer_places(tokenizer: transformers.PreTrainedTokenizerBase, prompt: str, answer: str) -> tuple[list[int], int, int]:
+def answer_places(
+    tokenizer: transformers.PreTrainedTokenizerBase, prompt: str | Chat, answer: str
+) -> tuple[list[int], int, int]:
     """Prompt and answer as token numbers, and where the answer begins and ends.
 
     The prompt is encoded with the answer, so that the answer's tokens are those the model would say there.
     """
+    if not isinstance(prompt, str):
+        written = chat_text(tokenizer, prompt, reply=True)
+        whole = _encode_chat(tokenizer, written + answer)
+        return whole, _shared(_encode_chat(tokenizer, written), whole), len(whole)
     start = list(tokenizer(prompt)["input_ids"]) if prompt else []
     between = "" if not prompt or prompt[-1].isspace() or answer[0].isspace() else " "
     encoding = tokenizer(prompt + between + answer, return_special_tokens_mask=True)
     whole, added = list(encoding["input_ids"]), encoding["special_tokens_mask"]
     if not prompt:
         start = whole[: len([*takewhile(bool, added)])]
-    first = next((i for i, (a, b) in enumerate(zip(start, whole, strict=False)) if a != b), min(len(start), len(whole)))
+    first = _shared(start, whole)
     last = len(whole) - len([*takewhile(bool, reversed(added[first:]))])
     return whole, first, last
 

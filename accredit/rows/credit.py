@@ -22,6 +22,7 @@ from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
 from accredit.rows.links import worth_of
 from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
+from accredit.rows.pooled import spend
 from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading
 from accredit.trees.linked import TABLE_PLAYERS, TooManyCubes, orders_for
 from accredit.trees.tables import spans
@@ -44,11 +45,29 @@ OF_ORDERS = (
     Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order"),
     Claim("linearity", Holds.IN_EXPECTATION, "unbiased; with the same seed, the same orders are drawn for every payoff"),
 )
+BY_DIFFERENCES = (
+    "Student t on differences between the model and surrogates that were not trained on them; asymptotic, and blind to "
+    "differences unlike any that came up"
+)
+_POOL_LIMIT = "the surrogate's credit is corrected by sampled differences between model and surrogate"
+OF_POOL = (
+    Claim("efficiency", Holds.EXACTLY, "what a row's prediction leaves is shared out"),
+    Claim("symmetry", Holds.IN_THE_LIMIT, _POOL_LIMIT),
+    Claim("null player", Holds.IN_THE_LIMIT, _POOL_LIMIT),
+    Claim("linearity", Holds.IN_THE_LIMIT, _POOL_LIMIT),
+)
 OPPOSITE = ("logit", "log-odds", "probability", "margin")  # in which two classes earn opposite credits
 ROWS_THROUGH_TREES = 64  # rows after which it is said how far a run is
 BACKGROUND_ROWS_COMPARED = 1000  # on which the payoff as a function of the trees is compared with the model's own
+ONE_BUDGET = "one budget of model rows was shared by all rows"
 ONE_GAME, THROUGH_TREES = "one game per row was solved", "it was computed through the trees, as a function of what they add up"
 DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
+UNMEASURED = {  # what no interval shows, by dependence
+    "gaussian": DRAWS,
+    "causal": DRAWS,
+    "empirical": "absent columns were taken from background rows that resemble the row, and how far these are from the true "
+    "conditional distribution is not measured",
+}
 SINGLE_PRECISION = 1e-5  # how far apart two outputs of a model that computes in single precision may be
 UNIT = {"margin": "logit", "log of the value": "log"}  # what a closed form shares -> our word for it, where it is another
 
@@ -71,6 +90,7 @@ class RowQuestion:
     said: tuple[str, ...]  # what had to be widened or chosen to ask it
     reading: Reading | None = None  # the closed form's own reading of the rows, where it gave the prediction
     confounding: bool | tuple[bool, ...] = False  # of stages, with dependence "causal"
+    model_rows: int | None = None  # that all rows share; None: every row's game has a budget of its own
 
     @property
     def model(self) -> RowModel:
@@ -123,6 +143,7 @@ class RowAnswer:
     done: str = ""  # what was done in its place
     instead: str = ""  # what to write to have one
     payoffs: int | None = None  # coalitions asked of the first row's game; None: there is none
+    spent: str = ""  # how a budget that all rows share was spent
 
 
 def answer_rows(asked: RowQuestion) -> RowAnswer:
@@ -137,6 +158,8 @@ def answers(asked: RowQuestion) -> Iterator[RowAnswer]:
         yield found
     elif (through := _through_trees(asked, found)) is not None:
         yield from (replace(answer, left=found.note, done=THROUGH_TREES, instead=found.instead) for answer in through)
+    elif asked.model_rows is not None and not _asks_all(asked, asked.model_rows):
+        yield replace(_pool(asked, asked.model_rows), left=found.note, done=ONE_BUDGET, instead=found.instead)
     else:
         yield from (replace(answer, left=found.note, done=ONE_GAME, instead=found.instead) for answer in _games(asked))
 
@@ -295,10 +318,45 @@ def way_left(asked: RowQuestion, answer: RowAnswer) -> tuple[str, ...]:
     return (f"{answer.left}: {answer.done}{cost}.{cure}",)
 
 
-def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
-    """One game per row; every output from the same evaluations."""
+def _asks_all(asked: RowQuestion, model_rows: int) -> bool:
+    """Is the budget enough for every coalition of every row?"""
+    return len(asked.rows) * asked.start << len(asked.partition.players) <= model_rows
+
+
+def _pool(asked: RowQuestion, model_rows: int) -> RowAnswer:
+    """All rows by one budget and one surrogate."""
+    _check_background(asked)
+    background = asked.ground.background_outputs(asked.unit)
+    found = spend(
+        partial(asked.model.outputs, unit=asked.unit),
+        asked.both,
+        background,
+        asked.prediction,
+        asked.compared.weights,
+        asked.partition,
+        model_rows,
+        asked.seed,
+    )
+    ends = np.stack([found.credit - found.half_width, found.credit + found.half_width], axis=-1)
+    how = Procedure(asked.method.name, "shared budget", {"model_rows": model_rows, "seed": asked.seed})
+    pairs, foreseen = 2 * found.pairs, max(0.0, found.explained)
+    spent = (
+        f"The model was asked about {int(pairs.sum()) + asked.start + len(asked.rows):,} rows for all {len(asked.rows):,} rows "
+        f"together, {pairs.min():,} to {pairs.max():,} for each: more where the surrogate errs more. The surrogate foresees "
+        f"{foreseen:.1%} of the variance of answers that it was not trained on."
+    )
+    base = asked.compared.weights @ background
+    return RowAnswer(found.credit, base, how, Precision.interval(BY_DIFFERENCES), OF_POOL, ends, spent=spent)
+
+
+def _check_background(asked: RowQuestion) -> None:
     if asked.compared.rows is None:
         raise InvalidInput("background is missing; write background=some_training_rows", argument="background", code="missing")
+
+
+def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
+    """One game per row; every output from the same evaluations."""
+    _check_background(asked)
     solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
         game: Game = row_game(
@@ -319,19 +377,19 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
         answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
-        yield _draw(answer) if asked.dependence in ("gaussian", "causal") else answer
+        yield _doubt(answer, UNMEASURED[asked.dependence]) if asked.dependence in UNMEASURED else answer
 
 
-def _draw(answer: RowAnswer) -> RowAnswer:
-    """An answer whose payoffs rest on draws: nothing in it is exact, however many coalitions were asked."""
-    pairs = answer.pairs and replace(answer.pairs, precision=_after_draws(answer.pairs.precision))
-    return replace(answer, precision=_after_draws(answer.precision), pairs=pairs)
+def _doubt(answer: RowAnswer, unmeasured: str) -> RowAnswer:
+    """An answer whose payoffs are estimates themselves: nothing in it is exact, however many coalitions were asked."""
+    pairs = answer.pairs and replace(answer.pairs, precision=_doubt_precision(answer.pairs.precision, unmeasured))
+    return replace(answer, precision=_doubt_precision(answer.precision, unmeasured), pairs=pairs)
 
 
-def _after_draws(precision: Precision) -> Precision:
+def _doubt_precision(precision: Precision, unmeasured: str) -> Precision:
     if precision.known is Known.EXACT:
-        return Precision.unknown(f"all coalitions were asked, but {DRAWS}")
-    return replace(precision, because=f"{precision.because}; {DRAWS}")
+        return Precision.unknown(f"all coalitions were asked, but {unmeasured}")
+    return replace(precision, because=f"{precision.because}; {unmeasured}")
 
 
 def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
@@ -364,4 +422,5 @@ def join(found: Sequence[RowAnswer]) -> RowAnswer:
         first.done,
         first.instead,
         first.payoffs,
+        first.spent,
     )

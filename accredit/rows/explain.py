@@ -57,7 +57,15 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         answer.claims,
         check_notes(  # each once: rows and background may come from one file
             dict.fromkeys(
-                (*asked.compared.notes, *asked.said, *way_left(asked, answer), *_draws(asked), *chosen, *_correlate(asked))
+                (
+                    *asked.compared.notes,
+                    *asked.said,
+                    *way_left(asked, answer),
+                    *filter(None, [answer.spent]),
+                    *_draws(asked),
+                    *chosen,
+                    *_correlate(asked),
+                )
             )
         ),
         {
@@ -65,6 +73,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
             "dependence": asked.dependence,
             **({} if asked.order is None else {"order": write_order(asked.order)}),
             "budget": asked.budget,
+            **({} if asked.model_rows is None else {"model_rows": asked.model_rows}),
             "seed": asked.seed,
             "accredit": __version__,
         },
@@ -113,6 +122,7 @@ class Questions:
         interactions: bool = False,
         order: object = None,
         confounding: bool | Sequence[bool] = False,
+        model_rows: int | None = None,
     ) -> None:
         self._given, (self._model, self._named) = model, as_row_model(model).paying(payoff)
         self._fit = Fit(self._model.model)
@@ -125,7 +135,9 @@ class Questions:
         self._payoff, self._players, self._dependence, self._interactions = payoff, players, dependence, interactions
         self._budget, self._seed, self._method = budget, seed, find(method, "game")
         self._order, self._confounding = order, confounding if isinstance(confounding, bool) else tuple(confounding)
+        self._model_rows = model_rows
         self._check_order()
+        self._check_shared()
         self._names = None if names is None else tuple(names)
         self._compare = partial(
             compare_with,
@@ -170,6 +182,25 @@ class Questions:
                 code="misplaced",
             )
 
+    def _check_shared(self) -> None:
+        """Refuse a budget that rows share where only games of their own can answer."""
+        if self._model_rows is None:
+            return
+        others = {
+            "methods": self._method.name != "shapley" and f"methods is {self._method.name!r}",
+            "dependence": self._dependence not in (None, "interventional") and f"dependence is {self._dependence!r}",
+            "interactions": self._interactions and "interactions are asked for",
+            "budget": self._budget is not None and f"budget is {self._budget:,} payoffs of every row",
+        }
+        for name, seen in others.items():
+            if seen:
+                raise InvalidInput(
+                    f"{seen}, and model_rows is a budget that rows share, for interventional Shapley values; leave out one of "
+                    "them",
+                    argument=name,
+                    code="conflict",
+                )
+
     def is_of(self, model: object) -> bool:
         """Is this the model, and has it not been fitted again?"""
         return self._given is model and self._fit.is_of(self._model.model)
@@ -204,6 +235,7 @@ class Questions:
             (*said, *changed, *filter(None, [because])),
             None if read is None else read[1],
             self._confounding,
+            self._model_rows,
         )
 
     def _find_ground(self, compared: Compared, given: Rows) -> Ground:
@@ -267,6 +299,7 @@ class RowSettings(TypedDict, total=False):
     interactions: bool
     order: object
     confounding: bool | Sequence[bool]
+    model_rows: int | None
 
 
 def question(rows: object, model: object, background: object = None, **settings: Unpack[RowSettings]) -> RowQuestion:

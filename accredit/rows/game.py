@@ -325,10 +325,10 @@ def _in_unit(model: object, payoff: Payoff | None, rows: Table) -> tuple[ArrayMo
     return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
 
 
-def check_reads(outputs: TableFunction, background: Table) -> None:
-    """Refuse background rows that the model, by its outputs, cannot read."""
+def check_reads(outputs: TableFunction, background: Table) -> FloatArray:
+    """What the model says about background rows: (rows, outputs); refused where it cannot read them."""
     try:
-        outputs(background)
+        return outputs(background)
     except InvalidInput as error:
         raise InvalidInput(f"the model cannot read the background: {error}", code="failed") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -95,7 +96,7 @@ class Ground:
             self._like = part(both, 0, len(compared.rows))
             self.background, _ = self._categorise(self._like)
         self._lock = RLock()  # rows may be asked about from several threads; what is prepared for them is made once
-        self._read: set[str] = set()  # units in which the model has read the background
+        self._read: dict[str, tuple[FloatArray, float]] = {}  # outputs of the background and seconds per row, by unit
         self._forms: dict[str, ClosedForm] = {}  # by the unit that was asked for
         self._linked: dict[str, tuple[ClosedForm, Worth]] = {}  # for functions of the raw output, by the same
         self._why: dict[str, NoClosedForm] = {}  # there is no closed form, by the same
@@ -129,9 +130,25 @@ class Ground:
 
     def check_reads(self, unit: str) -> None:
         """Refuse a background that the model cannot read."""
-        if self.background is not None and unit not in self._read:
-            check_reads(partial(self.model.outputs, unit=unit), self.background)
-            self._read.add(unit)
+        if self.background is not None:
+            self._ask_background(unit)
+
+    def _ask_background(self, unit: str) -> tuple[FloatArray, float]:
+        """The model is asked once."""
+        assert self.background is not None
+        if unit not in self._read:
+            began = time.monotonic()
+            outputs = check_reads(partial(self.model.outputs, unit=unit), self.background)
+            self._read[unit] = outputs, (time.monotonic() - began) / len(self.background)
+        return self._read[unit]
+
+    def background_outputs(self, unit: str) -> FloatArray:
+        """What the model says about the background: (background rows, outputs)."""
+        return self._ask_background(unit)[0]
+
+    def seconds_per_row(self, unit: str) -> float:
+        """How long the model takes for a row, by how long it took for the background."""
+        return self._ask_background(unit)[1]
 
     # The closed form
 

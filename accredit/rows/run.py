@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accredit import defaults
 from accredit.checks import needs
 from accredit.checks.files import check_writable, put
 from accredit.checks.json_data import plain
@@ -44,6 +45,7 @@ ROWS_PER_PART = 250  # rows explained at once, and lost at most when a run is ki
 ROWS_PER_QUICK_PART = 5000  # the same for models with a closed form, whose tables are made once for a part
 PARTS_AHEAD = 64  # parts that may wait for a worker, or to be written
 PROBED_ROWS = 1000  # rows, background rows and mixtures of both by which a model is recognised
+LONG_RUN = 600.0  # seconds from which a forecast says what would take less
 Watch = Callable[[int], None]  # how many rows are done
 
 
@@ -110,6 +112,24 @@ class TableRun:
         ends = part(asked.both, 0, PROBED_ROWS), part(asked.both, max(0, count - PROBED_ROWS), count)
         tables = [*ends, mixtures(asked.both, first, second, kept)]
         return [asked.model.name, *(asked.model.outputs(table, asked.unit) for table in tables)]
+
+    def forecast(self) -> str:
+        """What a long run will take, and what would take less, by how long the model took to read the background; empty where
+        there is a closed form, a budget that rows share, or not much to wait for."""
+        asked, model = self.whole, self.whole.model.model
+        if asked.model_rows is not None or asked.background is None or has_closed_form(model):
+            return ""
+        players, rows = len(asked.partition.players), len(asked.rows)
+        payoffs = 2**players if defaults.affordable(players, asked.budget) else asked.budget or defaults.BUDGET
+        count = payoffs * asked.start * rows
+        seconds = count * asked.ground.seconds_per_row(asked.unit)
+        if seconds < LONG_RUN:
+            return ""
+        return (
+            f"{rows:,} rows × {payoffs:,} coalitions × {asked.start:,} background rows: the model is asked about {count:,} "
+            f"rows, about {seconds / 3600:,.1f} hours. For less, share one budget between all rows (model_rows), or train an "
+            "explainer for rows like these (accredit learn)."
+        )
 
     def answers(
         self, executor: str = "serial", watch: Watch | None = None, start: int | None = None

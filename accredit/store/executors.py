@@ -147,6 +147,7 @@ class Crew(Protocol):
 
     width: int  # tasks that run at the same time
     limit: float | None  # seconds after which a worker that still has no payoff is ended
+    least: int  # coalitions of a task, for a game that is the cheaper the more it is asked at once
 
     def start(self, game: Game) -> None: ...
     def submit(self, coalitions: BoolArray) -> Future[BatchResult]: ...
@@ -162,10 +163,13 @@ class Crew(Protocol):
 
 
 class Serial:
-    """One coalition batch after another, in this process."""
+    """One coalition batch after another, in this process; at least `least` coalitions in a batch, where there are so many."""
 
     width = 1
     limit: float | None = None
+
+    def __init__(self, least: int = 1) -> None:
+        self.least = least
 
     def start(self, game: Game) -> None:
         self._game = game
@@ -189,6 +193,7 @@ class Threads:
     """Threads of this process: for payoffs that wait or release the interpreter lock."""
 
     limit: float | None = None
+    least = 1
 
     def __init__(self, workers: int | None = None) -> None:
         self.width = _check_workers(workers)
@@ -297,6 +302,8 @@ def _evaluate_enlisted(bits: npt.NDArray[np.uint8], limit: float | None) -> Batc
 class Processes:
     """Worker processes; each holds the game."""
 
+    least = 1
+
     def __init__(self, workers: int | None = None, limit: float | None = None) -> None:
         self.width, self.limit = _check_workers(workers), limit
 
@@ -322,6 +329,8 @@ class Processes:
 
 class Dask:
     """A Dask cluster: the one at `address`, or a local one started for the run."""
+
+    least = 1
 
     def __init__(self, address: str | None = None, workers: int | None = None, limit: float | None = None) -> None:
         self._address, self._workers, self.limit = address, workers, limit
@@ -396,6 +405,7 @@ class Given:
     """A user's own executor; the game travels with every task, and a broken executor cannot be rebuilt."""
 
     limit: float | None = None
+    least = 1
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor

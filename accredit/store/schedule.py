@@ -112,7 +112,7 @@ class Schedule:
                 rows = [self._suspects.popleft()]
             else:
                 share = -(-(len(waiting)) // (WINDOW * self.crew.width))
-                rows = self._ours(waiting, min(self._size, share))
+                rows = self._ours(waiting, max(self.crew.least, min(self._size, share)))
                 if not rows:
                     continue
             if len(rows) == 1:

@@ -104,7 +104,7 @@ def language_report(
     text: str | None,
     target: str | None = None,
     *,
-    test: str | float = 0.25,
+    test: str | float | None = None,
     players: str = "row",
     seed: int = 0,
     split_seed: int = 0,
@@ -272,6 +272,26 @@ def read_texts(file: str | Path, column: str | None = None) -> list[str]:
             code="format",
         )
     return texts
+
+
+def read_completions(file: str | Path, prompt: str | None, completion: str) -> list[tuple[str, str]]:
+    """Pairs of a prompt and the completion that was learned, from two columns of a table."""
+    if prompt is None:
+        raise InvalidInput(
+            f"completion={completion!r} follows a prompt; name the column of the prompts with text=COLUMN",
+            argument="text",
+            code="missing",
+        )
+    if not is_table(file) and ending(file) != ".parquet":
+        raise InvalidInput(
+            f"completion={completion!r} names a column, and {str(file)!r} is not a table: .csv, .tsv, .jsonl or .parquet",
+            argument="completion",
+            code="misplaced",
+        )
+    frame = read_frame(file)
+    check_columns(frame, file, {"text": prompt, "completion": completion})
+    said = (texts_in(frame, column, str(file), name) for column, name in ((prompt, "text"), (completion, "completion")))
+    return list(zip(*said, strict=True))
 
 
 def _column(frame: pandas.DataFrame, file: str | Path, column: str | None) -> list[str]:

@@ -19,6 +19,7 @@ from accredit.labels.result import WrongLabels
 from accredit.labels.wrong_numbers import wrong_numbers
 from accredit.training_data.suspects import Harmful, RowFacts
 from accredit.training_data.tables import Table
+from accredit.valuation.purchases import Purchases
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class Valuation:
     silent: str = ""  # why no row is called harmful: the features say nothing about the labels
     warnings: tuple[str, ...] = ()  # what makes the values doubtful
     rows: RowFacts = field(default_factory=lambda: RowFacts({}, {}))  # labels and texts of the rows, for whoever shows them
+    purchases: Purchases | None = None  # what to buy for every amount of money, where groups have prices
 
     def to_plain(self) -> dict[str, object]:
         """Everything, as JSON types."""
@@ -49,6 +51,7 @@ class Valuation:
             "silent": self.silent,
             "warnings": self.warnings,
             "synergy": [{"pair": pair, "index": index} for pair, index in self.synergy],
+            "purchases": None if self.purchases is None else self.purchases.to_plain(),
             "curves": [{"label": c.label, "fractions": c.fractions, "payoffs": c.payoffs} for c in self.curves],
         }
         return dict(plain(data, "valuation"))

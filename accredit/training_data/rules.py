@@ -26,6 +26,7 @@ from accredit.values.within import BanzhafWithin, BetaWithin
 KNN_NEIGHBOURS = 5
 MOST_TREES = 1000  # after which the score of a row hardly moves
 WEIGHT_DECAY = 0.01  # of the logistic model whose influence is asked
+LEVERAGE_PARAMETERS = 1000  # above this the curvature of a row is not taken out of the Hessian
 MATRIX_PARAMETERS = 3000  # above this the Hessian is not formed
 
 
@@ -112,7 +113,7 @@ def influences(table: Table, game: Game, budget: int, seed: int) -> Attribution:
     data = table.data
     objective: Objective = RidgeObjective(data, WEIGHT_DECAY) if data.classes is None else Softmax(data, WEIGHT_DECAY)
     curvature = ExactHessian() if objective.parameters <= MATRIX_PARAMETERS else ConjugateGradients()
-    rows = influence(objective, curvature).attribution()
+    rows = influence(objective, curvature, leverage=objective.parameters <= LEVERAGE_PARAMETERS).attribution()
     return rows if table.groups is None else sum_up(rows, table.groups)
 
 

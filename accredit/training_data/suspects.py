@@ -12,20 +12,20 @@ from enum import StrEnum
 
 import numpy as np
 
-from accredit.core import Attribution
+from accredit.core import Attribution, BoolArray
 from accredit.core.statistics import ALIKE
 from accredit.labels.result import WrongLabels
+from accredit.valuation.certainty import below_zero
 
 ROWS_LISTED, FEWEST_ROWS = 20, 10  # rows that are listed; rows that it takes to find a middle and a spread
 OUTSTANDING = 2.0  # standard deviations below the middle
 
 
 class Sureness(StrEnum):
-    """Is the credit below zero beyond its own error?"""
+    """Is the worth below zero beyond its own error, for all rows at once?"""
 
-    SURE = "sure"  # it is exact, or its whole interval is below zero
-    UNSURE = "unsure"  # the interval reaches zero
-    CANNOT_TELL = "cannot tell"  # the result has no interval
+    SURE = "sure"  # below zero whichever test rows are drawn, but for a stated share of the rows that are named
+    CANNOT_TELL = "cannot tell"  # the result has no interval, or one that does not cover the choice of test rows
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,12 @@ def suspects(found: WrongLabels) -> tuple[Suspect, ...]:
 
 
 def harmful(values: Attribution | None, facts: RowFacts) -> tuple[Harmful, ...]:
-    """Rows with negative credit far below the middle, worst first. Only single rows of a class are named, it takes ten of them
-    to tell what is usual, and nobody is named where the features say nothing about the labels.
+    """Rows that the model does better without, worst first. Only single rows of a class are named, and nobody where the
+    features say nothing about the labels.
+
+    Where the interval covers the choice of the test rows, these are the rows below zero beyond it (`below_zero`). Where
+    nothing is known of that, they are the rows below zero that are far below the middle, if there are ten rows to tell what is
+    usual.
 
     >>> values = Attribution(tuple("abcdefghij"), [1, 2, 1, 2, 1, -9, 2, 1, 2, 1], None, "by hand")
     >>> harmful(values, RowFacts({"f": "spam"}, {}))
@@ -94,19 +98,27 @@ def harmful(values: Attribution | None, facts: RowFacts) -> tuple[Harmful, ...]:
     >>> harmful(values, RowFacts({"f": "spam"}, {}, silent="these features are at chance"))
     ()
     """
-    if values is None or len(values) < FEWEST_ROWS or facts.groups is not None or not facts.classes or facts.silent:
+    if values is None or not judges_rows(facts):
         return ()
-    middle = float(np.median(values.credit))
-    spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
-    bound = min(-ALIKE * float(np.abs(values.credit).max()), middle - OUTSTANDING * spread)  # rounding accuses nobody
-    worst = [values.players[i] for i in np.argsort(values.credit, kind="stable")[:ROWS_LISTED] if values.credit[i] < bound]
+    named = below_zero(values)
+    surely = Sureness.CANNOT_TELL if named is None else Sureness.SURE
+    below = _outstanding(values) if named is None else named
+    worst = [values.players[i] for i in np.argsort(values.credit, kind="stable").tolist() if below[i]]
     return tuple(
-        Harmful(name, values[name], sureness(values, name), facts.labels.get(name, ""), facts.texts.get(name, ""))
-        for name in worst
+        Harmful(name, values[name], surely, facts.labels.get(name, ""), facts.texts.get(name, ""))
+        for name in worst[:ROWS_LISTED]
     )
 
 
-def sureness(values: Attribution, player: str) -> Sureness:
-    """How surely a player's credit is below zero."""
-    below = values.estimate(player).below(0.0)
-    return Sureness.CANNOT_TELL if below is None else Sureness.SURE if below else Sureness.UNSURE
+def judges_rows(facts: RowFacts) -> bool:
+    """Whether rows may be called harmful at all: single rows of a class, seen by features that say something."""
+    return facts.groups is None and facts.classes and not facts.silent
+
+
+def _outstanding(values: Attribution) -> BoolArray:
+    """Who is below zero and far below the middle; rounding accuses nobody."""
+    if len(values) < FEWEST_ROWS:
+        return np.zeros(len(values), dtype=bool)
+    middle = float(np.median(values.credit))
+    spread = 1.4826 * float(np.median(np.abs(values.credit - middle)))  # a standard deviation, if most rows are alike
+    return np.asarray(values.credit < min(-ALIKE * float(np.abs(values.credit).max()), middle - OUTSTANDING * spread))

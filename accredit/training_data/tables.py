@@ -20,6 +20,7 @@ from accredit.store.frames import notes_of, read_frame
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import MANY_KINDS, table_notes
+from accredit.valuation.purchases import check_prices
 from accredit.valuation.split import LARGEST_NUMBER, Split, groups_of, is_number, split
 from accredit.valuation.targets import EMPTY, capitals, check_target, classes, name_rows, numbers, predicts_number, rows
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CELLS_SHOWN = 5  # of a row without a text
+TEST_SHARE, MOST_TESTS = 0.25, 2000  # rows set aside for testing where nobody says how many: this share, at most so many
 TEXT_KEPT = 200  # characters of a row's text in a journal
 
 
@@ -55,6 +57,7 @@ class Table:
     texts: tuple[str, ...] | None  # of the training rows
     held_texts: tuple[str, ...] | None  # of the test rows
     whole: Whole
+    prices: dict[str, float] | None = None  # of the groups, where they are for sale
     nested: dict[str, list[str]] | None = None  # groups inside which rows divide, for Owen values
     notes: tuple[str, ...] = ()  # what was cut, or not known, on the way to the features
 
@@ -91,10 +94,11 @@ def table(
     target: str,
     *,
     text: str | None = None,
-    test: str | float = 0.25,
+    test: str | float | None = None,
     task: str | None = None,
     players: str = "row",
     groups: str | None = None,
+    prices: str | Mapping[str, float] | None = None,
     seen_as: Sequence[str] = (),
     identity: str | None = None,
     annotator: str | None = None,
@@ -105,12 +109,20 @@ def table(
     Features are all columns but the target and those of players, groups, names (`identity`) and annotators: numbers as they
     are, words as categories, standardised by the training rows. With `text` they are the TF-IDF of that column. `seen_as` names
     others (see `training_data/features.py`); several stand side by side. `task` says whether the target is a `class` or a
-    `number`; left out, numbers are those with fractions or of more than 20 different values.
+    `number`; left out, numbers are those with fractions or of more than 20 different values. `prices` of the groups that
+    `players` names are a mapping, or a column that says the same in all rows of a group.
     """
     frame = read_frame(file, codes=target)
     by_column = None if players == "row" else players
     named = {"target": target, "text": text, "players": by_column, "groups": groups, "id": identity, "annotators": annotator}
-    check_columns(frame, file, named)
+    priced = prices if isinstance(prices, str) else None
+    check_columns(frame, file, named | {"prices": priced})
+    if prices is not None and by_column is None:
+        raise InvalidInput(
+            "prices are of groups of rows, and every row plays; name the groups with players=COLUMN",
+            argument="prices",
+            code="conflict",
+        )
     if groups is not None and by_column is not None:
         raise InvalidInput(
             f"groups={groups!r} holds rows, and players={by_column!r} makes groups the players; give one",
@@ -118,7 +130,7 @@ def table(
             code="conflict",
         )
     by_columns = text is None and not seen_as
-    aside = {by_column, groups, identity, annotator}
+    aside = {by_column, groups, identity, annotator, priced}
     needed = [c for c in frame.columns if c not in aside] if by_columns else [target]
     needed += [text] if text is not None else []
     train, held, held_name = parts(frame, file, test, needed, check_seed(seed), codes=target)
@@ -134,6 +146,7 @@ def table(
         else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file)))
     )
     notes = notes_of(frame) + (() if within else notes_of(held)) + (() if regression else capitals({*y, *test_y}))
+    notes += _fewer_tests(len(frame)) if test is None else ()
     if by_columns:
         x, test_x, columns = _features(train, held, {target, *aside})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
@@ -149,6 +162,7 @@ def table(
     data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
     notes += table_notes(train, columns if by_columns else (), data, training)
     gathered, nested = groups_by(train, by_column, "players", names), groups_by(train, groups, "groups", names)
+    price = None if gathered is None or prices is None else _prices(train, by_column, prices, tuple(gathered))
     labels = tuple(map(str, _in_place(training, testing, y, test_y)[: len(frame)]))
     whole = Whole(
         names,
@@ -159,7 +173,18 @@ def table(
         None if annotator is None else name_annotators(frame, annotator),
     )
     taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
-    return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, nested, notes)
+    return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, price, nested, notes)
+
+
+def _fewer_tests(rows: int) -> tuple[str, ...]:
+    """What is said where a long file has fewer test rows than its share: time grows with them, the error falls with them."""
+    share = round(TEST_SHARE * rows)
+    if share <= MOST_TESTS:
+        return ()
+    return (
+        f"{MOST_TESTS:,} of {rows:,} rows are for testing: {share:,}, a quarter, would take {share / MOST_TESTS:.0f} times as "
+        f"long. The error that this leaves is in the intervals; write test={TEST_SHARE:g} for a quarter",
+    )
 
 
 def _places(
@@ -208,11 +233,11 @@ def check_columns(frame: pandas.DataFrame, file: str | Path, columns: dict[str, 
 
 
 def parts(
-    frame: pandas.DataFrame, file: str | Path, test: str | float, needed: list[str], seed: int, codes: str | None = None
+    frame: pandas.DataFrame, file: str | Path, test: str | float | None, needed: list[str], seed: int, codes: str | None = None
 ) -> tuple[pandas.DataFrame, pandas.DataFrame, str | None]:
     """Training rows, test rows, and the file that the latter come from, if it is another one."""
     try:
-        share = float(test)
+        share = TEST_SHARE if test is None else float(test)
     except ValueError:
         held = read_frame(str(test), codes=codes)
         missing = [c for c in needed if c not in held.columns]
@@ -225,6 +250,8 @@ def parts(
         raise InvalidInput(f"test={test} must be a file, or a fraction between 0 and 1", argument="test", code="range")
     order = np.random.default_rng(seed).permutation(len(frame))
     count = max(1, round(share * len(frame)))
+    if test is None:
+        count = min(count, MOST_TESTS)
     if count >= len(frame):
         raise InvalidInput(
             f"{file} has {rows(len(frame))}; {share:g} of that for testing leaves none to train on; give more rows",
@@ -294,6 +321,27 @@ def groups_by(
             code="undefined",
         )
     return groups
+
+
+def _prices(
+    train: pandas.DataFrame, by_column: str | None, prices: str | Mapping[str, float], groups: Sequence[str]
+) -> dict[str, float]:
+    """One price per group, from a mapping or from a column."""
+    if not isinstance(prices, str):
+        return check_prices(prices, groups)
+    found: dict[str, float] = {}
+    for name, cells in train.groupby(train[by_column].astype(str), sort=False)[prices]:
+        if cells.isna().all():
+            continue  # refused below, by name
+        if cells.isna().any() or cells.nunique() > 1:
+            seen = ", ".join(map(str, cells.unique()[:3]))
+            raise InvalidInput(
+                f"prices {prices!r} holds {seen} in rows of {name!r}; write one price in all of them",
+                argument="prices",
+                code="conflict",
+            )
+        found[str(name)] = cells.iloc[0].item() if hasattr(cells.iloc[0], "item") else cells.iloc[0]
+    return check_prices(found, groups)
 
 
 def texts_in(frame: pandas.DataFrame, column: str, file: str, argument: str = "text") -> list[str]:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from accredit import defaults
 from accredit.checks import needs
-from accredit.core import Attribution, Game
+from accredit.core import Attribution, Attributions, Game
+from accredit.core.coalitions import all_coalitions
+from accredit.core.game import tabulate
 from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
 from accredit.methods import Chosen, find
-from accredit.store import Executor, Journal, durable
+from accredit.store import Durable, Executor, Journal, durable
 from accredit.training_data.report import Valuation
 from accredit.training_data.rules import KNN_NEIGHBOURS, WEIGHT_DECAY, nearest_rows
 from accredit.training_data.suspects import harmful
 from accredit.training_data.tables import Table
-from accredit.valuation.forecast import Forecast, forecast, settle_budget
+from accredit.valuation.certainty import FEWEST_TESTS
+from accredit.valuation.forecast import PILOT_TRAININGS, Forecast, forecast, settle_budget
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
+from accredit.valuation.parts_of_tests import PaidByPart, Remembered, cover_tests, parts_for
+from accredit.valuation.purchases import MOST_SOURCES, Purchases, best_purchases, copied_rows
 from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
@@ -70,19 +79,29 @@ def value_table(
     with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
         if started:
             started()
-        game = _players(kept, table)
-        budget, words = _plan(chosen, table, game, players, budget, half_width, seed)
+        plan = _settle(chosen, players, budget, curves)
+        paying = Remembered(kept, rows, parts_for(plan.exact)) if _plays(chosen) else kept
+        game = _players(paying, table)
+        trainings, words = _forecast(chosen, table, game, plan, budget, half_width, seed)
         if told:
-            told(words, budget)
-        values = _credit(chosen, table, game, budget, seed)
-        lines = _curves(game, values) if curves else ()
-        pairs = _synergy(game, budget) if table.groups is not None and chosen.name == "shapley" else ()
-        payoff = _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
+            told(words, plan.budget if half_width is None else trainings + PILOT_TRAININGS)
+        values = _credit(chosen, table, game, trainings, seed)
+        warnings = plan.warnings
+        if isinstance(paying, Remembered):
+            warnings += resolution(values)  # of what more trainings would narrow
+            values = cover_tests(
+                values, paying, _row_of(table), lambda by_part: _of_parts(chosen, table, by_part, trainings, seed)
+            )
+        lines = _curves(game, values) if plan.curves else ()
         recalled = 0 if journal is None else kept.recalled  # without a journal they were only asked again
+        pairs = _synergy(game, trainings) if table.groups is not None and chosen.name in ("shapley", "knn-shapley") else ()
+        payoff = _share(table.data) if isinstance(rows, KNNUtility | KNNRegression) else f"test {rows.metric} of {model}"
         payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
-        warnings = resolution(values) if chosen.method.kind == "game" else ()
-        return Valuation(values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows)
+        bought = _purchases(table, paying) if table.prices is not None else None
+        return Valuation(
+            values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows, bought
+        )
 
 
 def _neighbours(data: Split) -> KNNUtility | KNNRegression:
@@ -96,28 +115,69 @@ def _share(data: Split) -> str:
     return f"share of right labels among the {KNN_NEIGHBOURS} nearest neighbours"
 
 
-def _plan(
-    chosen: Chosen, table: Table, game: Game, players: int, budget: int | None, half_width: float | None, seed: int
+@dataclass(frozen=True)
+class Spending:
+    """What a budget of trainings goes to."""
+
+    budget: int  # trainings in all, unless a half-width asks for more
+    kept: int  # of these, for removal curves
+    exact: bool  # every coalition that a value is made of is trained
+    curves: bool  # removal curves are trained, too
+    warnings: tuple[str, ...] = ()
+
+
+def _settle(chosen: Chosen, players: int, budget: int | None, curves: bool) -> Spending:
+    """Keep what curves take out of the budget, or leave curves out where they would take more than a quarter of it."""
+    whole = budget or defaults.BUDGET
+    if _plays(chosen) and defaults.affordable(players, whole):
+        return Spending(whole, 0, True, curves)  # curves remove whole players, and every coalition of them is trained
+    leaves_out = chosen.name == "leave-one-out"
+    taken = (2 + CURVE_ORDERS) * (min(CURVE_STEPS, players) - 1)
+    affordable = whole - (players + 2) >= taken if leaves_out else taken <= whole // 4
+    if curves and affordable:
+        return Spending(whole, taken, leaves_out, True)
+    said = (f"removal curves would take {taken} more trainings than the budget of {whole:,} has room for; they are left out",)
+    return Spending(whole, 0, leaves_out, False, said if curves else ())
+
+
+def _forecast(
+    chosen: Chosen, table: Table, game: Game, plan: Spending, budget: int | None, half_width: float | None, seed: int
 ) -> tuple[int, str]:
-    """The trainings to spend, and what they will tell where that is little; nothing is predicted of exact values."""
-    sampled = chosen.method.kind == "game" and chosen.name != "leave-one-out" and players > defaults.AUTO_EXACT
-    if not sampled:
-        return budget or defaults.BUDGET, ""
+    """The trainings that values take, and what they will tell where that is little; nothing is predicted of exact values."""
+    players = len(game.players)
+    if plan.exact or not _plays(chosen):
+        return plan.budget - plan.kept, ""
 
-    def plan() -> Forecast:
-        return forecast(game, lambda pilot: _credit(chosen, table, game, pilot, seed))
+    def pilot() -> Forecast:
+        return forecast(game, lambda trainings: _credit(chosen, table, game, trainings, seed))
 
-    return settle_budget(plan, players, budget, half_width, defaults.BUDGET)
+    return settle_budget(pilot, players, budget, half_width, plan.budget, plan.kept)
 
 
-def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Attribution:
-    """What a method says about the rows or groups: a value of the game, or a rule that knows the rows."""
-    credit: Attribution
+def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Any:
+    """What a method says about the rows or groups: a value of the game, or of several games, or a rule that knows the rows."""
     if chosen.method.kind == "game":
-        credit = chosen.solver(budget, seed, table.nested).solve(game)
-    else:
-        credit = chosen.load()(table, game, budget, seed)
-    return credit
+        return chosen.solver(budget, seed, table.nested).solve(game)
+    return chosen.load()(table, game, budget, seed)
+
+
+def _of_parts(chosen: Chosen, table: Table, by_part: PaidByPart, budget: int, seed: int) -> Attributions:
+    """The same values by each part of the test rows."""
+    games = by_part if table.groups is None else grouped(by_part, table.groups)
+    found = _credit(chosen, table, games, budget, seed)
+    assert isinstance(found, Attributions)
+    return found
+
+
+def _plays(chosen: Chosen) -> bool:
+    """Whether values are those of the game of retraining. Those of nearest neighbours are, where groups play."""
+    return chosen.method.kind == "game" or chosen.name == "knn-shapley"
+
+
+def _row_of(table: Table) -> list[int]:
+    """The number of one row of each player."""
+    place = {name: i for i, name in enumerate(table.data.names)}
+    return [*place.values()] if table.groups is None else [place[members[0]] for members in table.groups.values()]
 
 
 def _score(method: str, table: Table) -> str:
@@ -172,11 +232,33 @@ def _synergy(game: Game, budget: int) -> tuple[tuple[tuple[str, ...], float], ..
     return tuple(shapley_interactions(game).strongest(SYNERGIES))
 
 
+def _purchases(table: Table, paying: Remembered | Durable) -> Purchases:
+    """What to buy for every amount of money, from payoffs that are all known."""
+    assert table.groups is not None and table.prices is not None and isinstance(paying, Remembered)  # checked beforehand
+    game, place = grouped(paying, table.groups), {name: i for i, name in enumerate(table.data.names)}
+    payoffs = tabulate(game)
+    by_part = None
+    if paying.is_mean and paying.tests >= FEWEST_TESTS:
+        everything = np.concatenate(list(all_coalitions(len(game.players))))
+        by_part = grouped(paying.by_part, table.groups).payoff(everything)
+    members = {name: [place[row] for row in rows] for name, rows in table.groups.items()}
+    copied = copied_rows(table.data.x, np.asarray(table.data.y, dtype=np.float64), members)
+    return best_purchases(game.players, payoffs, table.prices, by_part=by_part, copied=copied)
+
+
 def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: float | None, table: Table) -> None:
     """Refuse, before anything is trained, what cannot be answered."""
     method = chosen.name
     if half_width is not None:
         _check_half_width(chosen, table)
+    if table.prices is not None and not (_plays(chosen) and players <= MOST_SOURCES and 2**players <= budget):
+        raise TooManyPlayers(
+            f"the best purchase is looked up among all sets of {players} groups, and method={method!r} with a budget of "
+            f"{budget:,} does not try them; name at most {MOST_SOURCES} groups, and write method='shapley' with "
+            f"budget={2 ** min(players, MOST_SOURCES)}",
+            argument="prices",
+            code="too-many",
+        )
     if model not in MODELS:
         raise InvalidInput(
             f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model",

@@ -98,21 +98,22 @@ def forecast(game: Game, estimate: Estimate | None = None, *, seed: int = 0) -> 
 
 
 def settle_budget(
-    plan: Callable[[], Forecast], players: int, budget: int | None, half_width: float | None, usual: int
+    plan: Callable[[], Forecast], players: int, budget: int | None, half_width: float | None, usual: int, kept: int = 0
 ) -> tuple[int, str]:
-    """The trainings to spend and what they will tell, in words.
+    """The trainings to spend on values and what they will tell, in words. A pilot is part of the budget, and so are
+    the trainings that are `kept` for something else.
 
-    Refused where they cannot reach the half-width that is wanted. Without one, pilots that are most of the budget, or that a
-    solver cannot do, are left out.
+    Refused where they cannot reach the half-width that is wanted. Without one, pilots that are more than a tenth of the budget
+    are left out, and so is the forecast of one that a solver cannot do.
     """
     if half_width is None:
-        spent = budget or usual
-        if spent < 2 * PILOT_TRAININGS:
+        spent = (budget or usual) - kept
+        if spent < 10 * PILOT_TRAININGS:
             return spent, ""
         try:
-            return spent, plan().says(spent)
+            return spent - PILOT_TRAININGS, plan().says(spent - PILOT_TRAININGS)
         except (InvalidInput, NotConverged):
-            return spent, ""
+            return spent - PILOT_TRAININGS, ""
     if not half_width > 0:
         raise InvalidInput(
             f"half_width must be positive, got {half_width!r}; write for example half_width=0.01",
@@ -121,12 +122,13 @@ def settle_budget(
         )
     expected = plan()
     needed = expected.budget(half_width)
-    if budget is not None and budget < needed:
+    whole = kept + needed + (PILOT_TRAININGS if needed > PILOT_TRAININGS else 0)
+    if budget is not None and budget < whole:
         raise TooManyPlayers(
-            f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings, and the budget is {budget:,}; "
-            f"write budget={needed}, or a wider half_width=…. {expected.says(budget)}".rstrip()
+            f"±{half_width:g} for most of {players:,} players takes about {whole:,} trainings, and the budget is {budget:,}; "
+            f"write budget={whole}, or a wider half_width=…. {expected.says(budget)}".rstrip()
         )
-    return needed, f"±{half_width:g} for most of {players:,} players takes about {needed:,} trainings"
+    return needed, f"±{half_width:g} for most of {players:,} players takes about {whole:,} trainings"
 
 
 def round_up(count: float) -> int:

@@ -17,7 +17,7 @@ where $\phi^m$ is the recursion above with m in place of every tied row's 0 or 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
@@ -29,7 +29,8 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.store import Executor
-from accredit.valuation.knn_numbers import value_rows
+from accredit.valuation.certainty import over_test_rows
+from accredit.valuation.knn_numbers import NEIGHBOURS_HELD, value_rows
 from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -145,16 +146,40 @@ class KNNUtility(Utility):
     @check_arguments
     def __init__(self, data: Split, k: int = 5) -> None:
         self.data, self.k = data, _check_k(data, k)
+        self._sorted: list[tuple[int, IntArray, BoolArray, Ties]] | None = None
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and the share of right neighbours at each test point (batch, M)."""
         outputs = np.empty((len(coalitions), len(self.targets)))
-        for first, order, ties in all_by_distance(Distances(self.data), np.arange(len(self.targets))):
+        for first, order, right, ties in self._neighbours():
             part = slice(first, first + len(order))
-            right = self.data.y[order] == self.data.test_y[part, None]  # (m, N)
             for row, coalition in enumerate(coalitions):
                 outputs[row, part] = _right_among(coalition, order, right, self.k, ties) / self.k
         return outputs.mean(axis=1), outputs
+
+    def _neighbours(self) -> Iterable[tuple[int, IntArray, BoolArray, Ties]]:
+        """For some test rows at a time: the first, training rows by distance (m, N), who of them is right (m, N), and ties.
+
+        They are sorted once, where their order can be held.
+        """
+        if self._sorted is not None:
+            return self._sorted
+        found = self._sort()
+        if len(self.targets) * len(self.data) > NEIGHBOURS_HELD:
+            return found
+        self._sorted = list(found)
+        return self._sorted
+
+    def _sort(self) -> Iterator[tuple[int, IntArray, BoolArray, Ties]]:
+        for first, order, ties in all_by_distance(Distances(self.data), np.arange(len(self.targets))):
+            right = self.data.y[order] == self.data.test_y[first : first + len(order), None]
+            yield first, order.astype(np.int32), right, ties
+
+    def __getstate__(self) -> dict[str, object]:
+        return vars(self) | {"_sorted": None}  # a worker sorts for itself: that is less than to send it
+
+    def score_tests(self, payoffs: FloatArray, outputs: FloatArray) -> FloatArray:
+        return outputs
 
     def fingerprint_parts(self) -> dict[str, object]:
         return {"data": self.data, "model": f"nearest neighbours k={self.k}", "metric": "share of right neighbours"}
@@ -192,11 +217,12 @@ def knn_shapley(
 ) -> Attribution:
     """Exact Data Shapley values of every training row for K nearest neighbours, of classes or of numbers.
 
-    Costs M·N·(d + log N) for M test points: no retraining, no sampling error. For classes the credits add up to the share of
-    right labels among K neighbours when all rows play; for numbers, to how much the squared error falls, from predicting the
-    mean of all training targets to asking the K nearest of all rows. `within`, for classes, asks for less: every credit is at
-    most that far from the exact one, and only max(K, 1/within) neighbours of each test point are sorted. `executor` spreads the
-    test points over threads, worker processes or a cluster; `watch` is called with the number of test points done so far.
+    Costs M·N·(d + log N) for M test points: no retraining, and exact for these test points. The interval says how far others
+    would move a value; it takes 30 of them. For classes the credits add up to the share of right labels among K neighbours when
+    all rows play; for numbers, to how much the squared error falls, from predicting the mean of all training targets to asking
+    the K nearest of all rows. `within`, for classes, asks for less: every credit is at most that far from the exact one, and
+    only max(K, 1/within) neighbours of each test point are sorted. `executor` spreads the test points over threads, worker
+    processes or a cluster; `watch` is called with the number of test points done so far.
 
     >>> from accredit.valuation import split
     >>> data = split([[0.0], [1.0], [2.0]], [0, 1, 1], [[0.4]], [1])
@@ -218,11 +244,12 @@ def knn_shapley(
         return value_rows(data, k, executor, watch)
     k = _check_k(data, k)
     reach = _reach(within, k, len(data))
-    credit, everybody = spread_over_tests(Neighbours(data, k, reach), executor, watch)
+    found = spread_over_tests(Neighbours(data, k, reach), executor, watch)
+    credit = found.credit
     exact = Attribution(
         data.names,
         credit,
-        total=everybody,
+        total=found.total,
         method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=_exact_claims(),
         baseline=0.0,
@@ -230,15 +257,20 @@ def knn_shapley(
         precision=Precision.exact(),
         stopped="closed form",
     )
+    judged = over_test_rows(exact, found.stderr, found.tests, found.tests, unseen=found.unseen(1 / k))
     if reach is None:
-        return exact
+        return judged
     bound = 1 / reach
+    ends = np.column_stack([credit, credit]) if judged.interval is None else judged.interval
+    further = "" if judged.interval is None else f"; and {judged.interval_because}"
     return replace(
-        exact,
+        judged,
         method=Procedure("knn-shapley", settings={"k": k, "within": bound}, closed_form=False),
         claims=_claims_within(reach),
-        precision=Precision.interval(f"a bound that always holds: rows beyond the {reach} nearest earn at most 1/{reach}"),
-        interval=np.column_stack([credit - bound, credit + bound]),
+        precision=Precision.interval(
+            f"a bound that always holds: rows beyond the {reach} nearest earn at most 1/{reach}{further}"
+        ),
+        interval=ends + np.array([-bound, bound]),
         stopped=f"the {reach} nearest rows of each test row",
     )
 
@@ -278,7 +310,7 @@ def _reach(within: float | None, k: int, rows: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """What the neighbours of test rows earn, summed over these: credit (N,) and the share of right ones."""
+    """What the neighbours of test rows earn, summed over these: sums, squares, largest (3, N), and the share of right ones."""
 
     data: Split
     k: int
@@ -291,7 +323,7 @@ class Neighbours:
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
         if self.reach is None:
             return self._all(tests)
-        weights, credit, everybody = _weights(self.k, self.reach), np.zeros(len(self.data)), 0.0
+        weights, credit, everybody = _weights(self.k, self.reach), np.zeros((3, len(self.data))), 0.0
         for first, order, doubtful in nearest_few(self._distances, tests, self.reach):
             here = tests[first : first + len(order)]
             clear = order[~doubtful]
@@ -299,10 +331,11 @@ class Neighbours:
             by_place = np.zeros_like(right)
             steps = (right[:, :-1] - right[:, 1:]) * weights[:-1]
             by_place[:, :-1] = np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
-            credit += np.bincount(clear.ravel(), weights=by_place.ravel(), minlength=len(credit))
+            _gather(credit, clear, by_place)
             everybody += right[:, : self.k].sum() / self.k
             again, shares = self._all(here[doubtful])
-            credit += again
+            credit[:2] += again[:2]
+            np.maximum(credit[2], again[2], out=credit[2])
             everybody += shares
         return credit, everybody
 
@@ -311,7 +344,7 @@ class Neighbours:
 
     def _all(self, tests: IntArray) -> tuple[FloatArray, float]:
         n = len(self.data)
-        weights, credit, everybody = _weights(self.k, n), np.zeros(n), 0.0
+        weights, credit, everybody = _weights(self.k, n), np.zeros((3, n)), 0.0
         for first, order, ties in all_by_distance(self._distances, tests):
             right = self._right(tests[first : first + len(order)], order)  # (m, N)
             apart = {row: _within_tie(right[row], weights, *tie) for row, tie in ties.items()}
@@ -322,9 +355,17 @@ class Neighbours:
             by_place = np.cumsum(by_place[:, ::-1], axis=1)[:, ::-1]
             for row, differences in apart.items():
                 by_place[row] += differences
-            credit += np.bincount(order.ravel(), weights=by_place.ravel(), minlength=n)
+            _gather(credit, order, by_place)
             everybody += right[:, : self.k].sum() / self.k
         return credit, everybody
+
+
+def _gather(found: FloatArray, order: IntArray, by_place: FloatArray) -> None:
+    """Add what training rows earn at some test rows, and its square, and keep the largest: (m, places) into (3, N)."""
+    who = order.ravel()
+    for power in (1, 2):
+        found[power - 1] += np.bincount(who, weights=(by_place**power).ravel(), minlength=found.shape[1])
+    np.maximum.at(found[2], who, np.abs(by_place).ravel())
 
 
 def _weights(k: int, places: int) -> FloatArray:

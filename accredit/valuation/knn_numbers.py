@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,10 +29,12 @@ from accredit.checks.arguments import check_arguments
 from accredit.core import Attribution, BoolArray, Claim, FloatArray, Holds, IntArray, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.store import Executor
+from accredit.valuation.certainty import over_test_rows
 from accredit.valuation.knn_spread import spread_over_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
+NEIGHBOURS_HELD = 1 << 26  # places in orders that are held at once
 ORDER = "rows at one distance are taken in the order in which they were given"
 
 
@@ -55,12 +58,26 @@ class KNNRegression(Utility):
         mean = float(self.data.y.mean())
         outputs = np.empty((len(coalitions), len(self.targets)))
         for test in range(len(self.data.test_y)):
-            order = _order(self.data, test)
+            order = _order(self.data, test) if self._orders is None else self._orders[test]
             plays = coalitions[:, order]
             nearest = plays & (np.cumsum(plays, axis=1) <= self.k)
             predicted = mean + nearest @ (self.data.y[order] - mean) / self.k
             outputs[:, test] = -((predicted - self.data.test_y[test]) ** 2)
         return outputs.mean(axis=1), outputs
+
+    @cached_property
+    def _orders(self) -> IntArray | None:
+        """Training rows by distance from every test row (M, N), sorted once; None where they cannot all be held."""
+        tests = len(self.data.test_y)
+        if tests * len(self.data) > NEIGHBOURS_HELD:
+            return None
+        return np.array([_order(self.data, test) for test in range(tests)], dtype=np.int32)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: kept for name, kept in vars(self).items() if name != "_orders"}  # a worker sorts for itself
+
+    def score_tests(self, payoffs: FloatArray, outputs: FloatArray) -> FloatArray:
+        return outputs
 
     def fingerprint_parts(self) -> dict[str, object]:
         return {
@@ -79,12 +96,12 @@ def value_rows(data: Split, k: int, executor: str | Executor | None, watch: Call
     array([ 2.5,  3.5, -5. ])
     """
     k = check_k(data, k)
-    credit, total = spread_over_tests(NumberNeighbours(data, k), executor, watch)
+    found = spread_over_tests(NumberNeighbours(data, k), executor, watch)
     why = f"closed form, exact for every test point; {ORDER}"
-    return Attribution(
+    exact = Attribution(
         data.names,
-        credit,
-        total=total,
+        found.credit,
+        total=found.total,
         method=Procedure("knn-shapley", settings={"k": k}, closed_form=True),
         claims=tuple(Claim(a, Holds.EXACTLY, why) for a in ("efficiency", "symmetry", "null player", "linearity")),
         precision=Precision.exact(),
@@ -92,11 +109,12 @@ def value_rows(data: Split, k: int, executor: str | Executor | None, watch: Call
         payoffs=0,
         stopped="closed form",
     )
+    return over_test_rows(exact, found.stderr, found.tests, found.tests, unseen=found.unseen(float(found.largest.max())))
 
 
 @dataclass(frozen=True, eq=False)
 class NumberNeighbours:
-    """What the neighbours of test rows earn, summed over these: credit (N,) and by how much the squared error falls."""
+    """What the neighbours of test rows earn, as `Judge` says; there was to share how much the squared error falls."""
 
     data: Split
     k: int
@@ -104,12 +122,14 @@ class NumberNeighbours:
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
         data, mean = self.data, float(self.data.y.mean())
         chances = _chances(self.k, len(data))
-        credit, total = np.zeros(len(data)), 0.0
+        credit, total = np.zeros((3, len(data))), 0.0
         for test in tests.tolist():
             order = _order(data, test)
             at, miss = (data.y[order] - mean) / self.k, float(data.test_y[test]) - mean
             earned = miss**2 - (at[: self.k].sum() - miss) ** 2
-            credit[order] += _by_place(at, miss, earned, *chances)
+            by_place = _by_place(at, miss, earned, *chances)
+            credit[:2, order] += [by_place, by_place**2]
+            credit[2, order] = np.maximum(credit[2, order], np.abs(by_place))
             total += earned
         return credit, total
 

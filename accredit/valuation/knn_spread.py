@@ -25,8 +25,29 @@ class Judge(Protocol):
     @property
     def data(self) -> Split: ...
     def judge(self, tests: IntArray) -> tuple[FloatArray, float]:
-        """Credit (N,) and what there was to share, both summed over the test rows given."""
+        """(3, N): credit and its squares, summed over the test rows given, and the largest of them in size; and what there was
+        to share, summed."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What all test rows together say of the training rows."""
+
+    credit: FloatArray  # (N,): the mean over test rows
+    stderr: FloatArray  # (N,): of that mean
+    largest: FloatArray  # (N,): what a single test row says at most, in size
+    total: float  # what there was to share, on average
+    tests: int
+
+    def unseen(self, most: float) -> FloatArray:
+        """How far test rows that were not drawn may move a credit, (N,): one in M may be nearer to a row than all that were.
+
+        A row earns about 1/place, and places near it are as likely as each other, so that what it misses is, in the mean, what
+        it earned at its nearest test row, once more for every e-fold up to the `most` that a row can earn.
+        """
+        size = np.where(self.largest > 0, self.largest, max(most, 1.0))
+        return np.asarray(self.largest * (1 + np.log(np.maximum(most / size, 1.0))) / self.tests)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,25 +62,27 @@ class BlockGame:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        return self.judge.data.names
+        names = self.judge.data.names
+        return tuple(f"{what} of {name}" for what in ("sum", "squares", "largest") for name in names)
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return self.retrain(coalitions)[0]
 
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         found = [self.judge.judge(np.flatnonzero(tests)) for tests in coalitions]
-        return np.array([total for _, total in found]), np.array([credit for credit, _ in found])
+        return np.array([total for _, total in found]), np.array([credit.ravel() for credit, _ in found])
 
 
-def spread_over_tests(
-    judge: Judge, executor: str | Executor | None, watch: Callable[[int], None] | None = None
-) -> tuple[FloatArray, float]:
-    """Credit (N,) and what there was to share, averaged over all test rows."""
+def spread_over_tests(judge: Judge, executor: str | Executor | None, watch: Callable[[int], None] | None = None) -> Judgement:
+    """What all test rows say."""
     tests = len(judge.data.test_x)
     blocks = np.zeros((min(BLOCKS, tests), tests), dtype=bool)
     for block, rows in zip(blocks, np.array_split(np.arange(tests), len(blocks)), strict=True):
         block[rows] = True
     told = None if watch is None else lambda done: watch(done * tests // len(blocks))
     with durable(BlockGame(judge), executor=executor, name={"game": "blocks of test rows"}, watch=told) as game:
-        totals, credit = game.retrain(blocks)
-    return credit.sum(axis=0) / tests, float(totals.sum()) / tests
+        totals, found = game.retrain(blocks)
+    by_block = found.reshape(len(blocks), 3, -1)
+    credit, squares = by_block[:, :2].sum(axis=0) / tests
+    stderr = np.sqrt(np.maximum(squares - credit**2, 0.0) / max(tests - 1, 1))
+    return Judgement(credit, stderr, by_block[:, 2].max(axis=0), float(totals.sum()) / tests, tests)

@@ -11,7 +11,7 @@ from accredit.checks import needs, shown
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
-from accredit.valuation.scores import log_odds
+from accredit.valuation.scores import log_margins, score_tests
 from accredit.valuation.split import Labels, Split
 from accredit.valuation.utility import Utility
 
@@ -35,8 +35,9 @@ class Retraining(Utility):
     `metric` is the name of any scikit-learn scorer, or a function of (model, test x, test y). A coalition with one class
     only teaches the model to answer that class; the empty coalition teaches nothing: a classifier then finds all classes
     equally likely (accuracy one over the number of classes), a regressor predicts the mean of all training targets, so
-    that credit is for more than learning the mean. State another payoff with `empty`. Outputs are log-odds of the true class
-    (from a model without probabilities: 1 if it is right, else 0), or minus squared errors. Every fit starts from `seed`.
+    that credit is for more than learning the mean. State another payoff with `empty`. Outputs are margins:
+    the log-probability of the true class above the best other one, which is log-odds with two classes (from a model without
+    probabilities: 1 if it is right, else 0), or minus squared errors. Every fit starts from `seed`.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from accredit.valuation import split
@@ -127,12 +128,17 @@ class Retraining(Utility):
             return np.asarray(-((model.predict(self.data.test_x) - self.data.test_y) ** 2))
         if not hasattr(model, "predict_proba"):
             return np.asarray(model.predict(self.data.test_x) == self.data.test_y, dtype=np.float64)
-        chance = model.predict_proba(self.data.test_x)[np.arange(len(self.data.test_y)), self.data.test_y]
-        return log_odds(chance) if hasattr(self._estimator, "predict_proba") else np.asarray(chance)
+        chances = model.predict_proba(self.data.test_x)
+        if hasattr(self._estimator, "predict_proba"):
+            return log_margins(chances, self.data)
+        return np.asarray(chances[np.arange(len(self.data.test_y)), self.data.test_y])
+
+    def score_tests(self, payoffs: FloatArray, outputs: FloatArray) -> FloatArray | None:
+        return score_tests(self.metric, payoffs, outputs, self.data)
 
     def fingerprint_parts(self) -> dict[str, object]:
         model = [_with_state(self._estimator, None), self._empty]
-        return {"data": self.data, "model": model, "metric": self.metric}
+        return {"data": self.data, "model": model, "metric": self.metric, "outputs": "margins"}
 
 
 def _with_state(estimator: sklearn.base.BaseEstimator, state: int | None) -> sklearn.base.BaseEstimator:

@@ -14,7 +14,7 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput
-from accredit.valuation.scores import margins, score_named
+from accredit.valuation.scores import margins, score_named, score_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
@@ -59,6 +59,9 @@ class RidgeUtility(Utility):
         weights = np.linalg.solve(grams, kept @ self._t)  # (batch, d, C)
         answers = self._test_x @ weights + self._mean  # (batch, M, C)
         return self._score(answers, self.data.test_y), margins(answers, self.data)
+
+    def score_tests(self, payoffs: FloatArray, outputs: FloatArray) -> FloatArray | None:
+        return score_tests(self.metric, payoffs, outputs, self.data)
 
     def fingerprint_parts(self) -> dict[str, object]:
         return {"data": self.data, "model": f"ridge l2={self.l2!r} about the mean", "metric": self.metric}

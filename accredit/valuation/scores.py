@@ -80,7 +80,32 @@ def margins(answers: FloatArray, data: Split) -> FloatArray:
     return np.asarray(true - others.max(axis=2))
 
 
-def log_odds(probability: FloatArray) -> FloatArray:
-    """log p/(1−p), with p kept away from 0 and 1."""
+def score_tests(metric: object, payoffs: FloatArray, outputs: FloatArray, data: Split) -> FloatArray | None:
+    """What each test point pays (batch, M), from margins or minus squared errors; None: the metric is not a mean over them.
+
+    The true class has the highest answer where its margin is positive. What is left to the payoff, from ties and from
+    coalitions whose payoff is stated, is spread evenly. R² is a mean, too, if the spread of the test targets is taken as given.
+
+    >>> from accredit.valuation import split
+    >>> data = split([[0.0], [1.0]], [0, 1], [[0.1], [0.9]], [0, 1])
+    >>> score_tests("accuracy", np.array([0.5]), np.array([[2.0, -1.0]]), data)
+    array([[1., 0.]])
+    """
+    if metric == "accuracy" and data.classes is not None:
+        scores = (outputs > 0).astype(np.float64)
+    elif metric == "neg_mean_squared_error" and data.classes is None:
+        scores = outputs
+    elif metric == "r2" and data.classes is None and np.ptp(data.test_y) > 0:
+        scores = 1 + outputs / np.var(data.test_y)
+    else:
+        return None
+    return np.asarray(scores + (payoffs - scores.mean(axis=1))[:, None])
+
+
+def log_margins(probability: FloatArray, data: Split) -> FloatArray:
+    """How right probabilities (M, C) are at each test point (M,): the log of the true class's above that of the best other.
+
+    With two classes, these are log-odds. Probabilities are kept away from 0 and 1.
+    """
     p = np.clip(probability, CERTAIN, 1 - CERTAIN)
-    return np.asarray(np.log(p) - np.log1p(-p))
+    return np.asarray(margins(np.log(p)[None], data)[0])

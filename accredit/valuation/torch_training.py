@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,38 +12,68 @@ from accredit.checks import needs
 from accredit.checks.arguments import check_fields
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput, NotConverged
-from accredit.valuation.scores import margins, score_named
+from accredit.valuation.scores import margins, score_named, score_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
 
 if TYPE_CHECKING:
     import torch
 
+OPTIMIZERS = ("adam", "adamw", "sgd")
+
 
 @dataclass(frozen=True)
 class Recipe:
     """How a module is trained: the objective is mean loss + weight_decay/2·‖θ‖², so that influence functions can see it.
 
-    The loss is cross-entropy for classes and squared error for numbers. `batch_size=None` takes all rows in every step.
+    The loss is cross-entropy for classes and squared error for numbers. `batch_size=None` takes all rows in every step. The
+    optimiser is torch's, with torch's defaults; `adamw` decays weights beside the step instead of in the objective.
 
-    >>> Recipe(epochs=20, rate=0.05, weight_decay=1e-3)
-    Recipe(epochs=20, rate=0.05, weight_decay=0.001, batch_size=None, optimizer='adam')
+    >>> recipe = Recipe(epochs=20, rate=0.05, weight_decay=1e-3, optimizer="sgd", momentum=0.9)
+    >>> recipe.epochs, recipe.batch_size, recipe.momentum
+    (20, None, 0.9)
     """
 
     epochs: int = 100
     rate: float = 0.01
     weight_decay: float = 0.0
     batch_size: int | None = None
-    optimizer: str = "adam"  # or sgd
+    optimizer: str = "adam"  # or adamw, sgd
+    momentum: float = 0.0  # of sgd
+    betas: tuple[float, float] = (0.9, 0.999)  # of adam and adamw, like eps
+    eps: float = 1e-8
 
     def __post_init__(self) -> None:
         check_fields(self)
         if self.epochs < 1 or not self.rate > 0 or self.weight_decay < 0:
             raise InvalidInput(f"{self}: epochs and rate must be positive, weight_decay not negative", code="range")
-        if self.optimizer not in ("adam", "sgd"):
+        if self.optimizer not in OPTIMIZERS:
             raise InvalidInput(
-                f"optimizer {self.optimizer!r} is unknown; write 'adam' or 'sgd'", argument="optimizer", code="unknown"
+                f"optimizer {self.optimizer!r} is unknown; write one of {', '.join(OPTIMIZERS)}",
+                argument="optimizer",
+                code="unknown",
             )
+        if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
+            raise InvalidInput(
+                f"momentum is {self.momentum!r} with optimizer {self.optimizer!r}; give a number from 0 to below 1, with 'sgd'",
+                argument="momentum",
+                code="range",
+            )
+        if not all(0 <= beta < 1 for beta in self.betas) or not self.eps > 0:
+            raise InvalidInput(
+                f"betas are {self.betas!r} and eps is {self.eps!r}; betas are from 0 to below 1, eps is above 0",
+                argument="betas",
+                code="range",
+            )
+
+    def optimiser(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        """Torch's own optimiser, with these settings."""
+        import torch
+
+        if self.optimizer == "sgd":
+            return torch.optim.SGD(parameters, lr=self.rate, weight_decay=self.weight_decay, momentum=self.momentum)
+        kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
+        return kind(parameters, lr=self.rate, weight_decay=self.weight_decay, betas=self.betas, eps=self.eps)
 
 
 class TorchTraining(Utility):
@@ -109,8 +139,7 @@ class TorchTraining(Utility):
             torch.manual_seed(self.seed)
             module = self.build()
             module.train()
-            optimiser = torch.optim.Adam if recipe.optimizer == "adam" else torch.optim.SGD
-            steps = optimiser(module.parameters(), lr=recipe.rate, weight_decay=recipe.weight_decay)
+            steps = recipe.optimiser(module.parameters())
             size = recipe.batch_size or len(rows)
             for _ in range(recipe.epochs):
                 order = torch.randperm(len(rows)) if size < len(rows) else torch.arange(len(rows))
@@ -138,6 +167,9 @@ class TorchTraining(Utility):
                 argument="build",
                 code="shape",
             )
+
+    def score_tests(self, payoffs: FloatArray, outputs: FloatArray) -> FloatArray | None:
+        return score_tests(self.metric, payoffs, outputs, self.data)
 
     def fingerprint_parts(self) -> dict[str, object]:
         import torch

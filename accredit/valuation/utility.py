@@ -29,6 +29,10 @@ class Utility(ABC):
     def retrain(self, coalitions: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Payoffs (batch,) and outputs (batch, M), one training per coalition."""
 
+    def score_tests(self, payoffs: FloatArray, outputs: FloatArray) -> FloatArray | None:
+        """What each test row pays (batch, M), whose mean is the payoff; None: the payoff is not such a mean."""
+        return None
+
     @abstractmethod
     def fingerprint_parts(self) -> dict[str, object]:
         """Everything that decides a payoff except the seed, which is part of the key."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+import math
+from collections.abc import Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +19,8 @@ from accredit.views import explanation_page
 from accredit.views.language.phrases import title
 from accredit.views.pages.explanation_page import explanation_blocks, headline
 from accredit.views.pages.what_if import what_if_body
-from accredit.web.long_texts import parts, predict, tokens_in
+from accredit.web.costs import afford, with_notes
+from accredit.web.long_texts import parts, predict, summary, tokens_in
 from accredit.web.trained import place, without_places
 
 if TYPE_CHECKING:
@@ -36,26 +38,33 @@ Event = dict[str, Any]
 Made = TypeVar("Made", bound=Request)
 
 
-def explain(models: Models, task: Event) -> Iterator[Event]:
+def explain(models: Models, task: Event) -> Generator[Event]:
     """Method after method, the quickest first; after each, the blocks of the page that it changes."""
-    asked = place(choose_methods(task["methods"]), models.explainers)
-    if too_long := _too_long(models, task):
-        yield too_long
+    asked = place(choose_methods(task["methods"] or models.usual), models.explainers)
+    tokens, alone = _length(models, task)
+    if alone:
+        task = {**task, "part": 0}
+    elif tokens:
+        most = most_tokens(models.model("text"))
+        problem = f"this text has {tokens:,} tokens, and the model reads {most:,} at once"
+        yield {"event": "failed", "long": {"tokens": tokens, "reads": most}, "problem": problem}
         return
     subject, about = _read(models, task)
-    ended: list[Ended] = []
+    subject, refused, notes = afford(subject, asked, task.get("seconds", math.inf))
+    ended: list[Ended] = [*refused]
     shown: dict[str, str] = {}
-    for event in events(subject, asked, progress=True, quickest_first=True):
+    run = [chosen for chosen in asked if chosen.name not in {each.method for each in refused}]
+    for event in events(subject, run, progress=True, quickest_first=True):
         if isinstance(event, Started | MethodProgress):
             yield _progress(event, len(ended), len(asked))
         elif isinstance(event, Explained):
-            made = assemble(subject, asked, ended)
+            made = with_notes(assemble(subject, asked, ended), notes)
             yield {"event": "done", "page": explanation_page(made), "json": made.to_json()}
         else:
             if isinstance(event, Refused):
                 event = replace(event, why=without_places(event.why, models.explainers))
             ended.append(event)
-            explanation = assemble(subject, asked, ended)
+            explanation = with_notes(assemble(subject, asked, ended), notes)
             blocks = explanation_blocks(explanation, live="page")
             fresh = {name: block for name, block in blocks.items() if shown.get(name) != block}
             shown = blocks
@@ -72,7 +81,7 @@ def explain(models: Models, task: Event) -> Iterator[Event]:
             }
 
 
-def what_if(models: Models, task: Event) -> Iterator[Event]:
+def what_if(models: Models, task: Event) -> Generator[Event]:
     """A text and the same text changed, by one method, for the output that the first one was explained for."""
     asked = place(choose_methods([task["method"]]), models.explainers)
     explainer, request = models.of("text"), replace(ask_by(task, TextRequest), cut=True)
@@ -105,20 +114,14 @@ def _progress(event: Started | MethodProgress, done: int, of: int) -> Event:
     return {**known, "share": event.done / max(event.of, 1), "seconds_left": event.seconds_left}
 
 
-def _too_long(models: Models, task: Event) -> Event | None:
-    """Why a text cannot be read at once, and what can be done about it."""
+def _length(models: Models, task: Event) -> tuple[int, bool]:
+    """How many tokens a text has that cannot be read at once, and whether it can be read in parts; 0: it can."""
     if task["image"] or task["cut"] or task["part"] is not None or not task["text"].strip():
-        return None
+        return 0, False
     model, texts = models.model("text"), [text for text in (task["text"], task["pair"]) if text]
-    count, most = tokens_in(model, *texts), most_tokens(model)
-    if count <= most:
-        return None
+    count = tokens_in(model, *texts)
     alone = len(texts) == 1 and model.task == "classify"
-    return {
-        "event": "failed",
-        "long": {"tokens": count, "reads": most, "parts": alone},
-        "problem": f"this text has {count:,} tokens, and the model reads {most:,} at once",
-    }
+    return (count, alone) if count > most_tokens(model) else (0, False)
 
 
 def most_tokens(model: TextModel) -> int:
@@ -157,7 +160,8 @@ def _part(models: Models, explainer: Explainer, text: str, number: int) -> tuple
     pieces = [text[a:b].strip() for a, b in spans]
     said = models.recent.get(("said", text), lambda: predict(explainer, pieces))
     about = {"part": number, "parts": [[label, share] for label, share in said]}
-    return pieces[number], about
+    labels = [label for label, _ in said]
+    return pieces[number], about | {"summary": summary(tokens_in(model, text), most_tokens(model), labels)}
 
 
 def _picture(encoded: str) -> PIL.Image.Image:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from accredit.errors import InvalidInput
@@ -27,7 +27,7 @@ def heads_of(model: TextModel) -> int:
     return count if isinstance(count, int) else 0
 
 
-def flow(models: Models, task: Event) -> Iterator[Event]:
+def flow(models: Models, task: Event) -> Generator[Event]:
     """The flow of one text: first the drawing and the credit, then how far the credit is determined.
 
     What depends on fewer settings than were asked for is kept: another layer costs no solve of the flow.

@@ -1,8 +1,9 @@
-"""Texts longer than a model reads at once: cut off, or read part by part, each part a few whole sentences."""
+"""Texts longer than a model reads at once: read part by part, each part a few whole sentences, or cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,3 +63,16 @@ def _words(text: str, start: int, end: int) -> Iterable[Span]:
 def predict(explainer: Explainer, texts: Iterable[str]) -> list[tuple[str, float]]:
     """For each part the likeliest label and its share."""
     return [explainer.subject(text, TextRequest(cut=True)).prediction[0][0] for text in texts]
+
+
+def summary(tokens: int, reads: int, labels: Sequence[str]) -> str:
+    """Why a text was read in parts, and what the model says of how many of them.
+
+    >>> summary(134, 128, ["POSITIVE", "NEGATIVE", "POSITIVE"])
+    'This text has 134 tokens and the model reads 128 at once, so it was read in 3 parts, each alone: 2 POSITIVE, 1 NEGATIVE.'
+    """
+    counted = ", ".join(f"{count} {label}" for label, count in Counter(labels).most_common())
+    return (
+        f"This text has {tokens:,} tokens and the model reads {reads:,} at once, so it was read in {len(labels)} parts, "
+        f"each alone: {counted}."
+    )

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
-import queue
 import re
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from accredit.errors import AccreditError
+from accredit.web.interruption import WARMING, Interrupted, Line, ask_in_every_layer
 
 if TYPE_CHECKING:
-    from accredit.web.tasks import Event
+    from accredit.web.tasks import Event, Models
 
 
 def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints goes to the terminal, not into the conversation
-    tasks: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    cancelled: set[int] = set()  # numbers of tasks: one may be cancelled before it was begun
-    threading.Thread(target=_listen, args=(sys.stdin, tasks, cancelled), daemon=True).start()
+    line = Line()
+    threading.Thread(target=_listen, args=(sys.stdin, line), daemon=True).start()
 
     def emit(event: Event) -> None:
         out.write(json.dumps(event) + "\n")
         out.flush()
 
-    from accredit.web.tasks import TASKS, Models
+    from accredit.web.tasks import Models
 
     try:
         models = Models(*map(tuple, json.loads(sys.argv[1])))
@@ -35,23 +37,43 @@ def main() -> None:
         emit({"event": "broken", "problem": str(error)})
         return
     emit({"event": "ready", "models": models.about()})
+    if "torch" in sys.modules:
+        ask_in_every_layer(line.check)
     warming = models.warm_up()
     while True:
-        while tasks.empty() and next(warming, None) is not None:
-            pass  # whoever asks meanwhile waits for one method at most
-        task = tasks.get()
-        try:
-            for event in TASKS[task["task"]](models, task) if task["number"] not in cancelled else ():
+        line.running = WARMING
+        with suppress(Interrupted):  # whoever asks meanwhile is served at once
+            while line.tasks.empty() and (step := next(warming, None)):
+                step()
+        _run(models, line.tasks.get(), line, emit)
+
+
+def _run(models: Models, task: Event, line: Line, emit: Callable[[Event], None]) -> None:
+    """One task from its beginning to its end, whatever that is."""
+    from accredit.web.tasks import TASKS
+
+    line.running = task["number"]
+    emit({"event": "begun"})
+    try:
+        with suppress(Interrupted), closing(TASKS[task["task"]](models, task)) as events:
+            line.check()
+            for event in events:
                 emit(event)
-                if task["number"] in cancelled:
-                    break
-        except AccreditError as error:
-            emit({"event": "failed", "problem": str(error)})
-        except Exception as error:  # a model may raise anything; the reader gets one line, the terminal the rest
-            sys.excepthook(*sys.exc_info())
-            emit({"event": "failed", "problem": f"the model raised {reason(error)}"})
-        cancelled.discard(task["number"])
-        emit({"event": "idle"})
+                line.check()
+    except AccreditError as error:
+        emit({"event": "failed", "problem": str(error)})
+    except Exception as error:  # a model may raise anything; the reader gets one line, the terminal the rest
+        sys.excepthook(*sys.exc_info())
+        emit({"event": "failed", "problem": f"the model raised {reason(error)}"})
+    line.cancelled.discard(task["number"])
+    emit({"event": "idle"})
+    _return_memory()
+
+
+def _return_memory() -> None:
+    """A backward pass leaves gigabytes that the C library keeps for the next one; it gives them back when asked to."""
+    with suppress(OSError, AttributeError):  # other systems have no such call
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def reason(error: Exception) -> str:
@@ -67,14 +89,14 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {message}"[:500]
 
 
-def _listen(lines: TextIO, tasks: queue.SimpleQueue[Event], cancelled: set[int]) -> None:
+def _listen(lines: TextIO, line: Line) -> None:
     """Tasks go to the line; a cancellation is noticed at once; the end of the server is the end of this process."""
-    for line in lines:
-        message = json.loads(line)
+    for said in lines:
+        message = json.loads(said)
         if message["task"] == "cancel":
-            cancelled.add(message["number"])
+            line.cancelled.add(message["number"])
         else:
-            tasks.put(message)
+            line.tasks.put(message)
     os._exit(0)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 CONNECTIONS = 1024
-FIRST_SECONDS = 5.0  # that the address waits for a first answer; a large model gives it later
+FIRST_SECONDS = 5.0  # that the address waits for a first answer of the built-in model
 BACKLOG = 64  # connections accepted at once, so that strangers are turned away before files run out
 
 
@@ -67,9 +67,11 @@ async def serve(
 
 
 async def first_question(jobs: Jobs) -> None:
-    """Asks what a visitor is answered first, before anybody can: nobody's first click pays for an import."""
+    """Asks the built-in model what a visitor is answered first, before anybody can: nobody's first click pays for an import."""
     from accredit.web.tasks import FIRST, WARM_UP
 
+    if not jobs.worker.about.get("builtin"):
+        return
     job = jobs.submit({**WARM_UP, "methods": [FIRST]})
     with suppress(TimeoutError):
         async with asyncio.timeout(FIRST_SECONDS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Generator, Hashable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePath
@@ -148,7 +148,7 @@ BUILT_IN = (
 Event = dict[str, Any]
 
 
-def explain_table(models: Models, task: Event) -> Iterator[Event]:
+def explain_table(models: Models, task: Event) -> Generator[Event]:
     """The whole table, or, once that is known, one row of it from base value to output."""
     yield {"event": "progress", "method": "reading the table", "done": 0, "of": 2}
     explained, about = models.recent.get(_key(task), lambda: _explain(models, task))

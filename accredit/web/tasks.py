@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from accredit.errors import InvalidInput
@@ -28,6 +29,7 @@ REMEMBERED = 4  # texts, flows and reports that are kept, so that a slider need 
 Event = dict[str, Any]
 Kept = TypeVar("Kept")
 
+FOR_WRITERS = ("shapley", "leave-one-out", "attn-lrp")  # the default for a text that a language model goes on with
 WARM_UP: Event = {
     "task": "explain",
     "text": "A gripping film that never quite lands.",
@@ -41,6 +43,19 @@ WARM_UP: Event = {
     "pair": "",
     "cut": False,
     "part": None,
+}
+WARM_UP_ANSWER: Event = {
+    "task": "answer",
+    "context": ["Rome is old.", "Oslo is new."],
+    "query": "What is old?",
+    "prompt": "",
+    "answer": "Rome",
+    "rather_than": None,
+    "methods": None,
+    "players": None,
+    "removal": None,
+    "budget": None,
+    "seed": 0,
 }
 FIRST = min(DEFAULT, key=lambda name: find(name, "explain").payoffs(12, None))  # of the usual methods, the quickest
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="  # a black pixel
@@ -100,18 +115,27 @@ class Models:
         """The model that reads this kind of input."""
         return self.of(kind).model_for(kind)
 
-    def warm_up(self) -> Iterator[str]:
-        """Run every usual method once on a short text, and one on a picture, so that the first request pays for no import.
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """Methods for a text where none is named: of a language model those that take seconds."""
+        writes = "text" in self.by_kind and self.model("text").task in WRITES
+        return FOR_WRITERS if writes else DEFAULT
 
-        One step at a time, so that a request that comes meanwhile is served in between.
+    def warm_up(self) -> Iterator[Callable[[], None]]:
+        """Steps for when nobody waits, so that the first request pays for no import: every usual method once on a short text,
+        and one on a picture, by the built-in models. Of a served one that writes, only how it reads prompts is tried out.
         """
-        tasks = [{**WARM_UP, "methods": [method]} for method in dict.fromkeys((FIRST, *DEFAULT))]
-        tasks += [{**WARM_UP, "text": "", "image": DOT, "methods": ["leave-one-out"]}] if self.builtin else []
-        for task in tasks:
-            with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for
-                for _ in explain(self, task):
-                    pass
-            yield task["methods"][0]
+        if self.builtin:
+            tasks = [{**WARM_UP, "methods": [method]} for method in dict.fromkeys((FIRST, *DEFAULT))]
+            tasks += [{**WARM_UP, "text": "", "image": DOT, "methods": ["leave-one-out"]}]
+            yield from (partial(self._warm_up, explain, task) for task in tasks)
+        elif "answer" in self.by_kind:
+            yield partial(self._warm_up, answer, WARM_UP_ANSWER)
+
+    def _warm_up(self, work: Callable[[Models, Event], Generator[Event]], task: Event) -> None:
+        with suppress(Exception):  # what fails here fails again, and is reported, when it is asked for
+            for _ in work(self, task):
+                pass
 
     def about(self) -> Event:
         """Names, labels, training and methods, for the page."""
@@ -127,7 +151,7 @@ class Models:
             "answers": "answer" in self.by_kind,
             "methods": [title_of(method, method.spelled) for method in methods_for("explain") if method.kind != "learned"]
             + [{**title_of(find(name, "explain").method, name), "title": name} for name in self.explainers],
-            "default": list(DEFAULT),
+            "default": list(self.usual),
         }
 
     def _layers(self) -> int | None:
@@ -166,7 +190,7 @@ def _serve(name: str) -> tuple[Kind, Explainer]:
     return "text" if isinstance(model, TextModel) else "picture", Explainer(model)
 
 
-TASKS: dict[str, Callable[[Models, Event], Iterator[Event]]] = {
+TASKS: dict[str, Callable[[Models, Event], Generator[Event]]] = {
     "explain": explain,
     "what-if": what_if,
     "flow": flow,

@@ -19,6 +19,7 @@ PROCESS = "accredit.web.model_process"  # the module that it runs
 LINE_LIMIT = 256 << 20  # bytes of one event
 STOP_SECONDS = 5.0  # that a task may at least take to notice that nobody waits for it; or as long as loading took
 LOAD_SECONDS = 300.0
+LESS = "ask for fewer methods or a shorter text, or give it more time: accredit serve --seconds"
 DIED = "the model's process ended in the middle of this; a new one is started, so try once more"
 
 Event = dict[str, Any]
@@ -38,7 +39,7 @@ class Worker:
         self.explainers = explainers  # folders
         self.about: Event = {}  # what the process said of its models when it was ready
         self._process: asyncio.subprocess.Process | None = None
-        self._patience = STOP_SECONDS  # a process is replaced only when waiting would cost more than loading
+        self._load_seconds: float | None = None  # that loading took, the last time
         self._number = 0  # of the task that runs, so that no cancellation reaches another one
         self._starting = asyncio.Lock()
 
@@ -72,25 +73,29 @@ class Worker:
                 await self.stop()
                 raise WorkerFailed("the model's process ended before it was ready" if first is None else first["problem"])
             self.about = first["models"]
-            self._patience = max(STOP_SECONDS, asyncio.get_running_loop().time() - began)
+            self._load_seconds = asyncio.get_running_loop().time() - began
 
     async def run(self, task: Event, emit: Callable[[Event], None], stop: asyncio.Event, seconds: float) -> None:
         """Run a task; its events go to `emit`. Ends early and silently once `stop` is set."""
         stopping = asyncio.ensure_future(stop.wait())
         try:
+            if self.pid is None:
+                emit({"event": "loading", "seconds": self._load_seconds})
             loading = asyncio.ensure_future(self.ready())
             await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
             await loading  # a process that is nearly ready is left to get there: the next task needs it
             if stop.is_set():
                 return
             self._number += 1
-            await self._write({**task, "number": self._number})
-            await self._follow(emit, stopping, asyncio.get_running_loop().time() + seconds, seconds)
+            await self._write({**task, "number": self._number, "seconds": seconds})
+            await self._follow(emit, stopping, seconds)
         finally:
             stopping.cancel()
 
-    async def _follow(self, emit: Callable[[Event], None], stopping: asyncio.Future[Any], until: float, seconds: float) -> None:
+    async def _follow(self, emit: Callable[[Event], None], stopping: asyncio.Future[Any], seconds: float) -> None:
+        """Pass events on. The clock of a task starts when the process takes it up."""
         loop = asyncio.get_running_loop()
+        until = loop.time() + LOAD_SECONDS
         reading = asyncio.ensure_future(self._read())
         try:
             while True:
@@ -101,6 +106,8 @@ class Worker:
                         raise WorkerFailed(DIED)
                     if event["event"] == "idle":
                         return
+                    if event["event"] == "begun":
+                        until = loop.time() + seconds
                     if not stopping.done():
                         emit(event)
                     reading = asyncio.ensure_future(self._read())
@@ -108,15 +115,15 @@ class Worker:
                     await self._give_up(reading)
                     return
                 else:
-                    await self.stop()
-                    raise WorkerFailed(f"this took longer than {seconds:g} s and was stopped; ask for fewer methods")
+                    await self._give_up(reading)
+                    raise WorkerFailed(f"this took longer than {seconds:g} s and was stopped; {LESS}")
         finally:
             reading.cancel()
 
     async def _give_up(self, reading: asyncio.Future[Event | None]) -> None:
-        """Ask the process to stop after the step it is in; one that takes longer than a new one would to load is replaced."""
+        """Ask the process to stop where it is; one that takes longer than a new one would to load is replaced."""
         await self._write({"task": "cancel", "number": self._number})
-        until = asyncio.get_running_loop().time() + self._patience
+        until = asyncio.get_running_loop().time() + max(STOP_SECONDS, self._load_seconds or 0.0)
         while True:
             await asyncio.wait({reading}, timeout=until - asyncio.get_running_loop().time())
             if not reading.done():

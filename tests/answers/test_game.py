@@ -180,7 +180,7 @@ def test_a_function_of_prompts_is_asked_in_the_same_way(builtin):
 
 @pytest.mark.parametrize(
     ("returned", "reason"),
-    [([0.5], "above 0"), ([[float("nan")]], "finite"), ([-1.0, -2.0], "shape"), ("no", "log-probability")],
+    [([1.5], "above 0"), ([[float("nan")]], "finite"), ([-1.0, -2.0], "shape"), ("no", "log-probability")],
 )
 def test_a_function_that_returns_something_else_is_refused(returned, reason):
     with pytest.raises(BadPayoff, match=reason):

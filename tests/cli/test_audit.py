@@ -178,7 +178,7 @@ def test_a_saved_attention_classifier_is_audited(explainer):
             ["--explainer", "{folder}/l2x", "--data", "{folder}/inert.npz"],
             "inert must have shape (3,) or (240, 3), got (2,)",
         ),
-        (["--explainer", "{folder}/l2x", "--data", "{folder}/latin.csv"], "not text in UTF-8"),
+        (["--explainer", "{folder}/l2x", "--data", "{folder}/latin.csv"], "did you mean"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/header.csv"], "no rows"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/ragged.csv"], "has 2 cells and the header 4"),
         (["--explainer", "{folder}/l2x", "--data", "{folder}/rows.npz", "--tests", ","], "no test is named"),

@@ -295,7 +295,7 @@ BAD = {
     "missing picture": (["missing.png"], "no file"),
     "a folder": (["."], "folder"),
     "not a picture": (["fake.png"], "picture"),
-    "binary file": (["noise.dat"], "UTF-8"),
+    "binary file": (["noise.dat"], "not text in"),
     "file without texts": (["blank.txt"], "holds no text"),
     "table without the column": (["t.csv", "--text", "review"], "columns are id, text"),
     "table without a named column": (["t.csv"], "id, text"),

@@ -21,7 +21,7 @@ from tests.wording import says
         (["valu", "x.csv"], "there is no command 'valu'; did you mean value? See accredit --help"),
         (["exlpain", "hi"], "did you mean explain?"),
         (["version"], "did you mean --version?"),
-        (["what a lovely film"], "the commands are explain, game, flow, value"),
+        (["what a lovely film"], "the commands are explain, cite, game, flow, value"),
         (
             ["reproduce", "chaptre"],
             "there is no command 'chaptre'; did you mean chapter? See accredit reproduce --help",

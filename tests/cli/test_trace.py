@@ -115,6 +115,25 @@ def test_another_model_does_not_get_the_stored_gradients(run, typed, tmp_path):
 
 
 @pytest.mark.slow
+def test_only_completions_are_judged_and_a_chat_needs_a_template(run, tmp_path):
+    halves = [text.rsplit(" is ", 1) for text in FACTS]
+    (tmp_path / "pairs.csv").write_text("asked,said\n" + "".join(f"{a} is,{b}\n" for a, b in halves))
+    code, out, err = run(*ASKED, "--train", "pairs.csv", "--text", "asked", "--completion", "said", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["texts"][0]["text"] == KELU and found["words_alone"] == "enough"
+    assert found["texts"][0]["bm25"] == max(row["bm25"] for row in found["texts"])
+    for arguments, why in (
+        (("--text", "asked", "--completion", "said", "--chat"), "no chat template"),
+        (("--text", "asked", "--chat"), "needs --prompt"),
+        (("--completion", "said"), "name the column of the prompts with --text"),
+        (("--text", "asked", "--completion", "words"), "--completion 'words' is not a column"),
+    ):
+        code, _, err = run(*ASKED, "--train", "pairs.csv", *arguments)
+        assert code == 2 and why in err, err
+
+
+@pytest.mark.slow
 def test_texts_are_the_same_however_their_lines_end_and_long_ones_are_said_to_be_cut(run, tmp_path):
     lines = [*FACTS, " ".join(FACTS)]
     found = []

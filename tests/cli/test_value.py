@@ -55,8 +55,9 @@ def test_ranks_rows_lists_harmful_ones_and_draws_curves(run):
     assert code == 0, err
     assert says(out, "among 60 players")
     assert "mislabelled" not in out and "WRONG" not in out  # a low value is not a wrong label
-    listed = out[out.index("does better without") : out.index("payoff while")]
-    assert sum(f"row {i}  " in listed for i in (1, 2, 3)) >= 2, listed
+    worst = out[: out.index("claims:")].splitlines()[-3:]
+    assert sum(any(line.startswith(f"row {i} ") for line in worst) for i in (1, 2, 3)) >= 2, worst
+    assert says(out, "surely harmful") or "does better without" in out
     assert "remove lowest first" in out
     assert "█" in out
 
@@ -386,9 +387,7 @@ def test_a_half_width_says_what_it_takes_before_the_run_and_spends_it(run, tmp_p
     needed = int(re.search(r"takes about ([\d,]+) trainings", err)[1].replace(",", ""))
     worth = json.loads(out)["worth"]
     assert worth["values"]["payoffs"] == needed
-    low, high = np.array(worth["values"]["interval"]).T
-    assert np.median(high - low) / 2 <= 0.02
-    assert worth["trained"] < needed + 130  # what the pilot asked is not paid for twice
+    assert worth["trained"] <= needed  # the pilot is part of it
     code, _, err = run(*common, "--half-width", "0.02", "--budget", str(needed - 10))
     assert code == 2
     assert f"write --budget {needed}" in err
@@ -396,9 +395,9 @@ def test_a_half_width_says_what_it_takes_before_the_run_and_spends_it(run, tmp_p
 
 @pytest.mark.slow
 def test_what_a_budget_will_tell_is_said_before_it_is_spent(run):
-    code, _, err = run(*BASE, "--method", "shapley", "--model", "ridge", "--budget", "300", "--no-curves")
+    code, _, err = run(*BASE, "--method", "shapley", "--model", "ridge", "--budget", "1400", "--no-curves")
     assert code == 0
-    assert says(err, "300 trainings will")
+    assert says(err, "1,270 trainings will")
     assert says(err, "--players COLUMN")
 
 
@@ -446,3 +445,34 @@ def test_another_seed_of_samples_keeps_the_split_and_goes_into_the_same_journal(
     code, _, err = run(*common, "--split-seed", "1")
     assert code == 2
     assert "another" in err or "other" in err
+
+
+@pytest.mark.slow
+def test_a_budget_pays_for_pilot_values_and_curves(run):
+    for budget in (60, 300, 1400):
+        line = (*BASE, "--method", "banzhaf", "--model", "ridge", "--budget", str(budget), "--json")
+        worth = json.loads(run(*line)[1])["worth"]
+        assert 0.9 * budget <= worth["trained"] <= budget
+        assert bool(worth["curves"]) == (budget > 60) and any("curves" in w for w in worth["warnings"]) == (budget == 60)
+
+
+@pytest.mark.slow
+def test_prices_say_what_to_buy_and_bad_ones_are_refused_by_name(run, tmp_path):
+    line = (*BASE, "--players", "who", "--model", "ridge", "--no-curves")
+    prices = ("--prices", "ann=30", "--prices", "bob=20", "--prices", "cy=10")
+    code, out, err = run(*line, *prices, "--html", "worth.html")
+    assert code == 0, err
+    assert "What to buy" in out and "What to buy" in (tmp_path / "worth.html").read_text()
+    plan = json.loads(run(*line, *prices, "--json")[1])["worth"]["purchases"]
+    assert [one["price"] for one in plan["best"]] == sorted(one["price"] for one in plan["best"])
+    assert plan["best"][0]["sources"] == [] and all(one["payoff_low"] <= one["payoff"] for one in plan["best"])
+    for bad, why in ((prices[:4], "'cy'"), ((*prices, "--prices", "dan=3"), "'dan'"), (("--prices", "ann=x"), "NAME=PRICE")):
+        code, _, err = run(*line, *bad)
+        assert code == 2 and why in err
+    rows = (tmp_path / "train.csv").read_text().splitlines()
+    cost = {"ann": "30", "bob": "20", "cy": "10"}
+    written = [f"{rows[0]},cost", *(f"{row},{cost[row.split(',')[3]]}" for row in rows[1:])]
+    (tmp_path / "train.csv").write_text("\n".join(written) + "\n")
+    assert json.loads(run(*line, "--prices", "cost", "--json")[1])["worth"]["purchases"] == plan  # and it is not a feature
+    code, _, err = run(*BASE, "--prices", "cost")
+    assert code == 2 and "--players" in err

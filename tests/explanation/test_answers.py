@@ -22,6 +22,7 @@ from accredit.explanation.stream import MethodProgress, events
 from accredit.methods import find_all, methods_for
 from accredit.models.builtin import load_answers
 from accredit.store.fingerprint import fingerprint_of
+from accredit.store.journal_file import JournalError
 from accredit.values import shapley
 from tests.models.answering_models import CHAT, TEXT, answering, many_sided
 from tests.wording import reads, refused
@@ -258,7 +259,7 @@ def test_a_stopped_run_goes_on_from_its_file(builtin, tmp_path):
         2,
     )  # with everybody and with nobody, for the result
     assert_allclose(again["shapley"].credit, first["shapley"].credit)
-    with refused("unsupported"):
+    with refused("conflict", kind=JournalError, has="another game"):
         explain(None, builtin, **how | {"answer": "Anna works as a pilot ."})
 
 

@@ -346,7 +346,7 @@ def test_a_waterfall_draws_the_interval_of_each_step_and_says_so():
     lines = ax.containers[-1].lines[2][0].get_segments()
     assert len(lines) == 1 and np.isclose(np.ptp(lines[0][:, 0]), 2.0)
     assert "95% interval" in ax.get_xlabel()
-    assert "nobody" not in ax.get_xlabel() and "nobody" in table()[:, "age"].plot.waterfall(0).get_xlabel()
+    assert "left over" not in ax.get_xlabel() and "left over" in table()[:, "age"].plot.waterfall(0).get_xlabel()
     exact = table().plot.waterfall(2)  # this row is known exactly
     assert "interval" not in exact.get_xlabel()
     pyplot.close("all")

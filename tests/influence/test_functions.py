@@ -326,7 +326,70 @@ def test_a_model_that_was_still_moving_is_flagged() -> None:
 
 
 def test_a_gradient_is_small_beside_that_of_a_row_and_must_be_finite():
-    assert stationarity(1e-9, 1.0)["stationary"] and not stationarity(1.0, 1.0)["stationary"]
-    assert stationarity(1e-9, 1e-9)["stationary"] is False  # small numbers alone say nothing
+    assert stationarity(1e-9, 1.0, 10)["stationary"] and not stationarity(1.0, 1.0, 10)["stationary"]
+    assert stationarity(1e-9, 1e-9, 10)["stationary"] is False  # small numbers alone say nothing
     with pytest.raises(NotConverged, match="not finite"):
-        stationarity(float("nan"), 1.0)
+        stationarity(float("nan"), 1.0, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wide", "rows"), [(64, 1000), (1000, 150)])
+def test_a_network_that_was_not_trained_is_not_stationary(wide, rows):
+    """Handwritten digits, and up to a million parameters; some training makes the smaller one stationary."""
+    torch = pytest.importorskip("torch")
+    digits = pytest.importorskip("sklearn.datasets").load_digits()
+    from accredit.influence.kfac import network_influence
+    from accredit.influence.network import network
+
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(64, wide), torch.nn.ReLU(), torch.nn.Linear(wide, wide), torch.nn.ReLU()]
+    module = torch.nn.Sequential(*layers, torch.nn.Linear(wide, 10))
+    x, y = torch.tensor(digits.data[:rows] / 16, dtype=torch.float32), torch.tensor(digits.target[:rows])
+
+    def stationary():
+        net = network(module, loss="classification", weight_decay=1e-3)
+        return network_influence(net, {"x": x, "labels": y}, {"x": x[:2], "labels": y[:2]}).certificate["stationary"]
+
+    assert stationary() is False
+    if wide == 64:
+        steps = torch.optim.LBFGS(module.parameters(), max_iter=60, line_search_fn="strong_wolfe")
+
+        def loss():
+            steps.zero_grad()
+            decay = sum((p**2).sum() for p in module.parameters())
+            found = torch.nn.functional.cross_entropy(module(x), y) + 5e-4 * decay
+            found.backward()
+            return found
+
+        steps.step(loss)
+        assert stationary() is True
+
+
+@pytest.mark.slow
+def test_leverage_brings_influences_of_few_rows_to_the_size_of_true_retraining():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    x = rng.normal(size=(120, 20)) + 0.5 * y[:, None]
+    data = split(x[:80], y[:80], x[80:], y[80:])
+    model = Softmax(data, weight_decay=0.01)
+    true = np.array(
+        [Softmax(data, 0.01, rows=(np.arange(80) != i).astype(float), start=model.theta).losses() for i in range(80)]
+    )
+    true = true - model.losses()
+    off = [np.linalg.norm(influence(model, leverage=on).matrix - true) / np.linalg.norm(true) for on in (False, True)]
+    assert off[1] < 0.5 * off[0]
+    ridge = RidgeObjective(split(x[:30], x[:30, 0] + y[:30], x[80:], x[80:, 0], regression=True), weight_decay=0.1)
+    with_row, data = ridge.data, ridge.data
+    kept = np.arange(30) != 3
+    without = RidgeObjective(split(data.x[kept], data.y[kept], data.test_x, data.test_y, regression=True), 0.1)
+    moved = (data.test_x @ without.theta[:-1] + without.theta[-1] - with_row.test_y) ** 2
+    moved = moved - (data.test_x @ ridge.theta[:-1] + ridge.theta[-1] - with_row.test_y) ** 2
+    plain, taken = (influence(ridge, leverage=on).matrix[3] for on in (False, True))
+    assert np.abs(taken - moved).max() < np.abs(plain - moved).max()
+
+
+def test_leverage_is_refused_for_what_is_not_linear():
+    torch = pytest.importorskip("torch")
+    data = split([[-1.0], [1.0], [2.0]], [0, 1, 1], [[0.5]], [1])
+    with refused("unsupported", "leverage"):
+        influence(TorchObjective(data, torch.nn.Linear(1, 2), weight_decay=0.1), leverage=True)

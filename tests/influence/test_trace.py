@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from accredit.errors import InvalidInput
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.losses import NextTokens, loss_named
 from accredit.influence.network import network
-from accredit.influence.trace import answer_places, encode_question, encode_texts, trace
+from accredit.influence.trace import WordsAlone, answer_places, encode_question, encode_texts, trace
+from accredit.views.terminal.trace_text import trace_text
 from tests.valuation.small_models import COUNTRIES, FACTS, RIVERS, TOWNS, language_model
 from tests.wording import refused, says
 
@@ -59,6 +61,66 @@ def test_only_the_answer_is_judged_and_its_tokens_add_up(learned: Any) -> None:
     found = trace(model, tokenizer, texts, "the capital of", "kelu is bem")
     assert_allclose(found.by_token.sum(axis=1), found.scores)
     assert_allclose(found.probability, np.exp(-losses.sum()), rtol=1e-4)
+
+
+CHAT_TEMPLATE = (
+    "{% for m in messages %}{{ m['role'] }} says {{ m['content'] }} end {% endfor %}"
+    "{% if add_generation_prompt %}assistant says {% endif %}"
+)
+
+
+def test_only_what_was_learned_is_judged(learned: Any) -> None:
+    """Completions without their prompts, the assistant's words without the user's: worked out by hand."""
+    from tools.trace_planted_facts import word_tokenizer
+
+    tokenizer = word_tokenizer(["user assistant says end the capital of kelu is bem river ib"])
+    tokenizer.chat_template = CHAT_TEMPLATE
+    chat = [
+        {"role": "user", "content": "the capital"},
+        {"role": "assistant", "content": "bem"},
+        {"role": "user", "content": "the river"},
+        {"role": "assistant", "content": "ib"},
+    ]
+    data, _ = encode_texts(tokenizer, ["kelu is bem", ("the capital of kelu is", "bem ib"), chat], 64)
+    judged = [tokenizer.decode([token for token in row.tolist() if token != -100]) for row in data["labels"]]
+    assert judged == ["kelu is bem", "bem ib", "bem end ib end"]
+    batch, pieces, first = encode_question(tokenizer, chat[:1], "bem", 64)
+    assert pieces == ("bem",) and first
+    assert tokenizer.decode(batch["input_ids"][0]) == "user says the capital end assistant says bem"
+    with refused("unsupported", "train_texts"):
+        encode_texts(learned[1], [chat], 64)
+    with refused("type", "train_texts"):
+        encode_texts(tokenizer, [("the", "capital", "of")], 64)
+    with refused("range", "train_texts"):
+        encode_texts(tokenizer, [("the capital of kelu is", "bem")], 5)
+
+
+@pytest.mark.slow
+def test_words_alone_stand_beside_the_gradients(learned: Any, tmp_path: Path) -> None:
+    model, tokenizer, texts = learned
+    found = trace(model, tokenizer, texts, QUESTION, "bem", folder=tmp_path)
+    row = texts.index("the capital of kelu is bem .")
+    assert found.order[0] == row and int(found.bm25.argmax()) == row and found.words_alone is WordsAlone.ENOUGH
+    assert json.loads(found.to_json())["words_alone"] == "enough" and says(trace_text(found), "BM25 alone is enough")
+    other = replace(found, scores=np.roll(found.scores, 1))
+    assert other.words_alone is WordsAlone.DIFFERENT and f"row {row + 1} first" in trace_text(other)
+    silent = replace(found, prompt="Κανένας", answer="ποτέ")
+    assert silent.words_alone is WordsAlone.SILENT and not silent.bm25.any()
+    twins = replace(found, texts=(texts[row],) * len(texts))
+    assert twins.words_alone is WordsAlone.NARROW
+
+
+@pytest.mark.slow
+def test_a_store_keeps_little_and_says_which_texts_it_knows_in_part(learned: Any, tmp_path: Path) -> None:
+    model, tokenizer, texts = learned
+    long = "the capital of kelu is bem . " * 100  # longer than is kept
+    whole = trace(model, tokenizer, [*texts, long], QUESTION, "bem", folder=tmp_path)
+    kept = trace(model, tokenizer, None, QUESTION, "bem", folder=tmp_path)
+    assert whole.facts["texts known in part"] == 0 and kept.facts["texts known in part"] == 1
+    assert any(says(warning, "BM25 reads 1 of 17 texts") for warning in kept.warnings)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 50_000 * 17
+    exact = trace(model, tokenizer, [*texts, long], QUESTION, "bem", side=16)  # four bytes per number
+    assert whole.order[0] == exact.order[0] and np.corrcoef(whole.scores, exact.scores)[0, 1] > 0.999
 
 
 def test_padding_changes_nothing(learned: Any, tmp_path: Path) -> None:

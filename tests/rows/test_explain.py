@@ -285,4 +285,5 @@ def test_what_rests_on_draws_is_not_called_exact():
     assert drawn.precision.known == drawn.pairs_precision.known == drawn.row(0).precision.known == "unknown"
     assert says(str(drawn.row(0)), "is not measured") and drawn.row(0).interval is None
     given = explain_rows(rows[:2], lambda x: x[:, 0] * x[:, 1], dependence="empirical", **asked)
-    assert given.precision.known == given.pairs_precision.known == "exact"
+    assert given.precision.known == given.pairs_precision.known == "unknown"  # of the true conditional distribution
+    assert says(str(given.row(0)), "resemble the row")

@@ -243,6 +243,7 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
 
     class Watched:
         width = 3
+        least = 1
 
         def __init__(self) -> None:
             self.futures: list[tuple[Future[Any], Any]] = []
@@ -279,6 +280,7 @@ def test_batches_follow_the_cost_and_the_window_is_bounded() -> None:
 def test_crews_lost_one_after_another_end_in_an_error() -> None:
     class Hopeless:
         width = 2
+        least = 1
 
         def start(self, game: Any) -> None: ...
 

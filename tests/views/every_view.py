@@ -109,6 +109,7 @@ def trace(names: Names) -> str:
     facts = {
         "scale": names[0],
         "texts cut": 1,
+        "texts known in part": 0,
         "longest": 4,
         "saturated": True,
         "first token not judged": True,

@@ -31,6 +31,7 @@ def models():
 def test_the_stream_ends_with_the_page_and_its_json(models):
     events = list(answer(models, asked()))
     assert events[0]["event"] == "progress" and [e["event"] for e in events[-2:]] == ["result", "done"]
+    assert events[-2]["done"] == events[-2]["of"]
     made = Explanation.from_json(events[-1]["json"])
     assert made.said.text == events[-2]["answer"] == BAKER
     assert made["shapley"].credit.tolist() == pytest.approx([1.2406, 0.0, 1.2406], abs=1e-3)
@@ -39,6 +40,38 @@ def test_the_stream_ends_with_the_page_and_its_json(models):
     assert "explanation.of(" not in page and says(page, "6 other targets")
     assert says(page, "Absent parts are")
     assert says(str(made), "them: explanation.of('Anna'), in")
+
+
+@pytest.mark.slow
+def test_what_is_there_first_is_shown_first(models):
+    """The words as they are said, then credit of one backward pass, then where it comes from, then values of the game."""
+    events = list(answer(models, asked()))
+    kinds = [event["event"] for event in events]
+    assert kinds.index("text") < kinds.index("result")
+    texts = [event["text"] for event in events if event["event"] == "text"]
+    assert texts[-1] == BAKER and all(BAKER.startswith(text.strip()) for text in texts)
+    results = [event for event in events if event["event"] == "result"]
+    assert [event["done"] for event in results] == [1, 2, 3, 4] and all(event["of"] == 4 for event in results)
+    assert all('class="origins"' in event["html"] for event in results[1:]) and 'class="origins"' not in results[0]["html"]
+    assert all(event["answer"] == BAKER for event in results)
+    methods = Explanation.from_json(events[-1]["json"]).methods
+    assert methods == ("shapley", "leave-one-out", "attn-lrp")
+    assert 'class="origins"' in events[-1]["page"]
+
+
+@pytest.mark.slow
+def test_a_given_answer_is_not_said_and_named_methods_have_no_first_look(models):
+    events = list(answer(models, asked(answer=BAKER, methods=["leave-one-out"])))
+    assert "text" not in {event["event"] for event in events}
+    assert Explanation.from_json(events[-1]["json"]).methods == ("leave-one-out",)
+
+
+@pytest.mark.slow
+def test_what_a_request_has_no_time_for_is_refused_with_its_cost(models):
+    events = list(answer(models, {**asked(), "seconds": 1e-9}))
+    made = Explanation.from_json(events[-1]["json"])
+    assert set(made.attributions) == {"attn-lrp"} and set(made.refused) == {"shapley", "leave-one-out"}
+    assert all(says(why, "passes of the model") and says(why, "accredit serve --seconds") for why in made.refused.values())
 
 
 @pytest.mark.slow
@@ -68,8 +101,9 @@ def test_the_view_explains_colours_and_comes_back_by_its_address(browser, server
     page.goto(server.address)
     page.click("nav a[data-view=answers]")
     page.click("#answers-form button.primary")
+    page.locator("#answers-result .origins").wait_for()
+    page.locator("#answers-form .going").wait_for(state="hidden")  # all of it has come
     word = page.locator("#answers-result .s", has_text="baker")
-    word.wait_for()
     word.focus()
     assert page.locator(".asked .now").inner_text() == "“baker”"
     assert page.locator(".prompt .t.u12").count() == 2

@@ -21,6 +21,7 @@ from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.rules import linear_fit
 from accredit.training_data.suspects import Harmful, RowFacts, Sureness, harmful
 from accredit.training_data.worth import CURVE_STEPS
+from accredit.valuation.certainty import FREEDOM
 from accredit.values.interactions import shapley_interactions
 from accredit.views.pages.journal_page import data_body
 from accredit.views.pages.trace_page import trace_body
@@ -115,9 +116,9 @@ LOW = np.where(np.arange(16) < 14, 1.0, -6.0)
         ({}, "cannot tell"),
         ({"precision": Precision.unknown("59 pairs are too few")}, "cannot tell"),
         ({"stderr": np.ones(16)}, "cannot tell"),
-        ({"precision": Precision.exact()}, "sure"),
-        ({"interval": np.column_stack([LOW - 1, LOW + 1]), "level": 0.95}, "sure"),
-        ({"interval": np.column_stack([LOW - 9, LOW + 9]), "level": 0.95}, "unsure"),
+        ({"precision": Precision.exact()}, "cannot tell"),  # exact for these test rows
+        ({"interval": np.column_stack([LOW - 1, LOW + 1]), "level": 0.95}, "cannot tell"),
+        ({"interval": np.column_stack([LOW - 1, LOW + 1]), "stderr": np.full(16, 0.5), "certificate": {FREEDOM: 99}}, "sure"),
     ],
 )
 def test_page_command_and_json_agree_who_does_harm_and_how_surely(path, known, surely):
@@ -134,7 +135,7 @@ def test_page_command_and_json_agree_who_does_harm_and_how_surely(path, known, s
     assert seen.harmful == worth.harmful and {s.surely for s in seen.harmful} == {surely}
     assert [s.player for s in seen.harmful] == ["row 14", "row 15"]
     page, command, file = data_body(seen), report_text(report), report_page(report, "films")
-    listed = command[command.index("does better without") :].splitlines()[2:4]
+    listed = command[command.index("certainty") :].splitlines()[1:3]
     assert page.count(f">{surely}<") == file.count(f">{surely}<") == 2
     assert all(surely in line for line in listed)
     heads = [re.findall(r"<th[^>]*>(worth|credit|value|difference)", drawn) for drawn in (page, file)]
@@ -373,6 +374,7 @@ def traced(texts: tuple[str, ...]) -> Trace:
     facts = {
         "scale": "plain",
         "texts cut": 0,
+        "texts known in part": 0,
         "longest": 8,
         "saturated": False,
         "first token not judged": False,
@@ -424,8 +426,8 @@ def test_texts_that_made_an_answer_less_likely_are_not_among_those_that_made_it_
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"kind": "valuation"}, "expected a trace of format 1"),
-        ({"format": 2}, "expected a trace of format 1"),
+        ({"kind": "valuation"}, "expected a trace of format 2"),
+        ({"format": 1}, "expected a trace of format 2"),
         ({"texts": []}, "not numbered from 1"),
         ({"tokens": ["one"]}, "the trace is damaged"),
         ({"facts": {}}, "the trace is damaged"),

@@ -141,16 +141,16 @@ def test_new_input_pales_the_old_result_at_once_and_an_error_leaves_it_pale(brow
     visit.close()
 
 
-def test_a_long_text_is_offered_in_parts_or_cut_and_the_link_keeps_it(browser, server):
+def test_a_long_text_is_read_in_parts_or_cut_and_the_link_keeps_it(browser, server):
     visit = Visit(browser, server)
     page = visit.page
     visit.write("A good film, at first. " * 30)
     visit.choose("leave-one-out")
-    page.click("#explain-form .primary")
-    visit.see("#explain-form .problem").to_contain_text("This text has 212 tokens, and the model reads 128 at once.")
     with visit.working():
-        page.click("#explain-form .problem button >> text=part by part")
-    visit.see("#parts button").to_have_count(2)
+        page.click("#explain-form .primary")
+    visit.see("#parts").to_contain_text("This text has 212 tokens and the model reads 128 at once, so it was read in 2 parts")
+    visit.see("#parts").to_contain_text("Part 1 of 2")
+    visit.see("#parts button").to_have_count(3)
     visit.see("#parts button[aria-current]").to_contain_text("1 · ")
     page.set_viewport_size(PHONE["viewport"])
     for button in page.locator("#parts button").all():
@@ -161,10 +161,8 @@ def test_a_long_text_is_offered_in_parts_or_cut_and_the_link_keeps_it(browser, s
     visit.see("#parts").to_contain_text("Part 2 of 2")
     link = visit.link
     assert "part=2" in link
-    visit.write("A good film, at first. " * 30)
-    page.click("#explain-form .primary")
     with visit.working():
-        page.click("#explain-form .problem button >> text=beginning")
+        page.click("#parts button >> text=beginning")
     visit.see("#explain-result").to_contain_text("did not read the whole text")
     visit.see("#parts").to_be_hidden()
     visit.close()

@@ -195,7 +195,7 @@ def test_cancelling_stops_the_work_and_the_next_request_runs(browser, server):
     with server.paused():
         visit.write("A very long film.")
         page.click("#explain-form .primary")
-        visit.see("#explain-form .going span").to_have_text("starting")
+        visit.see("#explain-form .going span").to_contain_text("Starting")
         visit.see("#explain-result").to_have_class("result stale")  # what is shown is not what was asked
         page.click("#explain-form .cancel")
         visit.see("#explain-form .problem").to_have_text("Cancelled.")

@@ -141,29 +141,35 @@ def test_the_death_of_the_worker_ends_one_request_and_no_more(server):
 
 @pytest.mark.slow
 @pytest.mark.processes
-def test_a_new_process_answers_at_once_and_what_takes_too_long_is_stopped_and_the_next_task_runs(monkeypatch):
-    """Warming up is for when nobody waits: in this process it never ends, and a task is done all the same."""
+def test_clocks_start_with_the_work_and_what_takes_too_long_is_stopped_and_the_next_task_runs(monkeypatch):
+    """Warming up is for when nobody waits: here it never ends, and each of its steps takes longer than a request may."""
     monkeypatch.setattr("accredit.web.worker.PROCESS", quick_process.__name__)
+    monkeypatch.setattr("accredit.web.worker.STOP_SECONDS", 0.1)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    limit = quick_process.STEP_SECONDS / 2
 
-    async def three() -> list[str]:
+    async def four() -> list[str]:
         seen: list[str] = []
         worker, nobody = Worker(), asyncio.Event()
 
-        async def ask(text: str, seconds: float = WAIT / 1000) -> None:
-            await worker.run(task(SHORT | {"text": text}), lambda event: seen.append(event["event"]), nobody, seconds)
+        async def ask(text: str) -> None:
+            await worker.run(task(SHORT | {"text": text}), lambda event: seen.append(event["event"]), nobody, limit)
 
         try:
             await ask("A film.")
+            before = worker.pid
             with refused("failed", kind=WorkerFailed):
-                await ask(quick_process.FOR_EVER, 0.3)
+                await ask(quick_process.STEP_BY_STEP)
+            assert worker.pid == before is not None  # it stopped when it was asked to
+            with refused("failed", kind=WorkerFailed):
+                await ask(quick_process.FOR_EVER)
             assert worker.pid is None
             await ask("A film.")
         finally:
             await worker.stop()
-        return seen
+        return [event for event in seen if event != "progress"]
 
-    assert asyncio.run(three()) == ["begun", "done", "begun", "begun", "done"]
+    assert asyncio.run(four()) == ["loading", "begun", "done", "begun", "begun", "loading", "begun", "done"]
 
 
 def test_no_fault_of_one_request_ends_the_line(capfd):
@@ -232,6 +238,18 @@ def test_cancelling_never_costs_a_load_of_the_model(server):
                 for _ in range(1 + wait % 3):  # at another moment each time
                     next(lines)
     assert server.worker() == before
+
+
+def test_an_answer_that_nobody_waits_for_ends_where_it_is(server):
+    """The benchmark of answers, once through: words, credit, leaving in the middle, and the death of the process."""
+    from benchmarks.serve import Planted, soak_answers
+
+    dogs = tuple(f"{name} owns a dog ." for name in ("Anna", "Clara", "David", "Emma", "Felix"))
+    with server.client() as client:
+        planted = Planted("What does Boris do ?", "Boris works as a baker .", dogs)
+        figures = soak_answers(client, server.process.pid, 0.0, planted, many=6)
+    assert figures["wrong"] == 0 and figures["requests"] == 6
+    assert 0 < figures["four_text_s"] < figures["four_credit_s"] < figures["four_end_s"]
 
 
 def test_it_listens_on_loopback_only(server):

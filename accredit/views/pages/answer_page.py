@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from accredit.answers.said import SCORE
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation, Said
 from accredit.models.encoded import SHOWN_SPACE
@@ -70,7 +72,7 @@ def answer_blocks(explanation: Explanation, drawer: Drawer) -> dict[str, str]:
         "answer": render(
             "answer",
             "answer",
-            lines=_lines(said, shown),
+            lines=_lines(said, shown, explanation.payoff),
             live=live,
             source=_sentence(origin(said.source)),
             rather_than=said.rather_than or "",
@@ -110,7 +112,7 @@ def _targets(explanation: Explanation, said: Said) -> dict[str, tuple[str, int, 
     return {str(k): each for k, each in enumerate(there)}
 
 
-def _lines(said: Said, shown: dict[str, tuple[str, int, int]]) -> list[tuple[str, int, list[Piece]]]:
+def _lines(said: Said, shown: dict[str, tuple[str, int, int]], payoff: str) -> list[tuple[str, int, list[Piece]]]:
     """The answer sentence by sentence: the number of its target, which sentence it is, and its tokens."""
     sentences = [(k, a, b) for k, (_, a, b) in shown.items() if k != "0" and b - a > 1]
     tokens = {a: k for k, (_, a, b) in shown.items() if k != "0" and b - a == 1}
@@ -120,20 +122,22 @@ def _lines(said: Said, shown: dict[str, tuple[str, int, int]]) -> list[tuple[str
     lines, at = [], 0
     for ordinal, (k, a, b) in enumerate([*whole, ("", len(said.pieces), len(said.pieces))], 1):
         if a > at:
-            lines.append(("", 0, [_piece(said, i, tokens) for i in range(at, a)]))
+            lines.append(("", 0, [_piece(said, i, tokens, payoff) for i in range(at, a)]))
         if b > a:
-            pieces = [_piece(said, i, tokens) for i in range(a, b)]
+            pieces = [_piece(said, i, tokens, payoff) for i in range(a, b)]
             lines.append((k, ordinal, [pieces[0]._replace(before=pieces[0].before.lstrip(" ")), *pieces[1:]]))
         at = b
     return lines
 
 
-def _piece(said: Said, i: int, tokens: dict[int, str]) -> Piece:
+def _piece(said: Said, i: int, tokens: dict[int, str], payoff: str) -> Piece:
     text = said.pieces[i]
     body = text.strip()
     start = text.index(body) if body else len(text)
     signs = body or "".join(SHOWN_SPACE.get(c, c) for c in text)
-    label = f"{signs or '∅'}: log-probability {likelihood(float(said.likely[i]))}, {likelihood(float(said.base[i]))} with none"
+    ends = float(said.likely[i]), float(said.base[i])
+    likely, base = (round_off(x, 3) if payoff == SCORE else likelihood(x) for x in ends)
+    label = f"{signs or '∅'}: {SCORE if payoff == SCORE else 'log-probability'} {likely}, {base} with none"
     return Piece(text[:start], signs or "∅", text[start + len(body) :], tokens.get(i, ""), label)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accredit.explanation.citations import Citations
 from accredit.views.pages.document import page
@@ -15,20 +15,30 @@ if TYPE_CHECKING:
 
 def citations_body(found: Citations) -> Markup:
     """The answer with its notes as a piece of a page."""
-    return render(
-        "citations",
-        "body",
-        headline=headline(found),
-        query=found.query,
-        sentences=[
+    return render("citations", "body", query=found.query, passages=_passages(found), **_judged(found))
+
+
+def verdict_block(found: Citations) -> Markup:
+    """The same above an explained answer: passages that are cited, and what shows each verdict on demand."""
+    return render("citations", "verdict", passages=[each for each in _passages(found) if each[2]], **_judged(found))
+
+
+def _judged(found: Citations) -> dict[str, Any]:
+    return {
+        "headline": headline(found),
+        "sentences": [
             (found.text_of(each), each.verdict.name.lower(), each.cited, MARKS[each.verdict], number)
             for number, each in enumerate(found, 1)
         ],
-        notes=[(found.text_of(each), each.verdict.name.lower(), verdict(each), evidence(found, each)) for each in found],
-        passages=[(i + 1, text, any(i in each.cited for each in found)) for i, text in enumerate(found.passages)],
-        promise=promise(found),
-        remarks=[str(note) for note in found.notes],
-    )
+        "notes": [(found.text_of(each), each.verdict.name.lower(), verdict(each), evidence(found, each)) for each in found],
+        "promise": promise(found),
+        "remarks": [str(note) for note in found.notes],
+    }
+
+
+def _passages(found: Citations) -> list[tuple[int, str, bool]]:
+    """Each passage with its number, and whether a sentence cites it."""
+    return [(i + 1, text, any(i in each.cited for each in found)) for i, text in enumerate(found.passages)]
 
 
 def citations_page(found: Citations) -> str:

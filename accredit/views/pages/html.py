@@ -13,7 +13,7 @@ from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
-from accredit.views.pages.citations_page import citations_body, citations_page
+from accredit.views.pages.citations_page import citations_body, citations_page, verdict_block
 from accredit.views.pages.document import frame, page
 from accredit.views.pages.engine import render
 from accredit.views.pages.explanation_page import explanation_body, headline
@@ -119,8 +119,10 @@ def to_page(result: Explained) -> str:
 
 
 @check_arguments
-def explanation_page(explanation: Explanation) -> str:
+def explanation_page(explanation: Explanation, citations: Citations | None = None) -> str:
     """An explanation as one file. Its script only shows what the page already holds; without it everything is still there.
+
+    Of an answer also where each sentence comes from, if that was found out.
 
     >>> from accredit import explain
     >>> page = explanation_page(explain("A gripping film.", methods=["leave-one-out"]))
@@ -128,4 +130,6 @@ def explanation_page(explanation: Explanation) -> str:
     (True, True)
     """
     script = "inspector" if explanation.said is None else "answers"
-    return page(headline(explanation), explanation_body(explanation, live="file"), script_of=(script, "following"))
+    body = explanation_body(explanation, live="file")
+    body = body if citations is None else verdict_block(citations) + body
+    return page(headline(explanation), body, script_of=(script, "following"))

@@ -10,14 +10,14 @@ import numpy as np
 from accredit.core import Attribution
 from accredit.training_data.suspects import suspects
 from accredit.views.language.numbers import brief, column, ranges
-from accredit.views.language.phrases import interval_word, leaders, sentence, share, speak
+from accredit.views.language.phrases import interval_word, sentence, share, speak
 from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
 from accredit.views.pages.labels_page import labels_body
 from accredit.views.pages.parts import Bar, Who, bar, bounds, claims_table, heat, span
-from accredit.views.pages.valuation_page import curves_svg, worst
+from accredit.views.pages.valuation_page import curves_svg, harm_of
 from accredit.views.terminal.labels_text import state
-from accredit.views.terminal.valuation_text import HARMFUL, WORTH, linear_words
+from accredit.views.terminal.valuation_text import WORTH, harm_words, leaders_words, linear_words
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -79,7 +79,7 @@ def _answer(watched: WatchedRun) -> str:
         count = len(watched.labels.suspects)
         said.append(f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{state(watched.labels)}.")
     if watched.values is not None and not watched.provisional:
-        said.append(leaders(watched.values, "is worth most", worst(watched.harmful)))
+        said.append(leaders_words(watched.values, watched.harmful))
     return " ".join(said)
 
 
@@ -118,7 +118,7 @@ def _people(watched: WatchedRun) -> dict[str, Who]:
         for i in labels.oddities.outliers:
             found.setdefault(labels.names[i], []).append("Unlike all others.")
     for h in watched.harmful:
-        found.setdefault(h.player, []).append(f"The model does better without it ({h.surely}).")
+        found.setdefault(h.player, []).append(harm_of(h))
     names = watched.values.players if watched.values is not None else ()
     known = watched.known
     return {
@@ -167,14 +167,15 @@ def _places(values: Attribution, order: list[int], known: Mapping[str, Who]) -> 
 
 
 def _harmful(watched: WatchedRun, known: Mapping[str, Who]) -> dict[str, object] | None:
-    if not watched.harmful:
+    why = "" if watched.values is None else harm_words(watched.values, watched.harmful, watched.known)
+    if not why:
         return None
     numbers = column([s.credit for s in watched.harmful], signed=True)
     rows = [
         (known[s.player]._replace(facts=()), number, str(s.surely)) for s, number in zip(watched.harmful, numbers, strict=True)
     ]
     return {
-        "why": HARMFUL,
+        "why": why,
         "header": ["row", WORTH, "certainty"],
         "rows": rows,
         "described": bool(watched.known.labels),

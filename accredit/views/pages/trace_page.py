@@ -11,7 +11,7 @@ from accredit.views.language.printable import excerpt
 from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import Bar, Who, bar
-from accredit.views.terminal.trace_text import CANNOT, TEXT, ends_of, gradient, headline, left_out
+from accredit.views.terminal.trace_text import CANNOT, TEXT, ends_of, gradient, headline, left_out, word_ranks, words_alone
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -29,7 +29,9 @@ def trace_body(found: Trace, shown: int = 10) -> Markup:
 
     written = dict(zip((*towards, *against), column(found.scores[[*towards, *against]].tolist()), strict=True))
 
-    def line(i: int) -> tuple[Who, str, Bar, str]:
+    ranks = word_ranks(found)
+
+    def line(i: int) -> tuple[Who, str, Bar, str, str]:
         score = float(found.scores[i])
         strongest = found.tokens[int(found.by_token[i].argmax())].strip() if len(found.tokens) > 1 else ""
         return (
@@ -37,6 +39,7 @@ def trace_body(found: Trace, shown: int = 10) -> Markup:
             written[i],
             bar(score, (low, high), (score, score)),
             strongest,
+            ranks[i],
         )
 
     looked = f"{len(found.facts['layers'])} layers, {found.facts['parameters']:,} parameters"
@@ -45,6 +48,7 @@ def trace_body(found: Trace, shown: int = 10) -> Markup:
         "body",
         answer=answer(found),
         headline=headline(found),
+        words=words_alone(found),
         count=f"{len(found.texts):,}",
         towards=[line(i) for i in towards],
         against=[line(i) for i in against],

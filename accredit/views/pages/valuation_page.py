@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING
 from accredit.checks.json_data import round_off
 from accredit.evaluate.data import Curve
 from accredit.training_data.report import DataReport, Valuation
-from accredit.training_data.suspects import Harmful
+from accredit.training_data.suspects import Harmful, Sureness
 from accredit.views.language.numbers import BRIEF, column
-from accredit.views.language.phrases import leaders, sentence
+from accredit.views.language.phrases import sentence
 from accredit.views.language.printable import excerpt
 from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
 from accredit.views.pages.labels_page import labels_body
 from accredit.views.pages.parts import Who, attribution_table, claims_table
 from accredit.views.terminal.labels_text import state
-from accredit.views.terminal.valuation_text import HARMFUL, QUESTION, WORTH, extent_of, linear_words
+from accredit.views.terminal.valuation_text import (
+    PURCHASES,
+    QUESTION,
+    WORTH,
+    extent_of,
+    harm_words,
+    leaders_words,
+    linear_words,
+    purchase_cells,
+    redundancy,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -54,23 +64,25 @@ def _answer(report: DataReport) -> str:
         count = len(report.labels.suspects)
         said.append(f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{state(report.labels)}.")
     if report.worth is not None:
-        said.append(leaders(report.worth.values, "is worth most", worst(report.worth.harmful)))
+        said.append(leaders_words(report.worth.values, report.worth.harmful))
     return " ".join(said)
-
-
-def worst(harmful: Sequence[Harmful]) -> str:
-    """What is said of the row of least worth: that it does harm, only where the library calls rows harmful."""
-    return "does most harm" if harmful else "is worth least"
 
 
 def people(report: Valuation) -> dict[str, Who]:
     """What is known of the rows that are named: label and text, and whether they do harm."""
-    harm = {h.player: f"The model does better without it ({h.surely})." for h in report.harmful}
+    harm = {h.player: harm_of(h) for h in report.harmful}
     found = {}
     for name in report.values.players:
         label, text = report.rows.labels.get(name, ""), report.rows.texts.get(name, "")
         found[name] = Who(name, label, excerpt(text, ROW_TEXT), tuple(filter(None, [harm.get(name, "")])))
     return found
+
+
+def harm_of(row: Harmful) -> str:
+    """What is said of one row that does harm, as surely as it does."""
+    return (
+        "The model does better without it." if row.surely is Sureness.SURE else "Of the lowest worth; how surely is not known."
+    )
 
 
 def _worth(report: Valuation) -> Markup:
@@ -90,10 +102,13 @@ def _worth(report: Valuation) -> Markup:
         warnings=[sentence(warning) for warning in report.warnings],
         values=attribution_table(report.values.ranked(), known, header=("row", WORTH), sorts=True),
         harmful=(["row", WORTH, "certainty"], rows),
-        why=HARMFUL,
+        why=harm_words(report.values, report.harmful, report.rows),
         silent=report.silent,
         linear=linear_words(report.values),
         pairs=pairs,
+        purchases=None
+        if report.purchases is None
+        else (PURCHASES, *purchase_cells(report.purchases), redundancy(report.purchases)),
         curves=curves_svg(report.curves) if report.curves else "",
         claims=claims_table(report.values),
     )

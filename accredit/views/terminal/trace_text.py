@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accredit.checks.json_data import round_off
-from accredit.influence.trace import Trace
+from accredit.influence.trace import Trace, WordsAlone
 from accredit.views.language.numbers import BRIEF
 from accredit.views.language.phrases import counted
 from accredit.views.language.printable import excerpt, printable, width
@@ -35,6 +35,22 @@ def ends_of(found: Trace, shown: int) -> tuple[list[int], list[int]]:
     return towards, [i for i in reversed(found.order) if found.scores[i] < 0][:AGAINST]
 
 
+def words_alone(found: Trace) -> str:
+    """What BM25, the words alone, says beside the gradients, as one sentence."""
+    first = int(found.bm25.argmax())
+    return {
+        WordsAlone.ENOUGH: f"BM25 alone is enough here: shared words put row {first + 1} first, too.",
+        WordsAlone.NARROW: "BM25 puts this text first, too, beside others that share as many words.",
+        WordsAlone.DIFFERENT: f"BM25 puts row {first + 1} first, for the words it shares with the question: read both.",
+        WordsAlone.SILENT: "BM25 says nothing: no training text shares a word with the question.",
+    }[found.words_alone]
+
+
+def word_ranks(found: Trace) -> list[str]:
+    """The place of every text among all by BM25, as #1; a dash where it shares no word."""
+    return [f"#{1 + int((found.bm25 > score).sum())}" if score > 0 else "–" for score in found.bm25]
+
+
 def trace_text(found: Trace, shown: int = 10) -> str:
     """The answer for a terminal."""
     towards, against = ends_of(found, shown)
@@ -43,15 +59,16 @@ def trace_text(found: Trace, shown: int = 10) -> str:
     lines = [printable(headline(found)), f"{counted(len(found.texts), 'training text')}, {first}"]
     scores = [round_off(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
     wide, rows = max(map(width, scores), default=0), len(str(len(found.texts)))
+    ranks = word_ranks(found)
     for number, (i, score) in enumerate(zip((*towards, *against), scores, strict=True)):
         if number == len(towards):
             lines.append("against it:")
         drawn = cells(float(found.scores[i]), largest)
-        lines.append(
-            f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {excerpt(found.texts[i], TEXT)}"
-        )
+        by_words = f"BM25 {ranks[i]:<{rows + 1}}"
+        text = excerpt(found.texts[i], TEXT)
+        lines.append(f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {by_words}  {text}")
     facts = found.facts
-    lines += ["", *(f"warning: {warning}" for warning in found.warnings)]
+    lines += ["", words_alone(found), *(f"warning: {warning}" for warning in found.warnings)]
     lines.append(f"‖∇J‖ is {gradient(found)}; looked at {len(facts['layers'])} layers, {facts['parameters']:,} parameters")
     if facts["left out"]:
         lines.append(f"not looked at: {left_out(found)}")

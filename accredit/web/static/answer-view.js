@@ -64,12 +64,27 @@ export function answerView(about, frame) {
     const from = one() ? { prompt: given.prompt } : { context: lines(), query: given.query };
     brief.shrink();
     let main = null;
+    let words = null; // of the answer, as the model says them
     await asking.run("/api/answer", { ...from, answer, rather_than: rather, players: players || null, removal }, (event) => {
+      if (event.event === "text") {
+        if (!words) {
+          words = element("p", { className: "quoted", dir: "auto", ariaLive: "off" });
+          const title = element("h1", { textContent: "The model answers" });
+          put(result, title, words, element("p", { className: "small soft", textContent: "Which passages earned it comes next." }));
+          asking.arrived();
+          arrive(form, title);
+        }
+        words.textContent = event.text;
+        if (!event.whole) asking.clock.say("The model answers", event.seconds_left);
+      }
       if (event.event === "result") {
+        const first = !main;
+        const open = main ? [...main.querySelectorAll("details")].map((each) => each.open && each.querySelector("summary").textContent) : [];
         const title = element("h1", { textContent: event.title });
         main = put(result, title, ...event.made);
+        for (const each of main.querySelectorAll("details")) each.open ||= open.includes(each.querySelector("summary").textContent);
         answers(main);
-        arrive(form, title);
+        if (first && !words) arrive(form, title);
       }
       if (event.event === "done") {
         past.set(JSON.stringify(given), { main, page: event.page });

@@ -46,15 +46,16 @@ export function fillForm(form, about, tried) {
 export function partsOf(nav, chosen) {
   nav.addEventListener("click", (event) => {
     const wanted = event.target.closest("button")?.value;
-    if (wanted !== undefined) chosen(Number(wanted));
+    if (wanted !== undefined) chosen(wanted);
   });
 
-  function draw({ part, parts }) {
+  function draw({ part, parts, summary }) {
     nav.hidden = !parts;
     if (!parts) return;
     const buttons = parts.map(([label, share], k) => element("button", { type: "button", className: "small", value: k }, `${k + 1} · ${label} ${Math.round(100 * share)}%`));
     buttons[part].setAttribute("aria-current", "true");
-    nav.replaceChildren(element("span", { className: "small soft" }, `Part ${part + 1} of ${parts.length}. The model reads each alone:`), ...buttons);
+    const beginning = element("button", { type: "button", className: "small", value: "cut" }, "its beginning only");
+    nav.replaceChildren(element("p", { className: "small" }, `${summary} Part ${part + 1} of ${parts.length} is explained below.`), ...buttons, beginning);
   }
   return { draw };
 }

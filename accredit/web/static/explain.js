@@ -92,6 +92,7 @@ export function explainView(about, frame) {
       if (event.event === "result") {
         if (first) joiner.forget();
         now = { blocks, tokens: event.tokens, text: event.text ?? "", pair: asked.pair, image: of, target: event.target, asked };
+        if (part === null && event.parts) part = event.part; // it was too long, and is read in parts
         parts.draw(event);
         blocks.take(event, first, [["parts", by("parts"), null], ["groups", by("groups"), "legend"]]);
         by("groups").hidden = !event.tokens.length || !result.querySelector(".lead .t");
@@ -102,7 +103,7 @@ export function explainView(about, frame) {
       }
       if (event.event === "done") {
         now.page = event.page;
-        now.parts = [...by("parts").children];
+        now.parts = by("parts").hidden ? [] : [...by("parts").children];
         past.set(settled, now);
         if (past.size > KEPT) past.delete(past.keys().next().value);
         view.page = () => event.page;
@@ -136,17 +137,16 @@ export function explainView(about, frame) {
   asking.failed = (error) => {
     brief.open();
     if (!error.long) return Asking.prototype.failed.call(asking, error);
-    const offer = (words, value) => {
-      const button = element("button", { type: "button", className: "small" }, words);
-      button.addEventListener("click", () => {
-        part = value;
-        explain();
-      });
-      return button;
-    };
-    const beginning = offer("Explain its beginning", "cut");
-    asking.tell(`${error.message}.`, ...(error.long.parts ? [offer("Explain it part by part", 0)] : []), beginning);
+    const beginning = element("button", { type: "button", className: "small" }, "Explain its beginning");
+    beginning.addEventListener("click", () => readBeginning());
+    asking.tell(`${error.message}.`, beginning);
   };
+
+  function readBeginning() {
+    part = "cut";
+    groups.take(new Map());
+    explain();
+  }
 
   // What can be done with what is shown.
 
@@ -169,7 +169,8 @@ export function explainView(about, frame) {
   }
 
   const parts = partsOf(by("parts"), (wanted) => {
-    part = wanted;
+    if (wanted === "cut") return readBeginning();
+    part = Number(wanted);
     groups.take(new Map());
     explain();
   });
@@ -267,7 +268,7 @@ export function explainView(about, frame) {
     asking.tell("");
     now = found;
     by("parts").replaceChildren(...found.parts);
-    by("parts").hidden = part === null || part === "cut";
+    by("parts").hidden = !found.parts.length;
     by("groups").hidden = Boolean(found.image);
     found.blocks.show();
     asking.age(false);

@@ -271,6 +271,42 @@ export async function arrive(form, heading) {
   scrollTo({ top: 0 });
 }
 
+// What a wait is called before any method reports.
+const STATES = {
+  queued: ({ ahead }) => (ahead ? `${ahead} before this` : "Starting"),
+  loading: () => "The model is being loaded",
+  begun: () => "Starting",
+};
+
+// What is being done and how long it still takes; where nobody can say, how long it has taken. It goes on between two reports.
+const NOTICED = 2; // seconds of waiting that are named
+class Clock {
+  constructor(status) {
+    this.status = status;
+    this.say("Starting");
+    this.timer = setInterval(() => this.tick(), 1000);
+  }
+
+  say(what, left = null) {
+    const step = what.replace(/, \d+ pass(es)?$/, "");
+    if (step !== this.step) [this.step, this.since] = [step, performance.now()];
+    this.what = what;
+    this.end = left === null ? null : performance.now() + 1000 * left;
+    this.tick();
+  }
+
+  tick() {
+    const now = performance.now();
+    const left = this.end === null ? 0 : Math.round((this.end - now) / 1000);
+    const taken = Math.round((now - this.since) / 1000);
+    this.status.textContent = `${this.what} …${left >= 1 ? ` ${left} s left` : taken >= NOTICED ? ` ${taken} s so far` : ""}`;
+  }
+
+  stop() {
+    clearInterval(this.timer);
+  }
+}
+
 // A form that asks for work: it shows progress, offers to cancel, and says what went wrong. A result that is not that of what was
 // asked last is pale and says so.
 export class Asking {
@@ -300,6 +336,7 @@ export class Asking {
   }
 
   quiet() {
+    this.clock?.stop();
     this.cancel.hidden = this.going.hidden = true;
     this.form.removeAttribute("aria-busy");
   }
@@ -310,6 +347,12 @@ export class Asking {
     this.result.classList.toggle("stale", pale);
     this.earlier.hidden = !pale;
     this.earlier.textContent = pale ? this.named() : "";
+  }
+
+  // Something of what was asked is shown.
+  arrived() {
+    this.age(false);
+    this.came = true;
   }
 
   tell(message, ...actions) {
@@ -327,14 +370,13 @@ export class Asking {
     this.age();
     this.came = false; // something of what was asked
     this.form.setAttribute("aria-busy", "true");
-    const status = this.going.querySelector("span");
     const bar = this.going.querySelector("progress");
     bar.value = 0;
-    status.textContent = "";
+    this.clock = new Clock(this.going.querySelector("span"));
     try {
       for await (const event of events(path, asked, controller.signal)) {
-        if (event.event === "queued") status.textContent = event.ahead ? `${event.ahead} before this` : "starting";
-        if (event.event === "progress") status.textContent = `${event.method} …${event.seconds_left >= 1 ? ` ${Math.round(event.seconds_left)} s left` : ""}`;
+        if (event.event in STATES) this.clock.say(STATES[event.event](event), event.seconds);
+        if (event.event === "progress") this.clock.say(event.method, event.seconds_left);
         if (event.of) bar.value = (event.done + (event.share ?? 0)) / event.of;
         if (event.event === "failed") throw Object.assign(new Problem(event.problem), { long: event.long });
         await parsed(event);
@@ -346,8 +388,7 @@ export class Asking {
         }
         seen(event);
         if (event.event === "result") {
-          this.age(false);
-          this.came = true;
+          this.arrived();
           await breath();
         }
         if (event.event === "done") return true;

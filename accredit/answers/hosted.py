@@ -1,0 +1,398 @@
+"""Answers of models behind a server: log-probabilities of a given answer from its echo, or a share of sampled replies.
+
+A completions server that repeats the prompt (`echo`) with its log-probabilities, or returns `prompt_logprobs` as vLLM does,
+pays every token of an answer in one request. A chat server that says nothing of the kind is asked several times, and the
+payoff is how often the answer comes out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack, final
+
+import numpy as np
+
+from accredit.answers.game import AnswerGame, choose_players
+from accredit.answers.hosted_model import CHARACTERS_PER_TOKEN, Bill, HostedModel, first_choice, reply_text
+from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
+from accredit.answers.replies import SampledPays
+from accredit.answers.said import Answer, Currency
+from accredit.answers.server import ServerError
+from accredit.core import BoolArray, FloatArray, Procedure
+from accredit.errors import InvalidInput
+
+PROMPTS_PER_WORKER = 4  # prompts of one batch for each request that may be under way
+ROUNDING = 1e-6  # how far above 0 a server may round a log-probability
+
+
+class NoLogProbabilities(Exception):
+    """A reply holds none for the prompt."""
+
+
+@final
+class HostedPays:
+    """Payoffs from a completions server: log-probabilities of the tokens of answers, one request per prompt and answer."""
+
+    blur = 0.0  # nobody says how they are computed
+    currency: Currency = "log-probability"
+
+    def __init__(self, hosted: HostedModel, parts: Parts, filler: str | None) -> None:
+        self.hosted, self.parts, self.filler = hosted, parts, filler
+        self.bill = Bill(hosted)
+        self.answers: list[Answer] = []
+        self.notes: list[str] = []
+        self._way: Callable[[str, int], tuple[list[str], list[float]]] | None = None
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.parts.players
+
+    @property
+    def rows(self) -> int:
+        return PROMPTS_PER_WORKER * self.hosted.concurrency
+
+    @property
+    def concurrency(self) -> int:
+        return self.hosted.concurrency
+
+    def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
+        """(batch, n) -> (batch, tokens of the answer, then of the other answer)."""
+        prompts = [self.write(self.parts.without(kept, self.filler)) for kept in coalitions]
+        return np.array([[x for answer in self.answers for x in self._score(prompt, answer)] for prompt in prompts])
+
+    def write(self, prompt: Prompt) -> str:
+        """The text that is sent: the prompt's own, or what the chat template makes of its messages."""
+        return write_prompt(prompt, self.hosted)
+
+    def cut(self, prompt: str, answer: str, source: Procedure) -> Answer:
+        """An answer in the server's own tokens, as it follows the whole prompt. A space is put between the two where neither
+        has one, and is the answer's."""
+        if not prompt[-1:].isspace() and not answer[0].isspace():
+            answer = f" {answer}"
+        self.bill.allow(1, -(-len(prompt + answer) // CHARACTERS_PER_TOKEN))
+        pieces, _ = self._read(prompt, answer)
+        found = Answer(np.arange(len(pieces)), tuple(pieces), source)
+        self.answers.append(found)
+        return found
+
+    @property
+    def tokens_per_payoff(self) -> int:
+        """Tokens of one payoff, at most: those of the whole prompt and its answers, as the server counted them."""
+        return -(-self.bill.tokens * len(self.answers) // max(self.bill.prompts, 1))
+
+    def _score(self, prompt: str, answer: Answer) -> list[float]:
+        pieces, earned = self._read(prompt, answer.text)
+        if tuple(pieces) != answer.pieces:
+            raise ServerError(
+                f"{self.hosted.title} cuts the answer into other tokens after another prompt ({'|'.join(pieces)!r:.60} and "
+                f"{'|'.join(answer.pieces)!r:.60}), so they cannot be compared; begin the answer with a space or a new "
+                "line, or hold the end of the prompt fixed",
+                argument="answer",
+                code="unsupported",
+            )
+        return earned
+
+    def _read(self, prompt: str, answer: str) -> tuple[list[str], list[float]]:
+        """The tokens of an answer after a prompt, and the log-probability of each."""
+        if not prompt.strip():
+            raise InvalidInput(
+                "nothing is left before the answer for some coalitions, and a server gives no log-probability to what "
+                "comes first; hold part of the prompt fixed: fixed='…', or context=[passages] with query=…",
+                argument="fixed",
+                code="empty",
+            )
+        self.bill.check()
+        ways = (self._echo, self._prompt_logprobs) if self._way is None else (self._way,)
+        reasons = []
+        for way in ways:
+            try:
+                found = way(prompt + answer, len(prompt))
+            except NoLogProbabilities as error:
+                reasons.append(str(error))
+                continue
+            self._way = way
+            return found
+        raise ServerError(
+            f"{self.hosted.title} returns no log-probabilities of a given text ({'; '.join(reasons)}). vLLM and "
+            "llama-cpp-python (logits_all) do; or count sampled replies: HostedModel(url, asks='chat')",
+            argument="model",
+            code="unsupported",
+        )
+
+    def _post(self, text: str, more: dict[str, object]) -> dict[str, Any]:
+        body = {"model": self.hosted.served, "prompt": text, "max_tokens": 1, "temperature": 0} | more
+        try:
+            reply = self.hosted.server.post("completions", body)
+        except ServerError as error:
+            if error.code == "unsupported":  # this request is refused, another form of it may not be
+                raise NoLogProbabilities(f"{next(iter(more))}: {error}") from None
+            raise
+        self.bill.add(reply, len(text))
+        return reply
+
+    def _echo(self, text: str, start: int) -> tuple[list[str], list[float]]:
+        reply = self._post(text, {"echo": True, "logprobs": 1})
+        choice = first_choice(reply, self.hosted)
+        held = choice.get("logprobs")
+        tokens, earned = (held.get(k) for k in ("tokens", "token_logprobs")) if isinstance(held, dict) else (None, None)
+        if not isinstance(tokens, list) or not isinstance(earned, list) or len(tokens) != len(earned) or len(tokens) < 2:
+            raise NoLogProbabilities("echo: the reply holds no log-probabilities of the prompt")
+        offsets = held.get("text_offset") if isinstance(held, dict) else None
+        return self._align(text, start, [str(t) for t in tokens], earned, offsets, choice.get("text"))
+
+    def _prompt_logprobs(self, text: str, start: int) -> tuple[list[str], list[float]]:
+        reply = self._post(text, {"prompt_logprobs": 0})
+        listed = first_choice(reply, self.hosted).get("prompt_logprobs") or reply.get("prompt_logprobs")
+        if not isinstance(listed, list) or len(listed) < 2:
+            raise NoLogProbabilities("prompt_logprobs: the reply holds none")
+        own = [next(iter(each.values()), None) if isinstance(each, dict) else None for each in listed[1:]]
+        if not all(isinstance(one, dict) and "logprob" in one for one in own):
+            raise NoLogProbabilities("prompt_logprobs: the reply holds some without a log-probability")
+        tokens = [str(one.get("decoded_token")) for one in own if one is not None]
+        joined = "".join(tokens)
+        first = text[: len(text) - len(joined)] if text.endswith(joined) else ""  # the first has no entry
+        return self._align(text, start, [first, *tokens], [None, *(one["logprob"] for one in own if one is not None)])
+
+    def _align(
+        self, text: str, start: int, tokens: list[str], earned: Sequence[object], offsets: object = None, echoed: object = None
+    ) -> tuple[list[str], list[float]]:
+        """The tokens from character `start` of the text that was sent to its end, and what they earn; refused where the server
+        has read another text, or has merged the end of the prompt with the beginning of the answer."""
+        edges = token_edges(text, tokens, offsets, echoed)
+        if edges is None:
+            raise ServerError(
+                f"{self.hosted.title} read another text than was sent: its tokens are {''.join(tokens)!r:.80}, and "
+                f"{text!r:.80} was asked; see that nothing between rewrites prompts, such as a chat template on completions",
+                code="unsupported",
+            )
+        own = [k for k, (a, b) in enumerate(edges) if (a < len(text) and b > start) or start <= a == b < len(text)]
+        first, last = edges[own[0]][0], edges[own[-1]][1]
+        if first < start or last > len(text):
+            k = own[0] if first < start else own[-1]
+            raise ServerError(
+                f"{self.hosted.title} reads {tokens[k]!r:.40} as one token, which is partly the prompt's and partly the "
+                "answer's; begin the answer with a space or a new line",
+                argument="answer",
+                code="unsupported",
+            )
+        values = [earned[k] for k in own]
+        if not all(isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING for x in values):
+            bad = next(x for x in values if not (isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING))
+            raise ServerError(
+                f"{self.hosted.title} gives {bad!r:.40} as the log-probability of a token; it must be a finite number "
+                "not above 0",
+                code="not-finite",
+            )
+        return [text[a:b] for a, b in (edges[k] for k in own)], [min(float(x), 0.0) for x in values]  # type: ignore[arg-type]
+
+    def fingerprint_parts(self) -> dict[str, object]:
+        """What decides the payoffs: the server and its model, the prompt, and what is asked of it."""
+        return {
+            "server": [self.hosted.url, self.hosted.served],
+            "prompt": [self.write(self.parts.prompt), self.parts.prompt.messages],
+            "players": [self.parts.spans, self.parts.owner],
+            "answers": [list(answer.pieces) for answer in self.answers],
+            "filler": self.filler,
+        }
+
+    @property
+    def provenance(self) -> dict[str, object]:
+        return {
+            "model": self.hosted.title,
+            "architecture": "a model behind a server",
+            "removal": "rebuild" if self.filler is None else "filler",
+            "filler": self.filler,
+            "answer": self.answers[0].text,
+            "answer from": self.answers[0].source.as_plain(),
+            "rather than": self.answers[1].text if len(self.answers) > 1 else None,
+            "answer tokens": len(self.answers[0].pieces),
+            "reading": f"one request per prompt and answer, up to {self.hosted.concurrency} at a time; {self.bill.words}",
+            "notes": [*self.notes, *(answer.note for answer in self.answers if answer.note)],
+        }
+
+
+def token_edges(text: str, tokens: list[str], offsets: object = None, echoed: object = None) -> list[tuple[int, int]] | None:
+    """Where each token stands in the text that was sent: (first character, one past the last); None where they are of another
+    one.
+
+    Tokens are joined, and a special one before the text is passed over. Where they cannot be (a character of several tokens),
+    the server's own offsets into the text that it echoed are used.
+
+    >>> token_edges("Rome is", ["<s>", "Rome", " is", " old"])
+    [(-3, 0), (0, 4), (4, 7), (7, 11)]
+    >>> token_edges("Rome is", ["Oslo", " is"]) is None
+    True
+    """
+    joined = "".join(tokens)
+    at = joined.find(text)
+    if at >= 0:
+        ends = np.cumsum([len(token) for token in tokens]) - at
+        return [(int(end) - len(token), int(end)) for token, end in zip(tokens, ends, strict=True)]
+    if not isinstance(echoed, str) or not isinstance(offsets, list) or len(offsets) != len(tokens) or text not in echoed:
+        return None
+    if not all(isinstance(x, int) for x in offsets) or any(b < a for a, b in itertools.pairwise(offsets)):
+        return None
+    at = echoed.find(text)
+    return [(a - at, b - at) for a, b in zip(offsets, [*offsets[1:], len(echoed)], strict=True)]
+
+
+def write_prompt(prompt: Prompt, hosted: HostedModel) -> str:
+    """A prompt as one text: its own, or what the chat template of the tokenizer makes of its messages, without a begin-of-text
+    token that the server puts before every prompt itself."""
+    if prompt.messages is None:
+        return prompt.contents[0]
+    tokenizer = hosted.template
+    ends = prompt.messages[-1]["role"] == "assistant"
+    try:
+        text = str(
+            tokenizer.apply_chat_template(
+                [dict(m) for m in prompt.messages], tokenize=False, add_generation_prompt=not ends, continue_final_message=ends
+            )
+        )
+    except Exception as error:  # templates raise what they like
+        raise InvalidInput(
+            f"the chat template of the tokenizer refuses these turns: {' '.join(str(error).split())[:150]}; give "
+            "messages that it accepts",
+            argument="prompt",
+            code="unsupported",
+        ) from None
+    bos: str = getattr(tokenizer, "bos_token", None) or ""
+    opens = bool(bos) and text.startswith(bos) and tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id]
+    return text[len(bos) :] if opens else text
+
+
+def hosted_game(
+    hosted: HostedModel,
+    prompt: object = None,
+    answer: str | None = None,
+    *,
+    generate: int | None = None,
+    players: object = None,
+    fixed: object = (),
+    rather_than: str | None = None,
+    filler: str | None = None,
+    seed: int = 0,
+    **form: Unpack[PromptForm],
+) -> AnswerGame:
+    """The game of an answer of a model behind a server. The answer is given, or the server writes one of up to `generate`
+    tokens."""
+    said = _prompt(hosted, prompt, form)
+    chosen = choose_players(players, said, form)
+    if chosen == "token":
+        raise InvalidInput(
+            "players is 'token', and the tokens of a model behind a server are not known; use 'word'",
+            argument="players",
+            code="unsupported",
+        )
+    parts = said.parts(chosen, fixed)
+    unit = chosen if isinstance(chosen, str) else "player"
+    if answer is not None and (not isinstance(answer, str) or not answer.strip()):
+        raise InvalidInput(
+            f"answer is {answer!r:.60}; a model behind a server is asked about a text that is not empty",
+            argument="answer",
+            code="empty",
+        )
+    if rather_than is not None and rather_than == answer:
+        raise InvalidInput(
+            f"rather_than is {rather_than!r:.60}, the answer itself; give another answer",
+            argument="rather_than",
+            code="duplicate",
+        )
+    notes = [*said.leftovers(chosen), *said.repeats()]
+    if hosted.asks == "chat":
+        return _sampled_game(hosted, parts, answer, generate, rather_than, filler, seed, unit, notes)
+    pays = HostedPays(hosted, parts, filler)
+    whole = pays.write(said)
+    if said.messages is not None and form.get("context") is not None:
+        notes.append("Context and query are one message of the user, put into the tokenizer's chat template.")
+    given, source, note = (answer, Procedure("given"), "") if answer is not None else _generate(pays, whole, generate)
+    pays.notes += notes + ([note] if note else [])
+    first = pays.cut(whole, given, source)
+    if rather_than is not None:
+        pays.cut(whole, rather_than, Procedure("given"))
+    others = len(pays.answers[1].pieces) if rather_than is not None else 0
+    return AnswerGame(pays, first.tokens, others, first, unit)
+
+
+def _prompt(hosted: HostedModel, prompt: object, form: PromptForm) -> Prompt:
+    asked = dict(form)
+    chat = asked.pop("chat", None)
+    if hosted.asks == "chat":
+        if isinstance(prompt, str):
+            prompt = [{"role": "user", "content": prompt}]
+        return prompt_of(prompt, chat=True, **asked)  # type: ignore[arg-type]
+    has_template = bool(getattr(hosted.template, "chat_template", None))
+    made = prompt_of(prompt, chat=has_template if chat is None else bool(chat), **asked)  # type: ignore[arg-type]
+    if made.messages is not None and not has_template:
+        raise InvalidInput(
+            "the prompt is a chat, and completions read one text; give the tokenizer whose chat template writes it: "
+            "HostedModel(url, tokenizer='FOLDER'), or sample replies: HostedModel(url, asks='chat')",
+            argument="tokenizer",
+            code="missing",
+        )
+    return made
+
+
+def _generate(pays: HostedPays, text: str, most: int | None) -> tuple[str, Procedure, str]:
+    """What the server says after a prompt, greedily: the text, how it was made, and whether it was cut."""
+    hosted = pays.hosted
+    tokens = hosted.answer_tokens if most is None else most
+    pays.bill.allow(1, -(-len(text) // CHARACTERS_PER_TOKEN) + tokens)
+    reply = hosted.server.post("completions", {"model": hosted.served, "prompt": text, "max_tokens": tokens, "temperature": 0})
+    pays.bill.add(reply, len(text))
+    choice = first_choice(reply, hosted)
+    return _written(choice.get("text"), choice, tokens, hosted)
+
+
+def _written(said: object, choice: dict[str, Any], tokens: int, hosted: HostedModel) -> tuple[str, Procedure, str]:
+    if not isinstance(said, str) or not said.strip():
+        raise InvalidInput(
+            f"{hosted.title} says nothing after this prompt; give an answer: answer='…'", argument="answer", code="empty"
+        )
+    cut = choice.get("finish_reason") == "length"
+    note = f"The answer is cut: it had not ended after {tokens} new tokens, and no more are allowed." if cut else ""
+    return said.rstrip(), Procedure("generated", settings={"max_new_tokens": tokens, "temperature": 0}), note
+
+
+def _sampled_game(
+    hosted: HostedModel,
+    parts: Parts,
+    answer: str | None,
+    generate: int | None,
+    rather_than: str | None,
+    filler: str | None,
+    seed: int,
+    unit: str,
+    notes: list[str],
+) -> AnswerGame:
+    if rather_than is not None:
+        raise InvalidInput(
+            "rather_than compares log-probabilities, and replies of a chat are counted; leave it out, or use "
+            "asks='completions'",
+            argument="rather_than",
+            code="unsupported",
+        )
+    bill = Bill(hosted)
+
+    def ask(prompt: Prompt, count: int, temperature: float, tokens: int) -> list[dict[str, Any]]:
+        """Some replies to a chat, as choices; a server may send fewer at once than were asked for."""
+        messages = [dict(m) for m in prompt.messages or ()]
+        length = sum(len(content) for content in prompt.contents)
+        bill.check()
+        body = {"model": hosted.served, "messages": messages, "n": count, "temperature": temperature, "max_tokens": tokens}
+        reply = hosted.server.post("chat/completions", body)
+        bill.add(reply, length)
+        first_choice(reply, hosted)
+        found: list[dict[str, Any]] = reply["choices"][:count]
+        return found
+
+    source = Procedure("given")
+    if answer is None:
+        tokens = hosted.answer_tokens if generate is None else generate
+        (choice,) = ask(parts.prompt, 1, 0.0, tokens)
+        answer, source, note = _written(reply_text(choice), choice, tokens, hosted)
+        notes += [note] if note else []
+    pays = SampledPays(hosted, bill, ask, parts, answer, source, filler, seed)
+    pays.notes += notes
+    return AnswerGame(pays, pays.outputs, 0, None, unit)

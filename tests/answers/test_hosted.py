@@ -1,0 +1,327 @@
+"""Models behind a server: a real one on loopback over the built-in answering model, its replies broken on purpose."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accredit.answers.hosted import hosted_game, token_edges
+from accredit.answers.hosted_model import HostedModel
+from accredit.answers.server import Server, ServerError, check_url
+from accredit.errors import Code
+from accredit.explanation import explain_answer
+from accredit.models import builtin
+from tests.wording import refused
+from tools.model_server import Handler, ServedModel, serve
+
+FACTS = ["Anna lives in Rome .", "Boris owns a dog .", "Clara lives in Oslo ."]
+QUERY = "Where does Anna live ?"
+SAID = "Anna lives in Rome ."
+ASKED: dict[str, Any] = {"context": FACTS, "query": QUERY, "answer": SAID, "methods": "shapley"}
+
+
+@pytest.fixture(scope="module")
+def served() -> ServedModel:
+    return ServedModel(*builtin.load_answers())
+
+
+class Faults:
+    """What a server does wrong, request by request; every request is counted."""
+
+    def __init__(self, *script: object) -> None:
+        self.script, self.seen, self.bodies, self.headers = list(script), 0, [], []
+        self._lock = threading.Lock()
+
+    def __call__(self, handler: Handler, body: dict[str, Any]) -> bool:
+        with self._lock:
+            self.seen += 1
+            self.bodies.append(body)
+            self.headers.append(dict(handler.headers))
+            fault = self.script.pop(0) if self.script else None
+        if fault is None:
+            return False
+        fault(handler, body)
+        return True
+
+
+def status(code: int, message: str = "no", **headers: str) -> Any:
+    return lambda handler, body: handler.reply(code, {"error": {"message": message}}, **headers)
+
+
+def cut_off(handler: Handler, body: dict[str, Any]) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices": [')
+    handler.wfile.flush()
+    handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+def broken_json(handler: Handler, body: dict[str, Any]) -> None:
+    handler.reply(200, b'{"choices": ')
+
+
+def slow(handler: Handler, body: dict[str, Any]) -> None:
+    time.sleep(0.6)
+    handler.reply(200, {})
+
+
+def changed(**entries: Any) -> Any:
+    """The true reply, with some entries of its choice changed by a function of them."""
+
+    def fault(handler: Handler, body: dict[str, Any]) -> None:
+        reply = handler.served.completions(body)
+        for name, change in entries.items():
+            reply["choices"][0][name] = change(reply["choices"][0][name])
+        handler.reply(200, reply)
+
+    return fault
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("ACCREDIT_API_KEY", raising=False)
+    monkeypatch.setattr("accredit.answers.server.FIRST_WAIT", 0.01)
+    yield
+
+
+@pytest.mark.slow
+def test_credit_is_that_of_the_model_itself(served: ServedModel) -> None:
+    own = explain_answer(**ASKED)
+    for way in (("echo",), ("prompt_logprobs",)):
+        faults = Faults() if way == ("echo",) else Faults(*[_without_echo] * 100)
+        with serve(served, faults) as url:
+            found = explain_answer(**ASKED, model=url)
+        np.testing.assert_allclose(found["shapley"].credit, own["shapley"].credit, atol=1e-5)
+        assert found.said.text.strip() == SAID
+        np.testing.assert_allclose(found.of("Rome")["shapley"].credit, own.of("Rome")["shapley"].credit, atol=1e-5)
+
+
+def _without_echo(handler: Handler, body: dict[str, Any]) -> None:
+    """As a server that knows prompt_logprobs and no echo."""
+    if body.get("echo"):
+        handler.reply(400, {"error": {"message": "Only no echo is supported"}})
+    else:
+        handler.reply(200, handler.served.completions(body))
+
+
+@pytest.mark.slow
+def test_answers_are_generated_and_words_of_them_are_targets(served: ServedModel) -> None:
+    with serve(served) as url:
+        found = explain_answer(context=FACTS, query=QUERY, model=url, target="in Rome", methods="loo")
+    assert found.said.text.strip() == SAID
+    assert found.of("in Rome")["leave-one-out"].top(1).players == (FACTS[0],)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (status(401, "Incorrect API key provided: sk-secret"), "missing"),
+        (status(404, "model not found"), "unknown"),
+        (status(307, "moved", Location="http://127.0.0.1:1/v1"), "unavailable"),
+        (status(429, "slow down", Retry_After="4000"), "unavailable"),
+        (status(402, "no credit"), "unsupported"),
+    ],
+)
+def test_failures_that_do_not_pass_end_the_run_at_once(
+    served: ServedModel, fault: Any, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCREDIT_API_KEY", "sk-secret")
+    faults = Faults(fault)
+    with serve(served, faults) as url, pytest.raises(ServerError) as caught:
+        explain_answer(**ASKED, model=HostedModel(url, name="served"))
+    assert caught.value.code == code and faults.seen == 1
+    assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault",
+    [status(429, "slow down", Retry_After="0"), status(500), status(503), cut_off, broken_json, slow],
+    ids=["429", "500", "503", "connection cut", "broken JSON", "slow"],
+)
+def test_failures_that_pass_are_asked_again(served: ServedModel, fault: Any) -> None:
+    faults = Faults(None, None, fault, fault)
+    with serve(served, faults) as url:
+        found = explain_answer(**ASKED, model=HostedModel(url, name="served", timeout=0.4 if fault is slow else 30))
+    assert found["shapley"].top(1).players == (FACTS[0],)
+    assert faults.seen == 1 + 8 + 2  # to cut the answer, for every coalition, and again
+
+
+def test_a_wait_that_the_server_asks_for_is_kept(served: ServedModel) -> None:
+    faults = Faults(status(429, Retry_After="1"))
+    with serve(served, faults) as url:
+        began = time.monotonic()
+        Server(url, "NO_KEY").post("completions", {"prompt": "Anna", "max_tokens": 1})
+    assert time.monotonic() - began >= 1.0 and faults.seen == 2
+
+
+def test_a_server_that_never_recovers_is_given_up(served: ServedModel) -> None:
+    faults = Faults(*[status(500, "out of memory")] * 9)
+    with serve(served, faults) as url, refused("unavailable", kind=ServerError, has="out of memory"):
+        Server(url, "NO_KEY", retries=2).post("completions", {"prompt": "Anna"})
+    assert faults.seen == 3
+
+
+def test_other_tokens_and_no_log_probabilities_are_refused(served: ServedModel) -> None:
+    def other(held: dict[str, Any]) -> dict[str, Any]:
+        return held | {"tokens": [token.upper() for token in held["tokens"]]}
+
+    def without(held: object) -> None:
+        return None
+
+    def too_large(held: dict[str, Any]) -> dict[str, Any]:
+        return held | {"token_logprobs": [0.5] * len(held["tokens"])}
+
+    cases: list[tuple[Any, Code, str]] = [
+        (other, "unsupported", ""),
+        (without, "unsupported", "model"),
+        (too_large, "not-finite", ""),
+    ]
+    for change, code, argument in cases:
+        faults = Faults(changed(logprobs=change, text=str.upper if change is other else str))
+        if change is without:  # neither way has any
+            faults = Faults(changed(logprobs=change), lambda handler, body: handler.reply(200, {"choices": [{"text": ""}]}))
+        with serve(served, faults) as url, refused(code, argument, ServerError, has="served at"):
+            hosted_game(HostedModel(url, name="served"), context=FACTS, query=QUERY, answer=SAID)
+
+
+def test_a_token_over_the_edge_of_prompt_and_answer_is_refused(served: ServedModel) -> None:
+    def merge(held: dict[str, Any]) -> dict[str, Any]:
+        tokens = held["tokens"]
+        k = tokens.index(" ?") if " ?" in tokens else len(tokens) - 7
+        joined = [*tokens[:k], tokens[k] + tokens[k + 1], *tokens[k + 2 :]]
+        return held | {"tokens": joined, "token_logprobs": held["token_logprobs"][:k] + held["token_logprobs"][k + 1 :]}
+
+    with serve(served, Faults(changed(logprobs=merge))) as url, refused("unsupported", "answer", ServerError, has="one token"):
+        hosted_game(HostedModel(url, name="served"), context=FACTS, query=QUERY, answer=SAID)
+
+
+def test_tokens_are_found_by_offsets_where_a_character_has_several() -> None:
+    text = "tea 茶 ."
+    tokens = ["tea", " \ufffd", "\ufffd", " ."]
+    assert token_edges(text, tokens) is None
+    assert token_edges(text, tokens, [0, 3, 5, 5], text) == [(0, 3), (3, 5), (5, 5), (5, 7)]
+    assert token_edges(text, tokens, [0, 3, 2, 5], text) is None  # not in order
+
+
+@pytest.mark.slow
+def test_a_stopped_run_goes_on_without_paying_again(served: ServedModel, tmp_path: Any) -> None:
+    kept = tmp_path / "kept.db"
+    first = Faults(None, None, None, None, status(401))
+    with serve(served, first) as url:
+        port = int(url.rsplit(":", 1)[1].split("/")[0])
+        with refused("missing", kind=ServerError, has="kept.db"):
+            explain_answer(**ASKED, model=HostedModel(url, name="served", concurrency=1), store=kept)
+    second = Faults()
+    with serve(served, second, port) as url:
+        found = explain_answer(**ASKED, model=HostedModel(url, name="served", concurrency=1), store=kept)
+    assert second.seen == 1 + 8 - 3  # the answer is cut again, and three coalitions were paid for
+    third = Faults()
+    with serve(served, third, port) as url:
+        again = explain_answer(
+            **(ASKED | {"payoff": "probability", "methods": "loo"}), model=HostedModel(url, name="served"), store=kept
+        )
+    assert third.seen == 1  # another payoff and method, from what was kept
+    assert found["shapley"].top(1).players == again["leave-one-out"].top(1).players == (FACTS[0],)
+
+
+@pytest.mark.slow
+def test_no_more_is_spent_than_agreed(served: ServedModel) -> None:
+    faults = Faults()
+    with serve(served, faults) as url, refused("too-many", "most_tokens", has="per million"):
+        explain_answer(**ASKED, model=HostedModel(url, name="served", most_tokens=100, price=2.0))
+    assert faults.seen == 1  # to count the tokens of the whole prompt
+    with serve(served, faults) as url, refused("too-many", "most_tokens"):
+        explain_answer(**ASKED, model=HostedModel(url, name="served", most_tokens=10))
+    assert faults.seen == 1  # not even that
+    said: list[str] = []
+    with serve(served, faults) as url:
+        found = explain_answer(**ASKED, model=HostedModel(url, name="served", price=2.0), announce=said.append)
+    assert "8 prompts" in said[0] and "per million" in said[0]
+    assert "9 requests" in str(found.provenance["reading"])
+
+
+def test_the_key_is_sent_and_is_nowhere_else(served: ServedModel, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    faults, kept = Faults(), tmp_path / "kept.db"
+    with serve(served, faults) as url:
+        hosted = HostedModel(url, name="served", key_variable="MY_KEY")
+        found = explain_answer(**ASKED, model=hosted, store=kept)
+    assert all(headers["Authorization"] == "Bearer sk-very-secret" for headers in faults.headers)
+    written = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    found.to_html(tmp_path / "page.html")
+    written += (tmp_path / "page.html").read_bytes()
+    for text in (found.to_json(), str(found), repr(hosted), repr(hosted.server)):
+        assert "sk-very-secret" not in text
+    assert b"sk-very-secret" not in written
+    with refused("unsafe", kind=ServerError):  # in the clear, to another machine
+        Server("http://192.0.2.1/v1", "MY_KEY").get("models")
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://host/v1", "http://", "http://user:sk-secret@host/v1", "http://h/v1?key=sk-secret", "http://a b"]
+)
+def test_addresses_that_hold_keys_or_are_none_are_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="url") as caught:
+        check_url(url)
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_several_models_must_be_named(served: ServedModel) -> None:
+    def two(self: Handler) -> None:
+        self.reply(200, {"data": [{"id": "small"}, {"id": "large"}]})
+
+    with pytest.MonkeyPatch.context() as patch, serve(served) as url:
+        patch.setattr(Handler, "do_GET", two)
+        with refused("missing", "name", has="small, large"):
+            _ = HostedModel(url).served
+
+
+def test_settings_by_name_are_checked() -> None:
+    for server, code in (({"nam": "x"}, "unknown"), ({"asks": "speech"}, "unknown"), ({"concurrency": 0}, "range")):
+        with pytest.raises(ValueError) as caught:
+            explain_answer(**ASKED, model="http://127.0.0.1:9/v1", server=server)
+        assert caught.value.code == code  # type: ignore[attr-defined]
+    with refused("misplaced", "server"):
+        explain_answer(**ASKED, server={"name": "x"})
+    with refused("misplaced", "memory"):
+        explain_answer(**ASKED, model="http://127.0.0.1:9/v1", memory=1e9)
+    with refused("missing", "tokenizer"):
+        explain_answer([{"role": "user", "content": "Where ?"}], model="http://127.0.0.1:9/v1", answer="Rome", players="word")
+
+
+def test_requests_are_not_sent_more_often_than_allowed(served: ServedModel) -> None:
+    with serve(served, Faults(*[status(200)] * 9)) as url:
+        server, began = Server(url, "NO_KEY", per_minute=600), time.monotonic()
+        for _ in range(4):
+            server.post("completions", {})
+    assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.skipif(not os.environ.get("ACCREDIT_LLM"), reason="no real language model: ACCREDIT_LLM names its folder")
+@pytest.mark.slow
+def test_a_real_chat_model_behind_a_server_gets_its_own_credit() -> None:
+    from tools.model_server import load
+
+    folder = os.environ["ACCREDIT_LLM"]
+    real = load(folder)
+    asked: dict[str, Any] = {
+        "context": ["Mira Tolland was born in Selvik.", "The museum in Drusk opens at ten."],
+        "query": "Where was Mira Tolland born?",
+        "answer": "Mira Tolland was born in Selvik — 茶.",
+        "methods": "shapley",
+    }
+    own = explain_answer(**asked, model=real.model, tokenizer=real.tokenizer)
+    with serve(real) as url:
+        found = explain_answer(**asked, model=url, tokenizer=real.tokenizer)
+    assert len(found.said.likely) == len(own.said.likely)
+    np.testing.assert_allclose(found["shapley"].credit, own["shapley"].credit, atol=1e-3)
+    assert found.of("Selvik")["shapley"].top(1).players == (asked["context"][0],)
