@@ -67,7 +67,8 @@ ON_TEXTS = [row[0] for row in IN_ONE[1:] if row[IN_ONE[0].index(BUILT_IN)] != "â
 
 def test_every_number_of_the_guide_is_in_a_report_it_links():
     known = {number for text in REPORTS.values() for number in NUMBER.findall(text)}
-    missing = [number for number in NUMBER.findall(GUIDE) if number not in known]
+    by_hand = re.sub(r"<!-- answer methods: begin -->.*<!-- answer methods: end -->", "", GUIDE, flags=re.DOTALL)  # a run's own
+    missing = [number for number in NUMBER.findall(by_hand) if number not in known]
     assert not missing, missing
     assert len(NUMBER.findall(GUIDE)) > 40  # the expression finds them
 
